@@ -1,0 +1,6 @@
+"""Every game there is. A new game is one module and one line here."""
+
+from ._game import Game
+from .hop import HOP
+
+GAMES: dict[str, Game] = {game.name: game for game in (HOP,)}

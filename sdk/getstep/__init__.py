@@ -1,0 +1,3 @@
+"""Play in a getstep bot contest."""
+
+__version__ = "0.1.0"
