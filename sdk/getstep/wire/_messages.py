@@ -1,0 +1,319 @@
+"""The messages of protocol.md as frozen dataclasses, validated on construction.
+
+Each field's check stands in ``_check``; whoever builds a message, the codec or a program, gets a ValueError
+that shows the value and what was expected. Keys a class does not know are ignored on receiving, so that
+a later minor version can add some.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
+
+_HEX = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True)
+class Message:
+    """Base of all messages. ``type`` is the value of the key ``type`` on the wire."""
+
+    type: ClassVar[str]
+    names: ClassVar[tuple[str, ...]]
+    required: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def to_fields(self) -> dict[str, Any]:
+        """The map that goes onto the wire."""
+        result: dict[str, Any] = {"type": self.type}
+        for name in self.names:
+            result[name] = getattr(self, name)
+        return result
+
+
+# --- server to client -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hello(Message):
+    """The server's greeting: ``versions`` it speaks, the ``nonce`` to sign, the contest's name."""
+
+    type: ClassVar[str] = "hello"
+    versions: list[int]
+    nonce: str
+    contest: str
+    server: str
+
+    def _check(self) -> None:
+        _array("versions", self.versions)
+        for version in self.versions:
+            _integer("versions", version, 1, MAX_ID)
+        _hex("nonce", self.nonce, NONCE_DIGITS)
+        _text("contest", self.contest, MAX_NAME)
+        _text("server", self.server, MAX_NAME)
+
+
+@dataclass(frozen=True)
+class Welcome(Message):
+    """The login holds. ``games`` has a map per game of the contest: game, options, time_kind, time_ms."""
+
+    type: ClassVar[str] = "welcome"
+    team: int
+    name: str
+    lag_ms: int
+    games: list[dict[str, Any]]
+
+    def _check(self) -> None:
+        _integer("team", self.team, 0, MAX_TEAM)
+        _text("name", self.name, MAX_NAME)
+        _integer("lag_ms", self.lag_ms, 0, MAX_MS)
+        _array("games", self.games)
+        for game in self.games:
+            _map("games", game)
+            _text("game", game.get("game"), MAX_NAME)
+            _options(game.get("options"))
+            _time(game.get("time_kind"), game.get("time_ms"))
+
+
+@dataclass(frozen=True)
+class Start(Message):
+    """A match begins, or goes on for a client that came back (``resumed``)."""
+
+    type: ClassVar[str] = "start"
+    match: int
+    game: str
+    options: dict[str, int]
+    is_black: bool
+    opponent: str
+    time_kind: str
+    time_ms: int
+    lag_ms: int
+    resumed: bool
+
+    def _check(self) -> None:
+        _integer("match", self.match, 1, MAX_ID)
+        _text("game", self.game, MAX_NAME)
+        _options(self.options)
+        _boolean("is_black", self.is_black)
+        _text("opponent", self.opponent, MAX_NAME)
+        _time(self.time_kind, self.time_ms)
+        _integer("lag_ms", self.lag_ms, 0, MAX_MS)
+        _boolean("resumed", self.resumed)
+
+
+@dataclass(frozen=True)
+class GetStep(Message):
+    """The question: a move for this board in ``time_left_ms``. ``last_move`` is the opponent's, or None."""
+
+    type: ClassVar[str] = "get_step"
+    id: int
+    move_number: int
+    board: list[list[int]]
+    is_black: bool
+    time_left_ms: int
+    last_move: Any
+
+    def _check(self) -> None:
+        _integer("id", self.id, 1, MAX_ID)
+        _integer("move_number", self.move_number, 1, MAX_ID)
+        _array("board", self.board)
+        for row in self.board:
+            _array("board", row)
+        _boolean("is_black", self.is_black)
+        _integer("time_left_ms", self.time_left_ms, 0, MAX_MS)
+
+
+@dataclass(frozen=True)
+class Penalty(Message):
+    """The turn ``id`` cost something: its ``reason`` code, and a ``detail`` for the bot's author."""
+
+    type: ClassVar[str] = "penalty"
+    id: int
+    reason: str
+    detail: str
+
+    def _check(self) -> None:
+        _integer("id", self.id, 1, MAX_ID)
+        _text("reason", self.reason, MAX_NAME)
+        _text("detail", self.detail, MAX_TEXT)
+
+
+@dataclass(frozen=True)
+class End(Message):
+    """The match is over: a "win", "draw" or "loss" for the receiver, or "void"; ``scores`` first player's first."""
+
+    type: ClassVar[str] = "end"
+    match: int
+    result: str
+    reason: str
+    detail: str
+    scores: list[Any] | None
+
+    def _check(self) -> None:
+        _integer("match", self.match, 1, MAX_ID)
+        _one_of("result", self.result, ("win", "draw", "loss", "void"))
+        _text("reason", self.reason, MAX_NAME)
+        _text("detail", self.detail, MAX_TEXT)
+        if self.scores is not None:
+            _array("scores", self.scores)
+
+
+@dataclass(frozen=True)
+class Goodbye(Message):
+    """The server is about to close. ``retry_ms``: come back after that long, or None: do not come back."""
+
+    type: ClassVar[str] = "goodbye"
+    reason: str
+    detail: str
+    retry_ms: int | None
+
+    def _check(self) -> None:
+        _text("reason", self.reason, MAX_NAME)
+        _text("detail", self.detail, MAX_TEXT)
+        if self.retry_ms is not None:
+            _integer("retry_ms", self.retry_ms, 0, MAX_MS)
+
+
+# --- client to server -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Join(Message):
+    """The login. ``mac`` is `sign(token, nonce)`; ``purpose`` "check" tries the login without a seat."""
+
+    type: ClassVar[str] = "join"
+    version: int
+    team: int
+    mac: str
+    client: str
+    purpose: str = "play"
+
+    def _check(self) -> None:
+        _integer("version", self.version, 1, MAX_ID)
+        _integer("team", self.team, 0, MAX_TEAM)
+        _hex("mac", self.mac, MAC_DIGITS)
+        _text("client", self.client, MAX_NAME)
+        _one_of("purpose", self.purpose, ("play", "check"))
+
+
+@dataclass(frozen=True)
+class Step(Message):
+    """The answer to the question ``id``. ``move`` may be anything: the rules judge it."""
+
+    type: ClassVar[str] = "step"
+    id: int
+    move: Any
+
+    def _check(self) -> None:
+        _integer("id", self.id, 1, MAX_ID)
+
+
+@dataclass(frozen=True)
+class Raised(Message):
+    """The callback raised instead of answering the question ``id``."""
+
+    type: ClassVar[str] = "raised"
+    id: int
+    error: str
+
+    def _check(self) -> None:
+        _integer("id", self.id, 1, MAX_ID)
+        _text("error", self.error, MAX_TEXT)
+
+
+@dataclass(frozen=True)
+class Resign(Message):
+    """The player gives the match up when asked the question ``id``."""
+
+    type: ClassVar[str] = "resign"
+    id: int
+
+    def _check(self) -> None:
+        _integer("id", self.id, 1, MAX_ID)
+
+
+# --- what the codec reports besides messages ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MalformedAnswer:
+    """The peer answered the open question ``id`` with fields that do not hold: a fault, not an attack."""
+
+    id: int
+    detail: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class LateAnswer:
+    """The peer answered question ``id`` after it had been closed: nothing to do."""
+
+    id: int
+
+
+SERVER_MESSAGES: tuple[type[Message], ...] = (Hello, Welcome, Start, GetStep, Penalty, End, Goodbye)
+CLIENT_MESSAGES: tuple[type[Message], ...] = (Join, Step, Raised, Resign)
+
+for _cls in SERVER_MESSAGES + CLIENT_MESSAGES:
+    _cls.names = tuple(f.name for f in fields(_cls))
+    _cls.required = tuple(n for n in _cls.names if n != "purpose")
+
+
+# --- checks of single fields ---------------------------------------------------------------------
+
+
+def _integer(name: str, value: object, lowest: int, highest: int) -> None:
+    if type(value) is not int or not lowest <= value <= highest:  # True is an int to isinstance
+        raise ValueError(f"{name} is {_shown(value)}, expected a whole number from {lowest} to {highest}")
+
+
+def _boolean(name: str, value: object) -> None:
+    if type(value) is not bool:
+        raise ValueError(f"{name} is {_shown(value)}, expected true or false")
+
+
+def _text(name: str, value: object, most: int) -> None:
+    if type(value) is not str or len(value) > most:
+        raise ValueError(f"{name} is {_shown(value)}, expected text of at most {most} characters")
+
+
+def _hex(name: str, value: object, digits: int) -> None:
+    if type(value) is not str or len(value) != digits or not _HEX.issuperset(value):
+        raise ValueError(f"{name} is {_shown(value)}, expected {digits} lower-case hexadecimal digits")
+
+
+def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if type(value) is not str or value not in allowed:
+        raise ValueError(f"{name} is {_shown(value)}, expected one of {', '.join(allowed)}")
+
+
+def _array(name: str, value: object) -> None:
+    if not isinstance(value, (list, tuple)) or len(value) > MAX_ARRAY:
+        raise ValueError(f"{name} is {_shown(value)}, expected an array of at most {MAX_ARRAY} elements")
+
+
+def _map(name: str, value: object) -> None:
+    if type(value) is not dict:
+        raise ValueError(f"{name} is {_shown(value)}, expected a map")
+
+
+def _options(value: object) -> None:
+    if type(value) is not dict:
+        raise ValueError(f"options is {_shown(value)}, expected a map")
+    for name, setting in value.items():
+        _integer(name, setting, -MAX_ID, MAX_ID)
+
+
+def _time(kind: object, ms: object) -> None:
+    _one_of("time_kind", kind, ("move", "budget"))
+    _integer("time_ms", ms, 1, MAX_MS)
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 80 else text[:77] + "..."
