@@ -146,7 +146,7 @@ class Penalty(Message):
 
 @dataclass(frozen=True)
 class End(Message):
-    """The match is over: a "win", "draw" or "loss" for the receiver, or "void"; ``scores`` first player's first."""
+    """The match is over: "win", "draw", "loss" for the receiver, or "void"; scores: first player first."""
 
     type: ClassVar[str] = "end"
     match: int
