@@ -13,9 +13,20 @@ from reprlib import repr as shown  # bounded: a bot may send kilobytes or deep n
 
 from ._game import IllegalMove
 
-__all__ = ["check_board", "components", "flood", "full", "shown", "square", "squares"]
+__all__ = [
+    "check_board",
+    "components",
+    "full",
+    "neighbours",
+    "read_board",
+    "shown",
+    "square",
+    "squares",
+    "write_board",
+]
 
 _LISTS = (list, tuple)
+_DIGITS = bytes.maketrans(b"012", bytes((0, 1, 2)))
 
 
 def full(size: int) -> int:
@@ -44,25 +55,23 @@ def squares(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
-def flood(seed: int, within: int, stride: int) -> int:
-    """The squares of ``within`` that are connected orthogonally with ``seed``, itself a part of ``within``.
+def neighbours(bits: int, stride: int) -> int:
+    """The squares orthogonally adjacent to any of ``bits``, and guard squares: ``&`` with the real ones.
 
     ``stride`` is the bits a row takes, guard column included.
     """
-    grown = seed
-    while True:
-        wider = (grown | grown << 1 | grown >> 1 | grown << stride | grown >> stride) & within
-        if wider == grown:
-            return grown
-        grown = wider
+    return bits << 1 | bits >> 1 | bits << stride | bits >> stride
 
 
 def components(bits: int, stride: int) -> Iterator[int]:
     """The maximal orthogonally connected groups of ``bits``, by their first square."""
     while bits:
-        group = flood(bits & -bits, bits, stride)
-        yield group
-        bits ^= group
+        before = bits
+        front = bits & -bits
+        while front:
+            bits ^= front
+            front = (front << 1 | front >> 1 | front << stride | front >> stride) & bits
+        yield before ^ bits
 
 
 def check_board(board: Sequence[Sequence[int]], size: int, cells: Container[int]) -> None:
@@ -79,3 +88,24 @@ def check_board(board: Sequence[Sequence[int]], size: int, cells: Container[int]
         for cell in row:
             if type(cell) is not int or cell not in cells:
                 raise ValueError(f"row {number} of the board has {shown(cell)}, expected one of {cells!r}")
+
+
+def read_board(board: Sequence[Sequence[int]], size: int) -> tuple[int, int]:
+    """The first and the second player's bits on a board of 0 (empty), 1 (first) and 2 (second player).
+
+    Raises:
+        ValueError: it is no such board of ``size`` × ``size`` squares.
+    """
+    check_board(board, size, (0, 1, 2))
+    cells = [(row * (size + 1) + c, cell) for row in range(size) for c, cell in enumerate(board[row])]
+    return sum(1 << n for n, cell in cells if cell == 1), sum(1 << n for n, cell in cells if cell == 2)
+
+
+def write_board(pieces: tuple[int, int], size: int) -> list[list[int]]:
+    """The board of 0, 1 and 2 with those two players' bits: what ``read_board`` reads."""
+    first, second = pieces
+    stride = size + 1
+    # Binary digits read as hexadecimal ones leave room to add 2s to 1s: four times faster than bit by bit.
+    digits = int(f"{first:b}", 16) + 2 * int(f"{second:b}", 16)
+    cells = f"{digits:0{size * stride}x}".encode().translate(_DIGITS)[::-1]
+    return [list(cells[start : start + size]) for start in range(0, size * stride, stride)]

@@ -1,7 +1,15 @@
 """Every game there is. A new game is one module and one line here."""
 
 from ._game import Game
-from .chain_reaction import CHAIN_REACTION
 from .hop import HOP
+from .longest_path import LONGEST_PATH
+from .pseudo_tonga import PSEUDO_TONGA
 
-GAMES: dict[str, Game] = {game.name: game for game in (CHAIN_REACTION, HOP)}
+GAMES: dict[str, Game] = {
+    game.name: game
+    for game in (
+        LONGEST_PATH,
+        PSEUDO_TONGA,
+        HOP,
+    )
+}

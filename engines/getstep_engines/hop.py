@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from ._bits import check_board, full, shown, square, squares
+from ._bits import full, read_board, shown, square, squares, write_board
 from ._game import Game, IllegalMove, Move, Outcome, Player, State, TimeControl
 
 SIZE = 8
@@ -81,11 +81,7 @@ class HopState(State):
         self._settle()
 
     def board(self) -> list[list[int]]:
-        black, white = self.pieces
-        return [
-            [(black >> n & 1) + 2 * (white >> n & 1) for n in range(row, row + SIZE)]
-            for row in range(0, SIZE * _STRIDE, _STRIDE)
-        ]
+        return write_board(self.pieces, SIZE)
 
     def score(self, player: Player) -> int:
         """The player's pieces in its own target region."""
@@ -237,10 +233,7 @@ def _why_no_hop(at: int, to: int, *, alone: bool) -> str:
 
 
 def _from_board(board: Sequence[Sequence[int]], to_move: Player) -> HopState:
-    check_board(board, SIZE, (0, 1, 2))
-    cells = [(r * _STRIDE + c, cell) for r, row in enumerate(board) for c, cell in enumerate(row)]
-    black, white = (sum(1 << n for n, cell in cells if cell == colour) for colour in (1, 2))
-    return HopState((black, white), to_move)
+    return HopState(read_board(board, SIZE), to_move)
 
 
 def _start() -> HopState:

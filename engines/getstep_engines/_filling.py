@@ -1,0 +1,83 @@
+"""What games have in common in which the players fill an empty board, a piece a turn, and then count."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Self
+
+from ._bits import full, square, squares, write_board
+from ._game import IllegalMove, Move, Outcome, Player, State
+
+_OTHER: tuple[Player, Player] = (1, 0)
+
+
+class FillingState(State):
+    """A position on ``size`` × ``size`` squares; a move is the ``(row, column)`` of an empty one.
+
+    ``pieces`` are the two players' bits, ``empty`` those of the empty squares. While a game goes on there is
+    an empty square, so nobody is ever passed over.
+    """
+
+    __slots__ = ("empty", "outcome", "pieces", "size", "to_move")
+
+    passed = ()
+
+    def __init__(self, size: int, pieces: tuple[int, int], to_move: Player) -> None:
+        self.size = size
+        self.pieces = pieces
+        self.empty = full(size) ^ (pieces[0] | pieces[1])
+        self.to_move = to_move
+        self.outcome: Outcome | None = None
+        if not self.empty:
+            self.outcome = self._result()
+
+    @abstractmethod
+    def _result(self) -> Outcome:
+        """Who has won on the full board."""
+
+    def board(self) -> list[list[int]]:
+        return write_board(self.pieces, self.size)
+
+    def legal_moves(self) -> Iterator[tuple[int, int]]:
+        """The empty squares, row by row."""
+        if not self.outcome:
+            for number in squares(self.empty):
+                yield divmod(number, self.size + 1)
+
+    def is_legal(self, move: Move) -> bool:
+        try:
+            self._number(move)
+        except IllegalMove:
+            return False
+        return True
+
+    def play(self, move: Move) -> None:
+        piece = 1 << self._number(move)
+        first, second = self.pieces
+        self.pieces = (first, second | piece) if self.to_move else (first | piece, second)
+        self.empty ^= piece
+        self.to_move = _OTHER[self.to_move]
+        if not self.empty:
+            self.outcome = self._result()
+
+    def copy(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.size = self.size
+        twin.pieces = self.pieces
+        twin.empty = self.empty
+        twin.to_move = self.to_move
+        twin.outcome = self.outcome
+        return twin
+
+    def _number(self, move: Move) -> int:
+        """The bit number of the square of a legal move."""
+        self._expect_running()
+        number = square(move, self.size)
+        if not self.empty >> number & 1:
+            raise IllegalMove(f"{tuple(move)} is occupied, expected an empty square")
+        return number
+
+    def _expect_running(self) -> None:
+        if self.outcome:
+            raise IllegalMove(f"the game is over: {self.outcome.reason}")
