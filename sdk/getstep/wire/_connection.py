@@ -76,7 +76,7 @@ class Connection:
 
         Raises:
             RemoteProtocolError: the peer broke the protocol; the state is ERROR from then on, and every
-                further call raises again.
+                further call raises again until a `Goodbye` has been sent.
         """
         if self.state is State.CLOSED:
             return CLOSED

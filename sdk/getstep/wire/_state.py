@@ -55,7 +55,7 @@ class State(Enum):
     CLOSED = auto()
     """Said goodbye, or the peer has closed."""
     ERROR = auto()
-    """The peer broke the protocol; nothing more is read."""
+    """The peer broke the protocol; nothing more is read, but the server may still say goodbye."""
 
 
 TRANSITIONS: dict[State, dict[type[Message], State]] = {
@@ -90,7 +90,9 @@ TRANSITIONS: dict[State, dict[type[Message], State]] = {
         Goodbye: State.CLOSED,
     },
     State.CLOSED: {},
-    State.ERROR: {},
+    State.ERROR: {
+        Goodbye: State.CLOSED,
+    },
 }
 
 ANSWERS: tuple[type[Message], ...] = (Step, Raised, Resign)
