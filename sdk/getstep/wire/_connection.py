@@ -68,7 +68,7 @@ class Connection:
         """Take in bytes from the peer; ``b""`` says that it has closed its side."""
         if not data:
             self._eof = True
-        elif self.state is not State.CLOSED:
+        elif self.state not in (State.CLOSED, State.ERROR):
             self._reader.feed(data)
 
     def next_event(self) -> Event:
