@@ -159,10 +159,10 @@ def _walk(body: bytes) -> None:
     position = 0
     while left and position < len(body):
         left[-1] -= 1
+        if body[position] in _CONTAINER and len(left) > MAX_DEPTH:
+            raise RemoteProtocolError("too_deep", f"more than {MAX_DEPTH} containers inside each other")
         position, children = _header(body, position)
         if children:
-            if len(left) > MAX_DEPTH:
-                raise RemoteProtocolError("too_deep", f"more than {MAX_DEPTH} containers inside each other")
             left.append(children)
         while left and left[-1] == 0:
             left.pop()
