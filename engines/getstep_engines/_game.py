@@ -120,6 +120,21 @@ class State(ABC):
     def copy(self) -> State:
         """An independent state in the same position; cheap enough to search with."""
 
+    def estimate(self) -> float:
+        """How well the first player stands, from -1 (has lost) over 0 (level) to 1 (has won).
+
+        Exact once the game is over. Before that it is a cheap guess, for bots that cannot play every game
+        out to its end: the difference of ``_measures`` over their sum.
+        """
+        if self.outcome:
+            return 0.0 if self.outcome.winner is None else 1.0 - 2.0 * self.outcome.winner
+        first, second = self._measures()
+        return (first - second) / (first + second) if first or second else 0.0
+
+    @abstractmethod
+    def _measures(self) -> tuple[float, float]:
+        """What each player has of what wins this game, neither below 0, while the game goes on."""
+
     @abstractmethod
     def __str__(self) -> str:
         """The board as text, a line a row, for people."""

@@ -112,6 +112,10 @@ class ChainReactionState(State):
         twin.mine, twin.theirs = self.mine, self.theirs
         return twin
 
+    def _measures(self) -> tuple[float, float]:
+        """The orbs."""
+        return self.orbs(0), self.orbs(1)
+
     def __str__(self) -> str:
         """``R2`` is a square where Red has two orbs, ``.`` an empty one."""
         return "\n".join(" ".join(map(_cell_text, row)).rstrip() for row in self.board())

@@ -51,6 +51,10 @@ _TARGETS = (
     sum(0b11 << row * _STRIDE + 6 for row in range(SIZE)),
     sum(0b11 << row * _STRIDE for row in range(SIZE)),
 )
+_GATES = tuple(
+    [sum(1 << row * _STRIDE + column for row in range(SIZE) for column in columns) for columns in ways]
+    for ways in ([range(first, 8) for first in range(1, 7)], [range(last + 1) for last in range(6, 0, -1)])
+)  # of each player: the squares beyond each of the six steps from its far edge to its target region
 
 _DIRECTIONS = (-_STRIDE, -1, 1, _STRIDE)
 _STEPS = frozenset(_DIRECTIONS)
@@ -140,6 +144,14 @@ class HopState(State):
         twin.outcome = self.outcome
         return twin
 
+    def _measures(self) -> tuple[float, float]:
+        """The columns that the pieces have come on their way, and for each piece as many as the whole way."""
+        black, white = (
+            len(gates) * own.bit_count() + sum((own & beyond).bit_count() for beyond in gates)
+            for own, gates in zip(self.pieces, _GATES, strict=True)
+        )
+        return black, white
+
     def __str__(self) -> str:
         return "\n".join(" ".join(map(str, row)) for row in self.board())
 
@@ -201,9 +213,7 @@ class HopState(State):
     def _result(self, why: str) -> Outcome:
         black, white = self.score(0), self.score(1)
         winner: Player | None = None if black == white else 0 if black > white else 1
-        return Outcome(
-            winner, (black, white), f"{why}: Black has {black} in its target region, White {white}"
-        )
+        return Outcome(winner, (black, white), f"{why}: Black has {black} in its target region, White {white}")
 
 
 def _hop_paths(path: Path, at: int, visited: int, occupied: int, enemy: int) -> Iterator[Path]:

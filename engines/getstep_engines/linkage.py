@@ -39,6 +39,7 @@ _STRIDE = SIZE + 1  # so each row is a byte
 _BITS = _STRIDE * SIZE
 _CENTRE = 1 << square(CENTRE, SIZE)
 _BOARD = full(SIZE) ^ _CENTRE
+_DOMINOES = DOMINOES_EACH * len(COLOURS)
 _OTHER: tuple[Player, Player] = (1, 0)
 _COLOUR_INDEX = {colour: index for index, colour in enumerate(COLOURS)}
 _SYMBOLS = {TOUCHING: "x", BLOCKED: "X", 0: "."} | dict(enumerate(COLOURS, 1))
@@ -82,10 +83,7 @@ class LinkageState(State):
     def board(self) -> list[list[int]]:
         planes = {BLOCKED: _CENTRE, TOUCHING: self.empty & ~self.free, **dict(enumerate(self.placed, 1))}
         return [
-            [
-                sum(cell for cell, squares in planes.items() if squares >> n & 1)
-                for n in range(row, row + SIZE)
-            ]
+            [sum(cell for cell, squares in planes.items() if squares >> n & 1) for n in range(row, row + SIZE)]
             for row in range(0, _BITS, _STRIDE)
         ]
 
@@ -132,6 +130,12 @@ class LinkageState(State):
         twin.passed = self.passed
         twin.outcome = self.outcome
         return twin
+
+    def _measures(self) -> tuple[float, float]:
+        """The groups there would be if half of the dominoes left made one each, and what is missing to 24."""
+        placed = sum(squares.bit_count() for squares in self.placed) // 2
+        groups = self.groups() + (_DOMINOES - placed) / 2
+        return groups, _DOMINOES - groups
 
     def __str__(self) -> str:
         """``X`` is the blocked centre, ``x`` an empty square that touches the opponent's last domino."""
@@ -208,9 +212,7 @@ def _from_board(board: Sequence[Sequence[int]], to_move: Player) -> LinkageState
     for colour, squares in zip(COLOURS, placed, strict=True):
         number = squares.bit_count()
         if number not in range(0, 2 * DOMINOES_EACH + 1, 2):
-            raise ValueError(
-                f"{number} squares are {colour}, expected an even number up to {2 * DOMINOES_EACH}"
-            )
+            raise ValueError(f"{number} squares are {colour}, expected an even number up to {2 * DOMINOES_EACH}")
     return LinkageState(placed, planes[0], to_move)
 
 

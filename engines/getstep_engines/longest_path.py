@@ -43,6 +43,11 @@ class LongestPathState(FillingState):
         reason = f"{PLAYERS[self.to_move]} made an illegal move or missed its limit"
         self.outcome = Outcome(winner, score(*self.pieces), reason)
 
+    def _measures(self) -> tuple[float, float]:
+        """The lengths of the longest groups."""
+        first, second = self.pieces
+        return len(count_lengths(first)), len(count_lengths(second))
+
     def _result(self) -> Outcome:
         first, second = score(*self.pieces)
         if first == second:
@@ -51,9 +56,7 @@ class LongestPathState(FillingState):
         winner: Player = 0 if (len(first), first[::-1]) > (len(second), second[::-1]) else 1
         groups = f"{_text(first)} for {PLAYERS[0]}, {_text(second)} for {PLAYERS[1]}"
         length = _decisive_length(first, second)
-        return Outcome(
-            winner, (first, second), f"{PLAYERS[winner]} has more groups of length {length}: {groups}"
-        )
+        return Outcome(winner, (first, second), f"{PLAYERS[winner]} has more groups of length {length}: {groups}")
 
     def __str__(self) -> str:
         return "\n".join(" ".join(".12"[cell] for cell in row) for row in self.board())

@@ -35,6 +35,10 @@ class PseudoTongaState(FillingState):
         reason = f"{PLAYERS[self.to_move]} made an illegal move or missed its limit: {result.reason}"
         self.outcome = replace(result, reason=reason)
 
+    def _measures(self) -> tuple[float, float]:
+        """The points so far."""
+        return score(self.pieces[0], self.size), score(self.pieces[1], self.size)
+
     def _result(self) -> Outcome:
         black, white = score(self.pieces[0], self.size), score(self.pieces[1], self.size)
         winner: Player | None = None if black == white else 0 if black > white else 1
