@@ -112,9 +112,9 @@ def _checked_map(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         if type(key) is not str:
-            raise RemoteProtocolError("bad_key", f"a key {key!r}, expected a string")
+            raise RemoteProtocolError("bad_key", f"a key {ascii(key)[:80]}, expected a string")
         if key in result:
-            raise RemoteProtocolError("duplicate_key", f"the key {key!r} twice")
+            raise RemoteProtocolError("duplicate_key", f"the key {ascii(key)[:80]} twice")
         result[key] = value
     return result
 
@@ -159,7 +159,7 @@ def _walk(body: bytes) -> None:
     position = 0
     while left and position < len(body):
         left[-1] -= 1
-        if body[position] in _CONTAINER and len(left) > MAX_DEPTH:
+        if len(left) > MAX_DEPTH and body[position] in _CONTAINER:
             raise RemoteProtocolError("too_deep", f"more than {MAX_DEPTH} containers inside each other")
         position, children = _header(body, position)
         if children:
