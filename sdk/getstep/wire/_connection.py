@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from . import _frames
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import MAX_CLIENT_FRAME, MAX_SERVER_FRAME
-from ._messages import CLIENT_MESSAGES, SERVER_MESSAGES, GetStep, LateAnswer, MalformedAnswer, Message
+from ._messages import CLIENT_MESSAGES, SERVER_MESSAGES, GetStep, LateAnswer, MalformedAnswer, Message, Step
 from ._state import ANSWERS, TRANSITIONS, State
 
 
@@ -96,6 +96,8 @@ class Connection:
         """
         following = self._may_say(message)
         data = _frames.encode(message.to_fields(), _MAX_FRAME[self.role])
+        if isinstance(message, Step):  # its move is whatever a callback returned
+            _frames.proofread(data)
         self._advance(message, following)
         return data
 

@@ -76,6 +76,18 @@ def encode(fields: dict[str, Any], max_frame: int) -> bytes:
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
+def proofread(frame: bytes) -> None:
+    """Check that the peer would decode ``frame``.
+
+    Raises:
+        LocalProtocolError: it would be a hostile act, such as a bin, or more than ``MAX_DEPTH`` containers.
+    """
+    try:
+        decode(frame[HEADER_BYTES:])
+    except RemoteProtocolError as error:
+        raise LocalProtocolError(f"cannot be sent: {error.detail}") from error
+
+
 def decode(body: bytes) -> dict[str, Any]:
     """The map in one body.
 
