@@ -125,6 +125,8 @@ class GetStep(Message):
         _array("board", self.board)
         for row in self.board:
             _array("board", row)
+            if not all(type(cell) is int for cell in row):
+                raise ValueError(f"board has the row {_shown(row)}, expected whole numbers")
         _boolean("is_black", self.is_black)
         _integer("time_left_ms", self.time_left_ms, 0, MAX_MS)
 
@@ -162,6 +164,8 @@ class End(Message):
         _text("detail", self.detail, MAX_TEXT)
         if self.scores is not None:
             _array("scores", self.scores)
+            if len(self.scores) != 2:
+                raise ValueError(f"scores is {_shown(self.scores)}, expected one for each player")
 
 
 @dataclass(frozen=True)
@@ -306,7 +310,9 @@ def _options(value: object) -> None:
     if type(value) is not dict:
         raise ValueError(f"options is {_shown(value)}, expected a map")
     for name, setting in value.items():
-        _integer(name, setting, -MAX_ID, MAX_ID)
+        if type(name) is not str:
+            raise ValueError(f"options has the name {_shown(name)}, expected text")
+        _integer(_shown(name), setting, -MAX_ID, MAX_ID)
 
 
 def _time(kind: object, ms: object) -> None:
