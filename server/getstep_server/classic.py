@@ -1,0 +1,160 @@
+"""The classic wire of protocol.md: little-endian 32-bit integers, no lengths, no secret.
+
+It plays hop only. To the seat a classic connection is a link like any other: questions become 268-byte frames,
+answers become steps, and what the old protocol has no words for is left unsaid.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from ipaddress import ip_address
+
+import trio
+
+from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
+
+from .limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, CLASSIC_STRAYS
+from .seats import Seat
+from .session import Gone, House, SocketLink
+
+SIZE = 8
+FRAME = struct.Struct(f"<2i{SIZE * SIZE}ii")
+"""Code, move id, 64 squares, is_black: 268 bytes, sent at once because original clients take no short read."""
+
+_INT = struct.Struct("<i")
+_ANSWER = struct.Struct("<2i")
+_SQUARE = struct.Struct("<2i")
+
+
+def question_bytes(move_id: int, board: list[list[int]], *, is_black: bool) -> bytes:
+    """The frame that asks for a move."""
+    return FRAME.pack(1, move_id, *(cell for row in board for cell in row), int(is_black))
+
+
+def stop_bytes() -> bytes:
+    """The frame that ends a client: as long as a question, for clients that read all of it before they look."""
+    return FRAME.pack(*[0] * (SIZE * SIZE + 3))
+
+
+class ClassicReader:
+    """Cuts what a classic client sends into its team id and its answers; holds one answer at most."""
+
+    def __init__(self) -> None:
+        self.team: int | None = None
+        self._buffer = bytearray()
+
+    @property
+    def partial(self) -> bool:
+        """Whether the beginning of something has arrived and its end has not (once answers are taken out)."""
+        return bool(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Take in what arrived."""
+        self._buffer += data
+        if self.team is None and len(self._buffer) >= _INT.size:
+            (self.team,) = _INT.unpack(self._take(_INT.size))
+
+    def next_answer(self) -> tuple[int, list[tuple[int, int]]] | None:
+        """The next whole answer, as move id and squares, or None until more has arrived.
+
+        Raises:
+            RemoteProtocolError: ``bad_field`` for a count or a coordinate out of range.
+        """
+        if self.team is None or len(self._buffer) < _ANSWER.size:
+            return None
+        count, move_id = _ANSWER.unpack_from(self._buffer)
+        if not 0 <= count <= CLASSIC_MAX_SQUARES:
+            raise RemoteProtocolError("bad_field", f"{count} squares, expected 0 to {CLASSIC_MAX_SQUARES}")
+        length = _ANSWER.size + count * _SQUARE.size
+        if len(self._buffer) < length:
+            return None
+        squares = list(_SQUARE.iter_unpack(self._take(length)[_ANSWER.size :]))
+        for row, column in squares:
+            if not (0 <= row < SIZE and 0 <= column < SIZE):
+                raise RemoteProtocolError("bad_field", f"the square ({row}, {column}), expected 0 to {SIZE - 1}")
+        return move_id, squares
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+
+class ClassicLink(SocketLink):
+    """A connection that speaks the classic wire."""
+
+    client = "classic"
+
+    def __init__(self, house: House, sock: socket.socket, address: str) -> None:
+        super().__init__(house, sock, address)
+        self._reader = ClassicReader()
+        self._asked = 0
+        self._strays = 0
+        self._stopped = False
+
+    def _greet(self) -> None:
+        """The client speaks first."""
+
+    def _encode(self, message: Message) -> bytes:
+        if isinstance(message, GetStep):
+            self._asked = message.id
+            self._strays = 0
+            return question_bytes(message.id, message.board, is_black=message.is_black)
+        if isinstance(message, Goodbye) and message.reason == "contest_over":
+            self._stopped = True
+            return stop_bytes()
+        return b""
+
+    @property
+    def _mid_frame(self) -> bool:
+        return self._reader.partial
+
+    def _received(self, data: bytes, at: float) -> None:
+        if not data:
+            raise Gone("it closed the connection")
+        self._reader.feed(data)
+        if self.seat is None and self._reader.team is not None:
+            self._login(self._reader.team)
+        while not self._closing and (answer := self._reader.next_answer()) is not None:
+            self._partial_since = None
+            self._answered(*answer, at)
+
+    def _login(self, team: int) -> None:
+        seat = self._seat_of(team)
+        if isinstance(seat, str):
+            self._incident("classic_refused", seat)
+            self.close(Goodbye("classic_refused", seat, None))
+            return
+        self.seat = seat
+        seat.attach(self)
+
+    def _seat_of(self, number: int) -> Seat | str:
+        """The team's seat, or why this connection may not have it."""
+        team = self.house.contest.teams.get(number)
+        if team is None:
+            return f"no team has the id {number}"
+        if not team.classic:
+            return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
+        if team.classic_address is not None and ip_address(self.address) != ip_address(team.classic_address):
+            return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
+        return self.house.seats[number]
+
+    def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float) -> None:
+        if self.seat is None:
+            return
+        if not 0 < move_id <= self.seat.last_id:
+            raise RemoteProtocolError("foreign_id", f"an answer to move id {move_id}, which was never sent")
+        if move_id == self._asked:
+            self._asked = 0
+            self.seat.answer(self, Step(move_id, squares), at)
+            return
+        self._strays += 1  # stale: discarded, and the wait goes on
+        if self._strays > CLASSIC_STRAYS:
+            raise RemoteProtocolError("flood", f"more than {CLASSIC_STRAYS} answers that nobody waits for")
+
+    async def _linger(self) -> None:
+        if self._stopped:
+            await super()._linger()
+        else:  # an original client comes back the moment it is closed
+            await trio.sleep(CLASSIC_REFUSAL_SECONDS)

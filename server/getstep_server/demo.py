@@ -1,0 +1,99 @@
+"""The demo: a small class tournament between sample bots, each its own process, over TCP on loopback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import trio
+
+from getstep_engines import GAMES
+
+from ._toml import ConfigError
+from .contest import Contest, Team, add_teams, init_contest, load_contest
+from .events import Bus, Event, Listening
+from .run import Ending, StartWhen, run_contest, with_ports
+
+NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "Frances", "Grace", "Hedy", "Ivan", "John")
+BOT_EXIT_SECONDS = 5.0
+"""How long a bot may take to end after goodbye before it is killed."""
+
+
+def sample_bots(game: str) -> list[Path]:
+    """The sample bots that play ``game`` fast enough to watch, as files."""
+    folder = Path(str(files("getstep_bots")))
+    wanted = ("random_bot.py", f"greedy_{game}.py", f"house_{game}.py")
+    return [folder / name for name in wanted if (folder / name).is_file()]
+
+
+def make_demo_contest(folder: Path, game: str, teams: int, seed: int) -> Contest:
+    """A contest folder for the demo, on a free port of the loopback interface."""
+    if game not in GAMES:
+        raise ConfigError(f"--game {game!r}, expected all or one of: {', '.join(GAMES)}")
+    if not 2 <= teams <= len(NAMES):
+        raise ConfigError(f"--teams {teams}, expected 2 to {len(NAMES)}")
+    init_contest(folder, name=f"getstep demo: {GAMES[game].title}", game=game, seed=seed)
+    bots = sample_bots(game)
+    add_teams(folder, [(None, f"{NAMES[i]} ({bots[i % len(bots)].stem})") for i in range(teams)])
+    return with_ports(load_contest(folder), host="127.0.0.1", port=0, classic_port=None)
+
+
+async def run_demo(contest: Contest, bus: Bus) -> Ending:
+    """Play a demo contest: start the bots as soon as the server listens, and see to it that they end."""
+    bots = sample_bots(contest.game.name)
+    processes: list[trio.Process] = []
+    listening = trio.Event()
+    ports: list[int] = []
+
+    def note(event: Event) -> None:
+        if isinstance(event, Listening):
+            ports.append(event.port)
+            listening.set()
+
+    async def start_bots() -> None:
+        await listening.wait()
+        for i, team in enumerate(contest.teams.values()):
+            processes.append(await _start_bot(bots[i % len(bots)], team, ports[0], contest.folder))
+
+    bus.subscribe(note)
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(start_bots)
+            ending = await run_contest(contest, bus, StartWhen())
+            nursery.cancel_scope.cancel()
+    finally:
+        with trio.CancelScope(shield=True):
+            await _end_bots(processes)
+    return ending
+
+
+async def _start_bot(bot: Path, team: Team, port: int, folder: Path) -> trio.Process:
+    command = [sys.executable, "-m", "getstep", "play", str(bot), "--team", str(team.id)]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    log = folder / f"bot-{team.id}.log"
+    with log.open("wb") as output:
+        return await trio.lowlevel.open_process(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "GETSTEP_TOKEN": team.token},
+            start_new_session=True,  # Ctrl-C is for the server, which then says goodbye to the bots
+        )
+
+
+async def _end_bots(processes: Sequence[trio.Process]) -> None:
+    async def end(process: trio.Process) -> None:
+        with trio.move_on_after(BOT_EXIT_SECONDS):
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    async with trio.open_nursery() as nursery:
+        for process in processes:
+            nursery.start_soon(end, process)

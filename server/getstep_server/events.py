@@ -1,0 +1,146 @@
+"""What happens in a contest, as typed events: published once, consumed by the progress view, the log and the tests.
+
+A consumer is called in the event loop, in the order of subscribing, and must return at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from getstep_engines import Player
+
+from .results import Result, Standing
+from .schedule import Match
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The server takes connections at ``host``:``port``; ``classic_port`` is None unless asked for."""
+
+    host: str
+    port: int
+    classic_port: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamArrived:
+    """A team has logged in; ``again`` if it had been here before."""
+
+    team: int
+    address: str
+    client: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TeamLeft:
+    """A team's connection is gone."""
+
+    team: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Hostile or refused traffic. ``team`` is None before a valid login; ``first_bytes`` are hexadecimal."""
+
+    code: str
+    detail: str
+    address: str
+    team: int | None
+    first_bytes: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFault:
+    """The server itself failed in one place; ``trace`` is the traceback. It is never a bot's loss."""
+
+    where: str
+    trace: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContestStarted:
+    """The first match is about to begin; ``done`` of ``total`` matches were already played earlier."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStarted:
+    """A match begins."""
+
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlayed:
+    """A legal move. ``thought`` is the thinking time in seconds."""
+
+    match: Match
+    player: Player
+    move: object
+    thought: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFaulted:
+    """A turn that got the game's penalty; ``code`` is a turn code of protocol.md."""
+
+    match: Match
+    player: Player
+    code: str
+    detail: str
+    thought: float
+
+
+@dataclass(frozen=True, slots=True)
+class MatchEnded:
+    """A match is over and its result is on disk. ``standings`` include it."""
+
+    result: Result
+    done: int
+    total: int
+    standings: list[Standing]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """No match can start: these teams have matches to play and are not connected."""
+
+    teams: tuple[int, ...]
+
+
+Event: TypeAlias = (
+    Listening
+    | TeamArrived
+    | TeamLeft
+    | Incident
+    | ServerFault
+    | ContestStarted
+    | MatchStarted
+    | MovePlayed
+    | TurnFaulted
+    | MatchEnded
+    | Waiting
+)
+Publish: TypeAlias = Callable[[Event], None]
+
+
+class Bus:
+    """Hands each event to every subscriber."""
+
+    def __init__(self) -> None:
+        self._consumers: list[Publish] = []
+
+    def subscribe(self, consumer: Publish) -> None:
+        """Have ``consumer`` called with every event from now on."""
+        self._consumers.append(consumer)
+
+    def publish(self, event: Event) -> None:
+        """Hand ``event`` to every consumer."""
+        for consumer in self._consumers:
+            consumer(event)

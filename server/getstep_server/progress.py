@@ -1,0 +1,164 @@
+"""What the host sees while a contest runs: a live view on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from .contest import Contest
+from .events import (
+    ContestStarted,
+    Event,
+    Incident,
+    Listening,
+    MatchEnded,
+    MatchStarted,
+    ServerFault,
+    TeamArrived,
+    TeamLeft,
+    Waiting,
+)
+from .results import Standing
+from .schedule import Match
+from .tables import result_line, standings_table
+
+MESSAGES_KEPT = 8
+INCIDENTS_SHOWN = 20
+"""Refused connections shown one by one; what follows is only counted, so that a flood cannot fill the screen."""
+
+
+class Progress:
+    """A consumer of events that prints.
+
+    Args:
+        contest: for the names.
+        console: where to.
+        live: redraw in place instead of printing lines.
+    """
+
+    def __init__(self, contest: Contest, console: Console, *, live: bool) -> None:
+        self.contest = contest
+        self.console = console
+        self.live = live
+        self._here: set[int] = set()
+        self._running: dict[int, Match] = {}
+        self._standings: list[Standing] = []
+        self._messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
+        self._done = self._total = 0
+        self._began = time.monotonic()
+        self._done_before = 0
+        self._incidents = 0
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """A context in which the view is on the screen."""
+        if not self.live:
+            return nullcontext()
+        # rich draws in a thread of its own, four times a second: no clock waits for a terminal
+        return Live(get_renderable=self._view, console=self.console, refresh_per_second=4, transient=True)
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event."""
+        line = self._line(event)
+        if line is None:
+            return
+        if self.live:
+            self._messages.append(line)
+        else:
+            self.console.print(line)
+
+    def say(self, line: str) -> None:
+        """Print a line of the program itself."""
+        self.console.print(line)
+
+    # --- events as lines ---
+
+    def _line(self, event: Event) -> str | None:
+        match event:
+            case Listening():
+                return self._listening(event)
+            case TeamArrived():
+                return self._arrived(event)
+            case TeamLeft(team, why):
+                self._here.discard(team)
+                return f"- {self.contest.team_name(team)} has left: {why}"
+            case Incident():
+                return self._incident(event)
+            case ServerFault(where, trace):
+                return f"! the server failed in {where}; this costs no bot anything\n{trace}"
+            case ContestStarted(done, total):
+                self._done, self._done_before, self._total = done, done, total
+                self._began = time.monotonic()
+                return f"The contest begins: {total - done} of {total} matches to play."
+            case MatchStarted(match):
+                self._running[match.number] = match
+                return None
+            case MatchEnded():
+                return self._ended(event)
+            case Waiting(teams) if teams:
+                return f"Waiting for {self._names(teams)}"
+            case _:
+                return None
+
+    def _listening(self, event: Listening) -> str:
+        classic = f", classic wire on port {event.classic_port}" if event.classic_port is not None else ""
+        return f"Listening on {event.host}, port {event.port}{classic}."
+
+    def _arrived(self, event: TeamArrived) -> str:
+        self._here.add(event.team)
+        name, missing = self.contest.team_name(event.team), set(self.contest.teams) - self._here
+        here = f"{len(self._here)} of {len(self.contest.teams)} teams are here"
+        still = f", missing: {self._names(sorted(missing))}" if missing else ""
+        verb = "is back" if event.again else "has arrived"
+        return f"+ {name} {verb} from {event.address} ({event.client or 'no name given'}); {here}{still}"
+
+    def _incident(self, event: Incident) -> str | None:
+        self._incidents += 1
+        if self._incidents > INCIDENTS_SHOWN:
+            return None
+        who = "" if event.team is None else f" by {self.contest.team_name(event.team)}"
+        more = "; further ones are counted only" if self._incidents == INCIDENTS_SHOWN else ""
+        return f"! refused{who} from {event.address}: {event.code}: {event.detail}{more}"
+
+    def _ended(self, event: MatchEnded) -> str:
+        self._running.pop(event.result.match.number, None)
+        self._done, self._total, self._standings = event.done, event.total, event.standings
+        return f"[{event.done}/{event.total}] {result_line(self.contest, event.result)}"
+
+    def _names(self, teams: tuple[int, ...] | list[int]) -> str:
+        return ", ".join(self.contest.team_name(team) for team in teams)
+
+    # --- the live view ---
+
+    def _view(self) -> RenderableType:
+        parts: list[RenderableType] = [Text(line) for line in list(self._messages)]
+        if self._total:
+            parts += [Text(), self._bar(), Text(self._playing(), overflow="ellipsis", no_wrap=True)]
+        if self._standings:
+            parts += [Text(), standings_table(self.contest, self._standings)]
+        return Group(*parts)
+
+    def _bar(self) -> RenderableType:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(
+            f"{self._done}/{self._total} matches", ProgressBar(self._total, self._done, width=30), self._eta()
+        )
+        return grid
+
+    def _eta(self) -> str:
+        played = self._done - self._done_before
+        if not played or self._done >= self._total:
+            return ""
+        seconds = (time.monotonic() - self._began) / played * (self._total - self._done)
+        return f"about {seconds // 60:.0f} min {seconds % 60:.0f} s left"
+
+    def _playing(self) -> str:
+        pairs = [f"{self._names(list(match.teams))}".replace(", ", " – ") for match in list(self._running.values())]
+        return "playing: " + ("; ".join(pairs) or "nobody")

@@ -1,0 +1,270 @@
+"""One run of a contest: open the store, listen, wait for the teams, play, say goodbye."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+
+import trio
+
+from getstep.wire import Goodbye
+
+from ._toml import ConfigError
+from .classic import ClassicLink
+from .contest import Contest, contest_path
+from .director import Director
+from .events import Bus, Event, Listening, TeamArrived, TeamLeft
+from .results import Result
+from .schedule import Match, double_round_robin
+from .seats import Seat
+from .session import SHUTDOWN_RETRY_MS, House, WireLink, accept_forever, open_listener
+from .store import Store
+
+OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
+SHUTTING_DOWN = Goodbye(
+    "shutting_down", "The host stopped the server; the contest goes on later.", SHUTDOWN_RETRY_MS
+)
+
+
+class Ending(Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class StartWhen:
+    """When the first match begins: at once (``now``), at a time of day (``at``), else when all teams are there.
+
+    ``on_enter``: the Enter key starts it as well.
+    """
+
+    now: bool = False
+    at: datetime | None = None
+    on_enter: bool = False
+
+
+async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
+    """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
+
+    Raises:
+        ConfigError: a port is busy, or teams.toml no longer fits the schedule.
+        StoreError: the database cannot be used.
+        ContestStopped: a match could not be played or stored.
+    """
+    check_teams(contest)
+    with Store(contest.database) as store:
+        schedule = prepare_schedule(contest, store)
+        with open_ports(contest) as ports:
+            return await _run(contest, bus, when, store, schedule, ports)
+
+
+def check_teams(contest: Contest) -> None:
+    """A contest needs two teams.
+
+    Raises:
+        ConfigError: there are fewer.
+    """
+    if len(contest.teams) < 2:
+        raise ConfigError(
+            f"{contest.folder / 'teams.toml'}: {len(contest.teams)} teams, expected at least 2;"
+            f" add some with: getstep-server teams add {contest.folder} NAME"
+        )
+
+
+def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
+    """The stored schedule; made and stored now if this is the first run.
+
+    Raises:
+        ConfigError: the roster or the game is not the one the schedule was made for.
+    """
+    stored = store.schedule()
+    if not stored:
+        seed = contest.file.contest.seed
+        stored = double_round_robin(list(contest.teams), seed, contest.game.name, contest.options)
+        store.save_schedule(stored, seed)
+        return stored
+    scheduled = {team for match in stored for team in match.teams}
+    if scheduled != set(contest.teams):
+        changed = ", ".join(str(team) for team in sorted(scheduled ^ set(contest.teams)))
+        raise ConfigError(
+            f"{contest.folder / 'teams.toml'}: team ids {changed} differ from the schedule made at the first run;"
+            " put the roster back, or make a new contest folder"
+        )
+    if {(match.game, *match.options.items()) for match in stored} != {
+        (contest.game.name, *contest.options.items())
+    }:
+        raise ConfigError(
+            f"{contest_path(contest.folder)}: game = {contest.game.name!r} with options {contest.options!r},"
+            f" expected {stored[0].game!r} with {stored[0].options!r}: the schedule was made for that"
+        )
+    return stored
+
+
+class Ports:
+    """The open listeners; a context manager that closes them."""
+
+    def __init__(self, main: socket.socket, classic: socket.socket | None) -> None:
+        self.main = main
+        self.classic = classic
+
+    def __enter__(self) -> Ports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.main.close()
+        if self.classic is not None:
+            self.classic.close()
+
+    @property
+    def listening(self) -> Listening:
+        """Where they are, as an event."""
+        host, port = self.main.getsockname()[:2]
+        return Listening(host, port, None if self.classic is None else self.classic.getsockname()[1])
+
+
+def open_ports(contest: Contest) -> Ports:
+    """Open the ports that contest.toml names.
+
+    Raises:
+        ConfigError: one is busy or not this machine's; the message says which setting to change.
+    """
+    server = contest.file.server
+    main = _open(contest, server.port, "port")
+    if server.classic_port is None:
+        return Ports(main, None)
+    try:
+        return Ports(main, _open(contest, server.classic_port, "classic_port"))
+    except ConfigError:
+        main.close()
+        raise
+
+
+def _open(contest: Contest, port: int, setting: str) -> socket.socket:
+    host = contest.file.server.host
+    try:
+        return open_listener(host, port)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}. Is another server running? "
+            f"Stop it, or change {setting} (or host) under [server] in {contest_path(contest.folder)}"
+        ) from error
+
+
+async def _run(
+    contest: Contest, bus: Bus, when: StartWhen, store: Store, schedule: list[Match], ports: Ports
+) -> Ending:
+    seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
+    house = House(contest, seats, bus.publish)
+    director = Director(contest, schedule, store.results(), seats, store, bus.publish)
+    ending = Ending.STOPPED
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
+        if ports.classic is not None:
+            nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
+        bus.publish(ports.listening)
+        with trio.CancelScope() as playing:
+            nursery.start_soon(_stop_on_signal, playing)
+            await wait_for_start(when, contest, bus, started=bool(director.results))
+            bus.subscribe(lambda event: _on_arrival(director, event))
+            await director.run()
+            ending = Ending.FINISHED
+        house.close_all(OVER if ending is Ending.FINISHED else SHUTTING_DOWN)
+        await house.all_gone()
+        nursery.cancel_scope.cancel()
+    return ending
+
+
+def _on_arrival(director: Director, event: Event) -> None:
+    if isinstance(event, (TeamArrived, TeamLeft)):
+        director.changed()
+
+
+async def _stop_on_signal(scope: trio.CancelScope) -> None:
+    """The first Ctrl-C stops cleanly, the second at once."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            if scope.cancel_called:
+                raise KeyboardInterrupt
+            scope.cancel()
+
+
+# --- waiting for the start -----------------------------------------------------------------------------------
+
+
+async def wait_for_start(when: StartWhen, contest: Contest, bus: Bus, *, started: bool) -> None:
+    """Return when the first match may begin.
+
+    A contest that had begun before (``started``) goes on at once: each match waits for its own missing team.
+    """
+    if when.now or started:
+        return
+    ways: list[Callable[[], Awaitable[None]]] = []
+    if when.at is not None:
+        at = when.at
+        ways.append(lambda: _until(at))
+    else:
+        ways.append(_all_here(contest, bus))
+    if when.on_enter:
+        ways.append(_enter_pressed)
+    await _first_of(ways)
+
+
+def _all_here(contest: Contest, bus: Bus) -> Callable[[], Awaitable[None]]:
+    """By name, never by counting connections: everyone on the roster, at the same time."""
+    here: set[int] = set()
+    complete = trio.Event()
+
+    def note(event: Event) -> None:
+        if isinstance(event, TeamArrived):
+            here.add(event.team)
+        elif isinstance(event, TeamLeft):
+            here.discard(event.team)
+        if here == set(contest.teams):
+            complete.set()
+
+    bus.subscribe(note)
+    return complete.wait
+
+
+async def _until(at: datetime) -> None:
+    """Until a wall-clock time; looked up again every minute, so that a corrected clock is followed."""
+    while (left := (at - datetime.now().astimezone()).total_seconds()) > 0:
+        await trio.sleep(min(left, 60.0))
+
+
+async def _enter_pressed() -> None:
+    line = await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True)
+    if not line:  # closed: nobody is going to press a key
+        await trio.sleep_forever()
+
+
+async def _first_of(ways: list[Callable[[], Awaitable[None]]]) -> None:
+    async def one(way: Callable[[], Awaitable[None]]) -> None:
+        await way()
+        nursery.cancel_scope.cancel()
+
+    async with trio.open_nursery() as nursery:
+        for way in ways:
+            nursery.start_soon(one, way)
+
+
+def with_ports(contest: Contest, *, host: str | None, port: int | None, classic_port: int | None) -> Contest:
+    """The contest with other ports than contest.toml says; None leaves one as it is."""
+    wanted = {"host": host, "port": port, "classic_port": classic_port}
+    server = contest.file.server.model_copy(update={k: v for k, v in wanted.items() if v is not None})
+    return replace(contest, file=contest.file.model_copy(update={"server": server}))
+
+
+def results_of(contest: Contest) -> list[Result]:
+    """The results stored so far; none if the contest has not run yet."""
+    if not contest.database.exists():
+        return []
+    with Store(contest.database) as store:
+        return store.results()

@@ -1,0 +1,202 @@
+"""Where a player sits: a seat outlives the connections of its team, and the judge knows nothing but seats."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import trio
+
+from getstep.wire import (
+    MAX_ID,
+    End,
+    GetStep,
+    Goodbye,
+    MalformedAnswer,
+    Message,
+    Penalty,
+    Raised,
+    Resign,
+    Start,
+    Step,
+)
+
+from .contest import Team
+from .events import Publish, TeamArrived, TeamLeft
+
+
+@dataclass(frozen=True, slots=True)
+class Hostile:
+    """A player broke the protocol: ``code`` is a hostile code of protocol.md."""
+
+    code: str
+    detail: str
+
+
+Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Something a seat has for the judge; ``at`` is when it reached this machine, on trio's clock."""
+
+    seat: Seat
+    what: Answer | Hostile
+    at: float
+
+
+class Link(Protocol):
+    """One connection of a team, as its seat sees it. Neither method blocks or raises."""
+
+    address: str
+    client: str
+
+    def send(self, message: Message) -> None:
+        """Hand a message to the kernel; a peer that does not take it loses the connection."""
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Say goodbye and close."""
+
+
+class Table:
+    """One match's mailbox: both seats put in, the judge takes out.
+
+    It stays small by itself: a seat puts in one answer for each question the judge asks, and one breach for each
+    connection, of which the first ends the match.
+    """
+
+    def __init__(self) -> None:
+        self._arrivals: deque[Arrival] = deque()
+        self._arrived = trio.Event()
+
+    def put(self, arrival: Arrival) -> None:
+        """Hand something to the judge."""
+        self._arrivals.append(arrival)
+        self._arrived.set()
+
+    async def get(self, deadline: float) -> Arrival | None:
+        """The next arrival, or None once trio's clock has passed ``deadline`` and nothing is there."""
+        with trio.move_on_at(deadline):
+            while not self._arrivals:
+                self._arrived = trio.Event()
+                await self._arrived.wait()
+        return self._arrivals.popleft() if self._arrivals else None
+
+
+class Seat:
+    """A team's place in the contest.
+
+    The session attaches and detaches connections; the judge begins a match, asks, and ends it. Whoever attaches
+    in the middle of a match is brought up to date with the match's start and the open question.
+    """
+
+    def __init__(self, team: Team, publish: Publish) -> None:
+        self.team = team
+        self.link: Link | None = None
+        self._publish = publish
+        self._been_here = False
+        self._table: Table | None = None
+        self._start: Start | None = None
+        self._question: GetStep | None = None
+        self._time_up = 0.0
+        # Random, so that an answer from before a restart of the server does not fit by chance.
+        self._last_id = secrets.randbelow(MAX_ID // 2)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the team is here now."""
+        return self.link is not None
+
+    @property
+    def in_match(self) -> bool:
+        """Whether a match is being played here."""
+        return self._table is not None
+
+    @property
+    def last_id(self) -> int:
+        """The id of the latest question asked here."""
+        return self._last_id
+
+    # --- for the session ---
+
+    def attach(self, link: Link) -> None:
+        """Seat a connection that has logged in, in place of an older one."""
+        older, self.link = self.link, link
+        if older is not None:
+            older.close(Goodbye("replaced", "A newer login of your team has taken this seat.", None))
+        self._publish(TeamArrived(self.team.id, link.address, link.client, again=self._been_here))
+        self._been_here = True
+        if self._start is not None:
+            link.send(replace(self._start, resumed=True))
+        if self._question is not None:
+            link.send(replace(self._question, time_left_ms=self._time_left_ms()))
+
+    def detach(self, link: Link, why: str) -> None:
+        """A connection is gone; nothing happens if a newer one has taken the seat."""
+        if self.link is link:
+            self.link = None
+            self._publish(TeamLeft(self.team.id, why))
+
+    def answer(self, link: Link, answer: Answer, at: float) -> None:
+        """Pass an answer to the open question on to the judge."""
+        if self.link is link and self._table is not None and self._question is not None:
+            self._question = None
+            self._table.put(Arrival(self, answer, at))
+
+    def breach(self, link: Link, code: str, detail: str) -> None:
+        """The connection broke the protocol: the match that is being played here is lost."""
+        if self.link is link and self._table is not None:
+            self._table.put(Arrival(self, Hostile(code, detail), trio.current_time()))
+
+    # --- for the judge ---
+
+    def begin(self, table: Table, start: Start) -> None:
+        """Sit down at ``table`` for a match."""
+        self._table, self._start = table, start
+        self._send(start)
+
+    def ask(self, move_number: int, board: list[list[int]], last_move: object, limit: float) -> float:
+        """Ask for a move within ``limit`` seconds.
+
+        Returns:
+            When the question was handed to the kernel, on trio's clock; now, if nobody is connected.
+        """
+        if self._start is None:
+            raise RuntimeError("a question before the match has begun")
+        self._last_id += 1
+        self._time_up = trio.current_time() + limit
+        self._question = GetStep(
+            id=self._last_id,
+            move_number=move_number,
+            board=board,
+            is_black=self._start.is_black,
+            time_left_ms=self._time_left_ms(),
+            last_move=last_move,
+        )
+        self._send(self._question)
+        return trio.current_time()
+
+    def penalize(self, code: str, detail: str) -> None:
+        """Close the latest question and tell the player what it cost."""
+        self._question = None
+        self._send(Penalty(self._last_id, code, detail))
+
+    def end(self, end: End) -> None:
+        """Tell the player the result and clear the table."""
+        self._send(end)
+        self.leave()
+
+    def leave(self) -> None:
+        """Clear the table without a word, when the server stops in the middle of a match."""
+        self._table = self._start = self._question = None
+
+    # --- inside ---
+
+    def _send(self, message: Message) -> None:
+        if self.link is not None:
+            self.link.send(message)
+
+    def _time_left_ms(self) -> int:
+        return max(0, round((self._time_up - trio.current_time()) * 1000))

@@ -1,0 +1,394 @@
+"""Connections: bytes on one side, a seat on the other.
+
+One task serves one connection from greeting to goodbye, and whatever goes wrong in it ends that connection only.
+The task reads; anybody may send. A send never waits: the kernel absorbs well over a hundred frames, so a peer
+for which it has no room left does not read, and loses the connection at once instead of holding up a match.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import struct
+import traceback
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import trio
+
+import getstep_server
+from getstep import wire
+from getstep.wire import Goodbye, Hello, Join, LateAnswer, Message, RemoteProtocolError, Welcome
+
+from ._text import printable
+from .contest import Contest
+from .events import Incident, Publish, ServerFault
+from .limits import (
+    ACCEPTS_AT_ONCE,
+    FRAME_SECONDS,
+    LINGER_BYTES,
+    LINGER_SECONDS,
+    LOGIN_SECONDS,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    RECEIVE_BYTES,
+)
+from .seats import Seat
+
+SOFTWARE = f"getstep-server {getstep_server.__version__}"
+HOSTILE_RETRY_MS = 1000
+FULL_RETRY_MS = 5000
+SHUTDOWN_RETRY_MS = 2000
+FIRST_BYTES = 32
+"""How much of what a hostile peer sent is kept for the record."""
+
+
+@dataclass
+class House:
+    """What the connections of one contest share: who may sit where, and how many there are."""
+
+    contest: Contest
+    seats: dict[int, Seat]
+    publish: Publish
+    links: set[SocketLink] = field(default_factory=set)
+    per_address: Counter[str] = field(default_factory=Counter)
+    departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
+
+    def close_all(self, goodbye: Goodbye) -> None:
+        """Say goodbye on every connection."""
+        for link in list(self.links):
+            link.close(goodbye)
+
+    async def all_gone(self) -> None:
+        """Wait until every connection is closed, at most twice as long as one may linger."""
+        with trio.move_on_after(2 * LINGER_SECONDS):
+            while self.links:
+                await self.departures.park()
+
+
+class Gone(Exception):  # noqa: N818 - an end, not an error
+    """The connection is over; ``why`` for the host."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class SocketLink(ABC):
+    """A connection over a non-blocking socket; what the bytes mean is the subclass's."""
+
+    client = ""
+
+    def __init__(self, house: House, sock: socket.socket, address: str) -> None:
+        self.address = address
+        self.house = house
+        self.seat: Seat | None = None
+        self._sock = sock
+        self._scope = trio.CancelScope()
+        self._why = "connection lost"
+        self._closing = False
+        self._first_bytes = b""
+        self._partial_since: float | None = None
+
+    # --- what a wire has to say for itself ---
+
+    @abstractmethod
+    def _greet(self) -> None:
+        """Say what the server says first, if anything."""
+
+    @abstractmethod
+    def _received(self, data: bytes, at: float) -> None:
+        """Take in bytes (``b""`` at the end).
+
+        Raises:
+            Gone: the peer has closed.
+            RemoteProtocolError: it broke the protocol.
+        """
+
+    @abstractmethod
+    def _encode(self, message: Message) -> bytes:
+        """The bytes that say ``message``; none if this wire has no way to say it."""
+
+    @property
+    @abstractmethod
+    def _mid_frame(self) -> bool:
+        """Whether the beginning of something has arrived and its end has not."""
+
+    async def _linger(self) -> None:
+        """After goodbye: let the peer read it and close."""
+        self._sock.shutdown(socket.SHUT_WR)
+        left = LINGER_BYTES
+        with trio.move_on_after(LINGER_SECONDS):
+            while left > 0:
+                await trio.lowlevel.wait_readable(self._sock)
+                data = self._sock.recv(RECEIVE_BYTES)
+                if not data:
+                    return
+                left -= len(data)
+        if left <= 0:
+            self._incident("flood", f"more than {LINGER_BYTES} bytes after goodbye")
+            self._reset_on_close()
+
+    # --- for the seat ---
+
+    def send(self, message: Message) -> None:
+        """Hand a message to the kernel; see `seats.Link`."""
+        if self._closing:
+            return
+        try:
+            self._send_bytes(self._encode(message))
+        except (BlockingIOError, OSError) as error:
+            self._lost(error)
+        except Exception:
+            self.house.publish(ServerFault("send", traceback.format_exc()))
+            self._stop("server fault")
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Say goodbye; the connection's task does the rest."""
+        self.send(goodbye)
+        self._stop(goodbye.reason)
+
+    # --- the connection's task ---
+
+    async def run(self) -> None:
+        """Serve the connection to its end; never raises anything but cancellation."""
+        self.house.links.add(self)
+        self.house.per_address[self.address] += 1
+        try:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            with self._scope:
+                await self._serve()
+            if self._scope.cancelled_caught and not self._closing:
+                self._timed_out()
+            if self._closing:
+                await self._linger()
+        except OSError as error:
+            self._why = f"connection lost: {error.strerror or error}"
+        except Exception:
+            self.house.publish(ServerFault("connection", traceback.format_exc()))
+        finally:
+            self._leave()
+
+    async def _serve(self) -> None:
+        self._scope.deadline = trio.current_time() + LOGIN_SECONDS
+        try:
+            self._greet()
+            while not self._closing:
+                await trio.lowlevel.wait_readable(self._sock)
+                data = self._sock.recv(RECEIVE_BYTES)
+                at = trio.current_time()
+                self._first_bytes = data[:FIRST_BYTES]
+                self._received(data, at)
+                self._set_deadline(at)
+        except RemoteProtocolError as error:
+            self._breach(error.code, error.detail)
+        except Gone as gone:
+            self._why = gone.why
+
+    def _set_deadline(self, now: float) -> None:
+        """Logged in, a connection may be silent for ever, but not in the middle of a frame."""
+        self._partial_since = (self._partial_since or now) if self._mid_frame else None
+        if self.seat is None:
+            return
+        since = self._partial_since
+        self._scope.deadline = since + FRAME_SECONDS if since is not None else float("inf")
+
+    def _timed_out(self) -> None:
+        if self.seat is None:
+            detail = f"no complete login within {LOGIN_SECONDS:g} s"
+            self.close(Goodbye("login_timeout", detail, HOSTILE_RETRY_MS))
+        else:
+            self._breach("slow_frame", f"a frame that was not complete after {FRAME_SECONDS:g} s")
+
+    def _breach(self, code: str, detail: str) -> None:
+        self._incident(code, detail)
+        if self.seat is not None and code != "truncated_frame":  # a crash in mid-send looks the same
+            self.seat.breach(self, code, detail)
+        self.close(Goodbye(code, detail[: wire.MAX_TEXT], HOSTILE_RETRY_MS))
+
+    def _incident(self, code: str, detail: str) -> None:
+        team = self.seat.team.id if self.seat is not None else None
+        self.house.publish(Incident(code, printable(detail), self.address, team, self._first_bytes.hex(" ")))
+
+    def _send_bytes(self, data: bytes) -> None:
+        if data and self._sock.send(data) < len(data):
+            raise BlockingIOError
+
+    def _lost(self, error: OSError) -> None:
+        if isinstance(error, BlockingIOError):
+            self._incident("never_reads", "the network buffers are full of what this client does not read")
+            if self.seat is not None:
+                self.seat.breach(self, "never_reads", "it does not read what the server sends")
+            self._reset_on_close()
+        self._stop(f"connection lost: {error.strerror or error}")
+
+    def _stop(self, why: str) -> None:
+        if not self._closing:
+            self._closing = True
+            self._why = why
+            self._scope.cancel()
+            if self.seat is not None:
+                self.seat.detach(self, why)
+
+    def _reset_on_close(self) -> None:
+        """Have close() reset the connection instead of sending what is left."""
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def _leave(self) -> None:
+        if self.seat is not None:
+            self.seat.detach(self, self._why)
+        self._sock.close()
+        self.house.links.discard(self)
+        self.house.departures.unpark_all()
+        self.house.per_address[self.address] -= 1
+        if not self.house.per_address[self.address]:
+            del self.house.per_address[self.address]
+
+
+class WireLink(SocketLink):
+    """A connection that speaks the protocol of protocol.md."""
+
+    def __init__(self, house: House, sock: socket.socket, address: str) -> None:
+        super().__init__(house, sock, address)
+        self._wire = wire.Connection(wire.Role.SERVER)
+        self._nonce = wire.new_nonce()
+
+    def _greet(self) -> None:
+        self.send(
+            Hello(
+                versions=[wire.VERSION],
+                nonce=self._nonce,
+                contest=self.house.contest.name,
+                server=SOFTWARE,
+            )
+        )
+
+    def _encode(self, message: Message) -> bytes:
+        return self._wire.send(message)
+
+    @property
+    def _mid_frame(self) -> bool:
+        return self._wire.mid_frame
+
+    def _received(self, data: bytes, at: float) -> None:
+        self._wire.receive_data(data)
+        while not self._closing:
+            event = self._wire.next_event()
+            if event is wire.NEED_DATA:
+                return
+            if event is wire.CLOSED:
+                raise Gone("it closed the connection")
+            self._partial_since = None
+            self._happened(event, at)
+
+    def _happened(self, event: Any, at: float) -> None:
+        if isinstance(event, Join):
+            self._login(event)
+        elif self.seat is not None and not isinstance(event, LateAnswer):
+            self.seat.answer(self, event, at)
+
+    def _login(self, join: Join) -> None:
+        self.client = printable(join.client)
+        refusal = self._refusal(join)
+        if refusal is not None:
+            self._incident(refusal.reason, refusal.detail)
+            self.close(refusal)
+            return
+        seat = self.house.seats[join.team]
+        self.send(welcome(self.house.contest, join.team))
+        if join.purpose == "check":
+            self.close(Goodbye("checked", "The login is right.", None))
+            return
+        self.seat = seat
+        seat.attach(self)
+
+    def _refusal(self, join: Join) -> Goodbye | None:
+        if join.version != wire.VERSION:
+            detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
+            return Goodbye("unsupported_version", detail, None)
+        team = self.house.contest.teams.get(join.team)
+        if team is None:
+            return Goodbye(
+                "unknown_team", f"No team has the id {join.team}. Ids are on the slip from the host.", None
+            )
+        if not wire.verify(team.token, self._nonce, join.mac):
+            detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
+            return Goodbye("bad_token", detail, None)
+        return None
+
+
+def welcome(contest: Contest, team: int) -> Welcome:
+    """What a team is told when its login holds."""
+    control = contest.time_control
+    game = {
+        "game": contest.game.name,
+        "options": contest.options,
+        "time_kind": control.kind,
+        "time_ms": round(control.seconds * 1000),
+    }
+    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=[game])
+
+
+# --- listening --------------------------------------------------------------------------------------------
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """A non-blocking listening socket.
+
+    Raises:
+        OSError: the port is busy, or the address is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    dual = host == "::" and socket.has_dualstack_ipv6()
+    listener = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=dual)
+    listener.setblocking(False)
+    return listener
+
+
+async def accept_forever(
+    listener: socket.socket,
+    make_link: Callable[[House, socket.socket, str], SocketLink],
+    house: House,
+    nursery: trio.Nursery,
+) -> None:
+    """Take connections in, a task for each. (`trio.serve_tcp` takes one a turn and ends when a handler fails.)"""
+    while True:
+        await trio.lowlevel.wait_readable(listener)
+        for _ in range(ACCEPTS_AT_ONCE):
+            try:
+                sock, peer = listener.accept()
+            except BlockingIOError:
+                break
+            except OSError as error:
+                await _accept_failed(error)
+                break
+            _admit(sock, peer[0], make_link, house, nursery)
+
+
+async def _accept_failed(error: OSError) -> None:
+    """A connection that was gone before it was taken in is nothing; a full file table needs a moment."""
+    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+        await trio.sleep(0.1)
+
+
+def _admit(
+    sock: socket.socket,
+    address: str,
+    make_link: Callable[[House, socket.socket, str], SocketLink],
+    house: House,
+    nursery: trio.Nursery,
+) -> None:
+    full = len(house.links) >= MAX_CONNECTIONS or house.per_address[address] >= MAX_CONNECTIONS_PER_ADDRESS
+    sock.setblocking(False)
+    link = make_link(house, sock, address)
+    if full:
+        link.send(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
+        sock.close()
+        return
+    nursery.start_soon(link.run)

@@ -1,0 +1,57 @@
+"""Tables for the host's terminal, and the same as plain lines where there is none."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from getstep_engines import Game
+
+from .contest import Contest
+from .results import Result, Standing
+
+
+def console() -> Console:
+    """The host's terminal. Names from outside never are markup, and no width is guessed for a pipe."""
+    plain = not sys.stdout.isatty()
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=100 if plain else None)
+
+
+def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | None = None) -> Table:
+    """The standings as a table that fits 80 columns."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("team", overflow="ellipsis", no_wrap=True, max_width=32)
+    for column in ("played", "won", "drawn", "lost", "points", "diff"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        cells = (row.played, row.won, row.drawn, row.lost, f"{row.points:g}", f"{row.difference:+d}")
+        table.add_row(str(row.rank), Text(contest.team_name(row.team)), *map(str, cells))
+    return table
+
+
+def result_line(contest: Contest, result: Result) -> str:
+    """One match in one line: who, result, why, how long."""
+    match = result.match
+    first, second = contest.team_name(match.first), contest.team_name(match.second)
+    if result.winner is not None:
+        who = f"{(first, second)[result.winner]} wins"
+    else:
+        who = "nobody came" if result.reason == "never_arrived" else "draw"
+    why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
+    return f"{first} – {second}: {who} ({why}; {result.turns} turns, {result.seconds:.1f} s)"
+
+
+def describe_limit(contest: Contest) -> str:
+    """The time limit in words, allowance included."""
+    return f"{contest.time_control}, and {contest.file.time.lag_ms} ms for lag"
+
+
+def describe_game(game: Game, options: dict[str, int]) -> str:
+    """The game's name with its options."""
+    chosen = ", ".join(f"{name} {value}" for name, value in options.items())
+    return f"{game.name} ({chosen})" if chosen else game.name
