@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import cache
 from typing import Self
 
-from ._bits import full, square, squares, write_board
+from ._bits import full, square, write_board
 from ._game import IllegalMove, Move, Outcome, Player, State
+from ._tables import Tables, move_tables, moves_at
 
 _OTHER: tuple[Player, Player] = (1, 0)
+
+
+@cache
+def _moves(size: int) -> Tables[tuple[int, int]]:
+    return move_tables([divmod(number, size + 1) for number in range(size * (size + 1))])
 
 
 class FillingState(State):
@@ -41,9 +48,9 @@ class FillingState(State):
 
     def legal_moves(self) -> Iterator[tuple[int, int]]:
         """The empty squares, row by row."""
-        if not self.outcome:
-            for number in squares(self.empty):
-                yield divmod(number, self.size + 1)
+        tables = _moves(self.size)
+        free = 0 if self.outcome else self.empty
+        return moves_at(tables, free.to_bytes(len(tables), "little"))
 
     def is_legal(self, move: Move) -> bool:
         try:

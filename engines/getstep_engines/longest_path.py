@@ -51,12 +51,11 @@ class LongestPathState(FillingState):
     def _result(self) -> Outcome:
         first, second = score(*self.pieces)
         if first == second:
-            return Outcome(None, (first, second), f"both players have the groups {_text(first)}")
+            return Outcome(None, (first, second), "both players have the same groups")
         # The longer of two counts has the longer group; between equal ones the last entries weigh most.
         winner: Player = 0 if (len(first), first[::-1]) > (len(second), second[::-1]) else 1
-        groups = f"{_text(first)} for {PLAYERS[0]}, {_text(second)} for {PLAYERS[1]}"
-        length = _decisive_length(first, second)
-        return Outcome(winner, (first, second), f"{PLAYERS[winner]} has more groups of length {length}: {groups}")
+        reason = f"{PLAYERS[winner]} has more groups of length {_decisive_length(first, second)}"
+        return Outcome(winner, (first, second), reason)
 
     def __str__(self) -> str:
         return "\n".join(" ".join(".12"[cell] for cell in row) for row in self.board())
@@ -157,10 +156,6 @@ def _decisive_length(first: Counts, second: Counts) -> int:
     if len(first) != len(second):
         return max(len(first), len(second))
     return max(length for length, pair in enumerate(zip(first, second, strict=True), 1) if pair[0] != pair[1])
-
-
-def _text(counts: Counts) -> str:
-    return "-".join(map(str, counts)) or "none"
 
 
 def _from_board(board: Sequence[Sequence[int]], to_move: Player) -> LongestPathState:
