@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +23,12 @@ from getstep.wire import (
     Join,
     Message,
     Penalty,
+    Raised,
+    RemoteProtocolError,
     Resign,
     Role,
     Start,
+    State,
     Step,
     Welcome,
     sign,
@@ -63,12 +67,8 @@ def _board(*rows: str) -> list[list[int]]:
     return [[int(cell) for cell in row] for row in rows]
 
 
-_FIRST = _board(
-    "10000000", "01000002", "10100020", "01000202", "10010020", "01000202", "10000020", "00000002"
-)
-_SECOND = _board(
-    "10000000", "01000002", "10010020", "01002002", "10010020", "01000202", "10000020", "00000002"
-)
+_FIRST = _board("10000000", "01000002", "10100020", "01000202", "10010020", "01000202", "10000020", "00000002")
+_SECOND = _board("10000000", "01000002", "10010020", "01002002", "10010020", "01000202", "10000020", "00000002")
 _OVER = Goodbye(reason="contest_over", detail="The contest is over. Thank you for playing.", retry_ms=None)
 
 
@@ -157,6 +157,53 @@ CONVERSATIONS: dict[str, list[Message | Breach]] = {
 }
 
 
+SAMPLES: dict[type[Message], Message] = {
+    type(item): item for said in CONVERSATIONS.values() for item in said if isinstance(item, Message)
+}
+SAMPLES |= {
+    Step: Step(id=31, move=[[3, 5], [3, 4]]),
+    Raised: Raised(id=31, error="IndexError: list index out of range"),
+    Resign: Resign(id=31),
+}
+"""One message of each type; the answers answer question 31."""
+
+
+# --- playing ---------------------------------------------------------------------------------------------
+
+_OPENING = [State.GREETING, State.LOGIN, State.DECIDING, State.LOBBY, State.MATCH, State.TURN]
+
+
+def ends(state: State) -> tuple[Connection, Connection]:
+    """A server and its client, both in ``state``; the question in TURN is 31."""
+    server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
+    if state is State.CLOSED:
+        _said(_OVER, server, client)
+    elif state is State.ERROR:
+        _break(server)
+        _break(client)
+    else:
+        for item in CONVERSATIONS["A match with an illegal move"][: _OPENING.index(state)]:
+            assert isinstance(item, Message)
+            _said(item, server, client)
+    return server, client
+
+
+def _break(connection: Connection) -> None:
+    connection.receive_data(framed(b""))
+    with suppress(RemoteProtocolError):
+        connection.next_event()
+
+
+def framed(body: bytes) -> bytes:
+    """A frame around any bytes."""
+    return len(body).to_bytes(HEADER_BYTES, "big") + body
+
+
+def frame(message: Message) -> bytes:
+    """The frame of a message, whether it may be said now or not."""
+    return framed(msgpack.packb(message.to_fields()))
+
+
 # --- writing ---------------------------------------------------------------------------------------------
 
 
@@ -177,28 +224,19 @@ def _said(message: Message, server: Connection, client: Connection) -> tuple[str
     from_client = isinstance(message, (Join, Step, Resign))
     speaker, listener = (client, server) if from_client else (server, client)
     late = isinstance(message, Step) and speaker.question != message.id
-    data = _frame(message) if late else speaker.send(message)
+    data = frame(message) if late else speaker.send(message)
     listener.receive_data(data)
     listener.next_event()
     return ("C" if from_client else "S"), data
 
 
-def _frame(message: Message) -> bytes:
-    body: bytes = msgpack.packb(message.to_fields())
-    return len(body).to_bytes(HEADER_BYTES, "big") + body
-
-
 def _frame_lines(letter: str, data: bytes, message: Message) -> list[str]:
     fields = message.to_fields()
-    lines = _hex_lines(
-        letter, data[:HEADER_BYTES], f"{message.type}: a frame of {len(data) - HEADER_BYTES} bytes"
-    )
+    lines = _hex_lines(letter, data[:HEADER_BYTES], f"{message.type}: a frame of {len(data) - HEADER_BYTES} bytes")
     lines += _hex_lines(" ", data[HEADER_BYTES : HEADER_BYTES + 1], f"a map of {len(fields)}")
     for key, value in fields.items():
         if key == "board":
-            lines += _hex_lines(
-                " ", msgpack.packb(key) + msgpack.packb(value)[:1], f"board: {len(value)} rows"
-            )
+            lines += _hex_lines(" ", msgpack.packb(key) + msgpack.packb(value)[:1], f"board: {len(value)} rows")
             lines += [line for row in value for line in _hex_lines(" ", msgpack.packb(row), json.dumps(row))]
         else:
             comment = f"{key}: {json.dumps(value, ensure_ascii=False)}"
@@ -237,6 +275,14 @@ def _read_frames(text: str) -> list[tuple[str, bytes]]:
         if hexes.strip() and letter != ";":
             frames[-1] = (frames[-1][0], frames[-1][1] + bytes.fromhex(hexes))
     return frames
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the first table of protocol.md under ``heading``, without its two head rows."""
+    markdown = PROTOCOL.read_text(encoding="utf-8").split(f"\n{heading}\n")[1]
+    table = re.search(r"^\|.*?\n\|-.*?\n((?:\|.*\n)+)", markdown, flags=re.MULTILINE)
+    assert table, f"no table under {heading!r}"
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1].splitlines()]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,280 @@
+"""protocol.md is normative: its tables are read here and compared with the codec.
+
+What its conversations say is in test_wire_conversations.py; the classic wire is tested with the server.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgpack
+import pytest
+
+import getstep.wire
+from getstep.wire import (
+    ANSWERS,
+    CLIENT_MESSAGES,
+    HEADER_BYTES,
+    MAX_ARRAY,
+    MAX_CLIENT_FRAME,
+    MAX_DEPTH,
+    MAX_MAP,
+    MAX_NAME,
+    MAX_SERVER_FRAME,
+    MAX_TEXT,
+    SERVER_MESSAGES,
+    TRANSITIONS,
+    VERSION,
+    Event,
+    Hello,
+    Join,
+    MalformedAnswer,
+    Message,
+    RemoteProtocolError,
+    Start,
+    new_nonce,
+)
+from getstep.wire._limits import MAX_TEXT_BYTES
+from tests.sdk.conversations import PROTOCOL, SAMPLES, ends, framed, rows, section
+
+MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
+ALL_MESSAGES = {cls.type: cls for cls in SERVER_MESSAGES + CLIENT_MESSAGES}
+
+
+def table_after(intro: str) -> list[list[str]]:
+    found = re.search(f"^{intro}.*", MARKDOWN, flags=re.MULTILINE)
+    assert found, f"no {intro} in protocol.md"
+    return rows(found[0])
+
+
+FIELDS: list[tuple[type[Message], str, str]] = [
+    (cls, name.strip("`"), kind)
+    for cls in ALL_MESSAGES.values()
+    for name, kind, _ in table_after(f"`{cls.type}`: ")
+]
+NAMES = [f"{cls.type}.{name}" for cls, name, _ in FIELDS]
+
+
+def test_conversations_are_up_to_date() -> None:
+    assert section() in MARKDOWN, "run python -m tests.sdk.conversations"
+
+
+def test_links_lead_somewhere() -> None:
+    titles = re.findall(r"^#+ (.*)", MARKDOWN, flags=re.MULTILINE)
+    anchors = {title.lower().replace(" ", "-").replace(",", "") for title in titles}
+    assert set(re.findall(r"\]\(#([^)]*)\)", MARKDOWN)) <= anchors
+
+
+# --- messages --------------------------------------------------------------------------------------------
+
+
+def documented(heading: str) -> list[str]:
+    part = MARKDOWN.split(f"\n{heading}\n")[1].split("\n##")[0]
+    return re.findall(r"^`(\w+)`: ", part, flags=re.MULTILINE)
+
+
+def test_messages_of_each_side() -> None:
+    assert documented("### From the server") == [cls.type for cls in SERVER_MESSAGES]
+    assert documented("### From the client") == [cls.type for cls in CLIENT_MESSAGES]
+
+
+@pytest.mark.parametrize("cls", ALL_MESSAGES.values(), ids=ALL_MESSAGES)
+def test_fields_in_order(cls: type[Message]) -> None:
+    table = {name: kind for owner, name, kind in FIELDS if owner is cls}
+    assert cls.names == tuple(table)
+    assert cls.required == tuple(name for name, kind in table.items() if "optional" not in kind)
+
+
+def test_optional_fields_have_the_documented_default() -> None:
+    (kind,) = (kind for cls, name, kind in FIELDS if "optional" in kind)
+    assert kind.endswith(f'optional, `"{Join(version=1, team=7, mac="0" * 64, client="").purpose}"`')
+
+
+# --- what each field may hold ----------------------------------------------------------------------------
+
+WHATEVER = [None, True, 0, 1.5, float("inf"), "", "x", [], {}, [[1, 2], [3, 4]], {"a": [None]}]
+NOT_INTS: list[Any] = [None, True, 1.0, "1", [1]]
+NOT_TEXTS: list[Any] = [None, False, 1, 1.5, ["x"], {}]
+GAME: dict[str, Any] = {"game": "hop", "options": {"size": 8}, "time_kind": "move", "time_ms": 1}
+
+KINDS: dict[str, tuple[list[Any], list[Any]]] = {
+    "anything": (WHATEVER, []),
+    "a move, or nil": (WHATEVER, []),
+    "boolean": ([True, False], [None, 0, 1, "true", []]),
+    "array of int": ([[1], [1, 2**31 - 1]], [None, 1, {}, "1", [True], [1.0], ["1"], [None]]),
+    "array of arrays of int": (
+        [[], [[]], [[0, -1, 99]], [[2**63]], [[7] * 128] * 2],
+        [None, 0, {}, [0], [{}], [["1"]], [[True]], [[1.0]], [[None]]],
+    ),
+    "map of text to int": (
+        [{}, {"size": 8, "": -1}, {"x" * 100: 2**31 - 1}],
+        [None, 0, [], {"size": "8"}, {"size": True}, {"size": 8.0}, {"size": None}],
+    ),
+    "array of 2, or nil": (
+        [None, [7, 2], [[1, 0, 1], [2]], [None, "x"]],
+        [0, {}, "72", [], [7], [7, 2, 1]],
+    ),
+}
+WRONG_GAMES: list[dict[str, Any]] = [{"game": 1}, {"options": []}, {"time_kind": "day"}, {"time_ms": 0}]
+ARRAYS_OF_GAMES: tuple[list[Any], list[Any]] = (
+    [[], [GAME], [GAME | {"later": None}], [GAME] * 5],
+    [
+        *(None, {}, "", [0], [None], [[]], [{}]),
+        *([{key: value for key, value in GAME.items() if key != missing}] for missing in GAME),
+        *([GAME | wrong] for wrong in WRONG_GAMES),
+    ],
+)
+
+
+def number(text: str) -> int:
+    return 2**31 - 1 if text == "2³¹−1" else int(text.replace(",", ""))
+
+
+def values(kind: str) -> tuple[list[Any], list[Any]]:
+    """What a cell of the column "type and range" allows, to its very edges; and what it does not."""
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind.startswith("array of maps"):
+        return ARRAYS_OF_GAMES
+    if found := re.fullmatch(r"int (\S+?)…(\S+?)(, or nil)?", kind):
+        low, high, nil = number(found[1]), number(found[2]), bool(found[3])
+        beyond = [low - 1, high + 1, -(2**63), 2**64 - 1]
+        return [low, high, *[None] * nil], beyond + NOT_INTS[nil:]
+    if found := re.fullmatch(r"text (\d+)", kind):
+        most = number(found[1])
+        return ["", "x" * most, "\U0001f3b2" * most], ["x" * (most + 1), *NOT_TEXTS]
+    if found := re.fullmatch(r"(\d+) lower-case hexadecimal digits", kind):
+        digits = "0123456789abcdef" * (number(found[1]) // 16)
+        return [digits], [digits[1:], digits + "0", digits.upper(), "g" + digits[1:], "", *NOT_TEXTS]
+    words = re.findall(r'`"(\w+)"`', kind)
+    assert words, f"no test knows the type {kind!r}"
+    return words, ["", "later", words[0].upper(), words[0] + " ", *NOT_TEXTS]
+
+
+Edge: TypeAlias = tuple[type[Message], str, Any]
+
+ALLOWED: list[Edge] = [(cls, name, value) for cls, name, kind in FIELDS for value in values(kind)[0]]
+REFUSED: list[Edge] = [(cls, name, value) for cls, name, kind in FIELDS for value in values(kind)[1]]
+
+
+def shown(edge: Edge) -> str:
+    cls, name, value = edge
+    return f"{cls.type}.{name}={value!a:.40}"
+
+
+def received(cls: type[Message], keys: dict[str, Any]) -> Event:
+    """What the peer gets of a map, in the first state that allows such a message."""
+    state = next(state for state in TRANSITIONS if cls in TRANSITIONS[state])
+    server, client = ends(state)
+    listener = client if cls in SERVER_MESSAGES else server
+    if listener.question and type(keys.get("id")) is int:
+        listener.question = keys["id"]
+    listener.receive_data(framed(msgpack.packb(keys)))
+    return listener.next_event()
+
+
+def refused(cls: type[Message], keys: dict[str, Any]) -> bool:
+    if cls in ANSWERS:
+        return isinstance(received(cls, keys), MalformedAnswer)
+    with pytest.raises(RemoteProtocolError, match=r"^bad_field: "):
+        received(cls, keys)
+    return True
+
+
+@pytest.mark.parametrize(("cls", "name", "value"), ALLOWED, ids=map(shown, ALLOWED))
+def test_field_allows(cls: type[Message], name: str, value: Any) -> None:
+    message = replace(SAMPLES[cls], **{name: value})
+    assert received(cls, message.to_fields()) == message
+
+
+@pytest.mark.parametrize(("cls", "name", "value"), REFUSED, ids=map(shown, REFUSED))
+def test_field_refuses(cls: type[Message], name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match="expected "):
+        replace(SAMPLES[cls], **{name: value})
+    assert refused(cls, SAMPLES[cls].to_fields() | {name: value})
+
+
+@pytest.mark.parametrize(("name", "element"), [("versions", 1), ("games", GAME), ("board", [0])])
+def test_array_is_bounded_before_it_is_sent(name: str, element: Any) -> None:
+    (cls,) = (cls for cls in SERVER_MESSAGES if name in cls.names)
+    assert replace(SAMPLES[cls], **{name: [element] * MAX_ARRAY})
+    with pytest.raises(ValueError, match=f"^{name} is .* at most {MAX_ARRAY} elements$"):
+        replace(SAMPLES[cls], **{name: [element] * (MAX_ARRAY + 1)})
+
+
+@pytest.mark.parametrize("setting", [{1: 8}, {None: 8}, {b"size": 8}])
+def test_options_are_named_by_text(setting: dict[Any, int]) -> None:
+    with pytest.raises(ValueError, match=r"^options has the name .*, expected text$"):
+        replace(SAMPLES[Start], **{"options": setting})
+
+
+@pytest.mark.parametrize(("cls", "name", "kind"), FIELDS, ids=NAMES)
+def test_missing_key(cls: type[Message], name: str, kind: str) -> None:
+    keys = SAMPLES[cls].to_fields()
+    del keys[name]
+    if "optional" in kind:
+        assert received(cls, keys) == SAMPLES[cls]
+    else:
+        assert refused(cls, keys)
+
+
+@pytest.mark.parametrize("cls", ALL_MESSAGES.values(), ids=ALL_MESSAGES)
+def test_unknown_keys_are_ignored(cls: type[Message]) -> None:
+    keys = {"later": [{"x": 1}], **SAMPLES[cls].to_fields(), "names": None, "": 0}
+    assert received(cls, keys) == SAMPLES[cls]
+
+
+# --- limits and codes ------------------------------------------------------------------------------------
+
+LIMITS = {
+    "client frame, bytes after the header": MAX_CLIENT_FRAME,
+    "server frame, bytes after the header": MAX_SERVER_FRAME,
+    "containers inside each other, the message's map included": MAX_DEPTH,
+    "elements of an array": MAX_ARRAY,
+    "entries of a map": MAX_MAP,
+    "characters of a text (`detail`, `error`)": MAX_TEXT,
+    "characters of a name": MAX_NAME,
+    "bytes of any string": MAX_TEXT_BYTES,
+}
+
+
+def test_limits() -> None:
+    table = {limit: number(value) for limit, value in rows("## Limits")}
+    assert {limit: table[limit] for limit in LIMITS} == LIMITS
+    unknown_to_the_wire = [limit for limit in table if limit not in LIMITS]
+    assert all(limit.startswith(("seconds ", "connections ")) for limit in unknown_to_the_wire)
+
+
+def test_limits_in_the_text() -> None:
+    hostile = {code.strip("`"): meaning for code, meaning in rows("### Hostile codes")}
+    assert f"at most {MAX_CLIENT_FRAME:,} from the client, at most {MAX_SERVER_FRAME:,} from the server" in MARKDOWN
+    assert f"a {HEADER_BYTES}-byte length" in MARKDOWN
+    assert hostile["oversize_frame"] == f"a length over {MAX_CLIENT_FRAME:,}"
+    assert hostile["too_deep"] == f"more than {MAX_DEPTH} containers inside each other"
+
+
+def test_version() -> None:
+    assert f"# The getstep protocol, version {VERSION}\n" in MARKDOWN
+    assert f"\nThis is version {VERSION}. " in MARKDOWN
+
+
+def test_hostile_codes_of_the_codec_are_documented() -> None:
+    table = {code.strip("`") for code, _ in rows("### Hostile codes")}
+    assert codes_in_source() <= table
+    assert table - codes_in_source() == {"slow_frame", "never_reads", "flood"}  # need a clock or a socket
+
+
+def codes_in_source() -> set[str]:
+    files = Path(str(getstep.wire.__file__)).parent.glob("*.py")
+    sources = "".join(file.read_text(encoding="utf-8") for file in files)
+    return set(re.findall(r'RemoteProtocolError\(\s*"(\w+)"', sources))
+
+
+def test_fresh_nonces_are_what_hello_takes() -> None:
+    nonces = {new_nonce() for _ in range(100)}
+    assert len(nonces) == 100
+    for nonce in nonces:
+        assert Hello(versions=[VERSION], nonce=nonce, contest="", server="").nonce == nonce
