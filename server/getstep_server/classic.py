@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import trio
 
@@ -37,6 +37,12 @@ def question_bytes(move_id: int, board: list[list[int]], *, is_black: bool) -> b
 def stop_bytes() -> bytes:
     """The frame that ends a client: as long as a question, for clients that read all of it before they look."""
     return FRAME.pack(*[0] * (SIZE * SIZE + 3))
+
+
+def _plain(address: str) -> IPv4Address | IPv6Address:
+    """An address to compare: an IPv4 peer of a listener for both families is ``::ffff:a.b.c.d`` to the kernel."""
+    parsed = ip_address(address)
+    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 class ClassicReader:
@@ -149,7 +155,7 @@ class ClassicLink(SocketLink):
             return f"no team has the id {number}"
         if not team.classic:
             return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
-        if team.classic_address is not None and ip_address(self.address) != ip_address(team.classic_address):
+        if team.classic_address is not None and _plain(self.address) != _plain(team.classic_address):
             return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
         return self.house.seats[number]
 
