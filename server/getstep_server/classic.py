@@ -98,6 +98,7 @@ class ClassicLink(SocketLink):
         super().__init__(house, sock, address)
         self._reader = ClassicReader()
         self._asked = 0
+        self._awaiting = False
         self._strays = 0
         self._stopped = False
 
@@ -107,6 +108,7 @@ class ClassicLink(SocketLink):
     def _encode(self, message: Message) -> bytes:
         if isinstance(message, GetStep):
             self._asked = message.id
+            self._awaiting = True
             self._strays = 0
             return question_bytes(message.id, message.board, is_black=message.is_black)
         if isinstance(message, Goodbye) and message.reason == "contest_over":
@@ -164,13 +166,19 @@ class ClassicLink(SocketLink):
             return
         if not 0 < move_id <= self.seat.last_id:
             raise RemoteProtocolError("foreign_id", f"an answer to move id {move_id}, which was never sent")
-        if move_id == self._asked:
-            self._asked = 0
-            self.seat.answer(self, Step(move_id, squares), at)
+        if move_id != self._asked:
+            self._discard_stale()
             return
-        self._strays += 1  # stale: discarded, and the wait goes on
+        if not self._awaiting:
+            raise RemoteProtocolError("out_of_turn", f"a second answer to move id {move_id}")
+        self._awaiting = False
+        self.seat.answer(self, Step(move_id, squares), at)
+
+    def _discard_stale(self) -> None:
+        """The wait goes on, but not for a client that does nothing else."""
+        self._strays += 1
         if self._strays > CLASSIC_STRAYS:
-            raise RemoteProtocolError("flood", f"more than {CLASSIC_STRAYS} answers that nobody waits for")
+            raise RemoteProtocolError("out_of_turn", f"more than {CLASSIC_STRAYS} answers that nobody waits for")
 
     async def _linger(self) -> None:
         if self._stopped:
