@@ -112,9 +112,8 @@ def decode(body: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise RemoteProtocolError("bad_msgpack", f"a string that is not UTF-8: {error.reason}") from error
     except ValueError as error:
-        # msgpack says "… exceeds max_…_len" for a claim over a bound, and little else for broken bytes.
-        code = "too_large" if "exceeds max_" in str(error) else "bad_msgpack"
-        raise RemoteProtocolError(code, str(error) or "not msgpack") from error
+        _walk(body)  # names a claim over its bound, which msgpack may take for a string cut short
+        raise RemoteProtocolError("bad_msgpack", str(error) or "not msgpack") from error
     if type(value) is not dict:
         raise RemoteProtocolError("not_a_map", f"a {type(value).__name__}, expected a map")
     return value
@@ -199,14 +198,16 @@ def _header(body: bytes, position: int) -> tuple[int, int]:
     size = _LENGTH_SIZE[byte]
     count = int.from_bytes(body[position : position + size], "big")
     position += size
-    if byte <= 0xDB:  # a string
+    if byte <= 0xDB:
+        _check_claim("a string", count, MAX_TEXT_BYTES)
         return position + count, 0
-    _check_claim(count, MAX_ARRAY if byte <= 0xDD else MAX_MAP)
-    return position, count if byte <= 0xDD else 2 * count
+    if byte <= 0xDD:
+        _check_claim("an array", count, MAX_ARRAY)
+        return position, count
+    _check_claim("a map", count, MAX_MAP)
+    return position, 2 * count
 
 
-def _check_claim(count: int, most: int) -> None:
+def _check_claim(what: str, count: int, most: int) -> None:
     if count > most:
-        raise RemoteProtocolError(
-            "too_large", f"a container that claims {count} entries, expected at most {most}"
-        )
+        raise RemoteProtocolError("too_large", f"{what} that claims a length of {count}, expected at most {most}")
