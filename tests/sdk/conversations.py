@@ -15,6 +15,8 @@ import msgpack
 
 from getstep.wire import (
     HEADER_BYTES,
+    SERVER_MESSAGES,
+    TRANSITIONS,
     Connection,
     End,
     GetStep,
@@ -186,6 +188,12 @@ def ends(state: State) -> tuple[Connection, Connection]:
             assert isinstance(item, Message)
             _said(item, server, client)
     return server, client
+
+
+def hearer(cls: type[Message]) -> Connection:
+    """The end that hears messages of a type, in the first state that allows one."""
+    server, client = ends(next(state for state in TRANSITIONS if cls in TRANSITIONS[state]))
+    return client if cls in SERVER_MESSAGES else server
 
 
 def _break(connection: Connection) -> None:

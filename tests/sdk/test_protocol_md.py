@@ -6,6 +6,7 @@ What its conversations say is in test_wire_conversations.py; the classic wire is
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,8 +27,8 @@ from getstep.wire import (
     MAX_SERVER_FRAME,
     MAX_TEXT,
     SERVER_MESSAGES,
-    TRANSITIONS,
     VERSION,
+    Connection,
     Event,
     Hello,
     Join,
@@ -35,10 +36,12 @@ from getstep.wire import (
     Message,
     RemoteProtocolError,
     Start,
+    Step,
     new_nonce,
 )
 from getstep.wire._limits import MAX_TEXT_BYTES
-from tests.sdk.conversations import PROTOCOL, SAMPLES, ends, framed, rows, section
+from tests.sdk.conversations import PROTOCOL, SAMPLES, frame, framed, hearer, rows, section
+from tests.sdk.hostile import hostile
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
 ALL_MESSAGES = {cls.type: cls for cls in SERVER_MESSAGES + CLIENT_MESSAGES}
@@ -167,9 +170,7 @@ def shown(edge: Edge) -> str:
 
 def received(cls: type[Message], keys: dict[str, Any]) -> Event:
     """What the peer gets of a map, in the first state that allows such a message."""
-    state = next(state for state in TRANSITIONS if cls in TRANSITIONS[state])
-    server, client = ends(state)
-    listener = client if cls in SERVER_MESSAGES else server
+    listener = hearer(cls)
     if listener.question and type(keys.get("id")) is int:
         listener.question = keys["id"]
     listener.receive_data(framed(msgpack.packb(keys)))
@@ -205,10 +206,11 @@ def test_array_is_bounded_before_it_is_sent(name: str, element: Any) -> None:
         replace(SAMPLES[cls], **{name: [element] * (MAX_ARRAY + 1)})
 
 
-@pytest.mark.parametrize("setting", [{1: 8}, {None: 8}, {b"size": 8}])
-def test_options_are_named_by_text(setting: dict[Any, int]) -> None:
+@pytest.mark.parametrize("key", [1, None, b"size"])
+def test_options_are_named_by_text(key: Any) -> None:
+    keys = SAMPLES[Start].to_fields() | {"options": {key: 8}}
     with pytest.raises(ValueError, match=r"^options has the name .*, expected text$"):
-        replace(SAMPLES[Start], **{"options": setting})
+        Start(**{name: keys[name] for name in Start.names})
 
 
 @pytest.mark.parametrize(("cls", "name", "kind"), FIELDS, ids=NAMES)
@@ -263,8 +265,29 @@ def test_version() -> None:
 
 def test_hostile_codes_of_the_codec_are_documented() -> None:
     table = {code.strip("`") for code, _ in rows("### Hostile codes")}
+    assert {code_of(listener, data) for listener, data in offences()} == codes_in_source()
     assert codes_in_source() <= table
     assert table - codes_in_source() == {"slow_frame", "never_reads", "flood"}  # need a clock or a socket
+
+
+def offences() -> Iterator[tuple[Connection, bytes]]:
+    for _, body, _ in hostile():
+        yield hearer(Step), framed(body)
+    yield hearer(Step), framed(b"")
+    yield hearer(Step), b"GET "
+    yield hearer(Step), frame(SAMPLES[Step])[:-1]
+    yield hearer(Step), frame(Step(id=32, move=0))
+    yield hearer(Join), frame(SAMPLES[Step])
+    yield hearer(Step), frame(SAMPLES[Join])
+    yield hearer(Join), framed(msgpack.packb({"type": "join"}))
+
+
+def code_of(listener: Connection, data: bytes) -> str:
+    listener.receive_data(data)
+    listener.receive_data(b"")
+    with pytest.raises(RemoteProtocolError) as caught:
+        listener.next_event()
+    return caught.value.code
 
 
 def codes_in_source() -> set[str]:
