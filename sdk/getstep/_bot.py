@@ -1,0 +1,84 @@
+"""Loading a contestant's file."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any
+
+from ._errors import BotError
+from ._turn import Callback, author_trace
+
+loading = False
+"""Whether a bot's file is being imported just now: `play` must not start from there."""
+
+
+class _FreshLoader(importlib.machinery.SourceFileLoader):
+    """Reads the source each time: cached bytecode may be of another edit within the same second."""
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        raise OSError(f"{path} is never cached")
+
+
+def load(path: Path) -> Callback:
+    """The ``get_step`` of the file at ``path``, whose folder becomes importable.
+
+    Its ``__name__`` is the file's, never ``"__main__"``.
+
+    Raises:
+        BotError: there is no such file, it does not import, or it has no usable ``get_step``.
+    """
+    module = _import(_checked(path))
+    if not hasattr(module, "get_step"):
+        raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")
+    return Callback(module.get_step)
+
+
+def module_name(stem: str) -> str:
+    """A module's name for a file: its own, unless that is taken."""
+    taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
+    return f"bot_{stem}" if taken else stem
+
+
+def _checked(path: Path) -> Path:
+    if path.is_file():
+        return path.resolve()
+    with_suffix = path.with_name(path.name + ".py")
+    hint = f"did you mean {with_suffix}?" if with_suffix.is_file() else f"This folder is {Path.cwd()}"
+    raise BotError(f"There is no file {path}.\n{hint[0].upper()}{hint[1:]}")
+
+
+def _import(path: Path) -> ModuleType:
+    global loading
+    name = module_name(path.stem)
+    loader = _FreshLoader(name, str(path))
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    if spec is None:
+        raise BotError(f"{path} cannot be loaded as a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # so that dataclasses, pickle and multiprocessing find it
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    loading = True
+    try:
+        loader.exec_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        sys.modules.pop(name, None)
+        trace = author_trace(error, _from_file(error.__traceback__, str(path)))
+        raise BotError(f"{path.name} does not load; the error is above.", trace) from None
+    finally:
+        loading = False
+    return module
+
+
+def _from_file(trace: TracebackType | None, file: str) -> TracebackType | None:
+    """The traceback without the frames before the first in ``file``; none of a file with a syntax error."""
+    while trace is not None and trace.tb_frame.f_code.co_filename != file:
+        trace = trace.tb_next
+    return trace
