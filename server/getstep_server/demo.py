@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from getstep_engines import GAMES
 
 from ._toml import ConfigError
 from .contest import Contest, Team, add_teams, init_contest, load_contest
+from .director import ContestStopped
 from .events import Bus, Event, Listening
 from .run import Ending, StartWhen, run_contest, with_ports
 
@@ -45,36 +45,40 @@ def make_demo_contest(folder: Path, game: str, teams: int, seed: int) -> Contest
 async def run_demo(contest: Contest, bus: Bus) -> Ending:
     """Play a demo contest: start the bots as soon as the server listens, and see to it that they end."""
     bots = sample_bots(contest.game.name)
-    processes: list[trio.Process] = []
-    listening = trio.Event()
-    ports: list[int] = []
+    async with trio.open_nursery() as nursery:
 
-    def note(event: Event) -> None:
-        if isinstance(event, Listening):
-            ports.append(event.port)
-            listening.set()
+        def note(event: Event) -> None:
+            if isinstance(event, Listening):
+                for i, team in enumerate(contest.teams.values()):
+                    nursery.start_soon(_run_bot, bots[i % len(bots)], team, event.port, contest.folder)
 
-    async def start_bots() -> None:
-        await listening.wait()
-        for i, team in enumerate(contest.teams.values()):
-            processes.append(await _start_bot(bots[i % len(bots)], team, ports[0], contest.folder))
-
-    bus.subscribe(note)
-    try:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(start_bots)
-            ending = await run_contest(contest, bus, StartWhen())
-            nursery.cancel_scope.cancel()
-    finally:
-        with trio.CancelScope(shield=True):
-            await _end_bots(processes)
+        bus.subscribe(note)
+        ending = await run_contest(contest, bus, StartWhen())
+        nursery.cancel_scope.deadline = trio.current_time() + BOT_EXIT_SECONDS
     return ending
 
 
-async def _start_bot(bot: Path, team: Team, port: int, folder: Path) -> trio.Process:
+async def _run_bot(bot: Path, team: Team, port: int, folder: Path) -> None:
+    """Run one bot to its end; cancelled, it is killed.
+
+    Raises:
+        ContestStopped: it failed, so that a demo without it would wait for ever.
+    """
+    log = folder / f"bot-{team.id}.log"
+    process = await _start_bot(bot, team, port, log)
+    try:
+        code = await process.wait()
+    finally:
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+    if code:
+        raise ContestStopped(f"the bot of {team.name} ended with code {code}:\n{log.read_text(errors='replace')}")
+
+
+async def _start_bot(bot: Path, team: Team, port: int, log: Path) -> trio.Process:
     command = [sys.executable, "-m", "getstep", "play", str(bot), "--team", str(team.id)]
     command += ["--host", "127.0.0.1", "--port", str(port)]
-    log = folder / f"bot-{team.id}.log"
     with log.open("wb") as output:
         return await trio.lowlevel.open_process(
             command,
@@ -84,16 +88,3 @@ async def _start_bot(bot: Path, team: Team, port: int, folder: Path) -> trio.Pro
             env={**os.environ, "GETSTEP_TOKEN": team.token},
             start_new_session=True,  # Ctrl-C is for the server, which then says goodbye to the bots
         )
-
-
-async def _end_bots(processes: Sequence[trio.Process]) -> None:
-    async def end(process: trio.Process) -> None:
-        with trio.move_on_after(BOT_EXIT_SECONDS):
-            await process.wait()
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-    async with trio.open_nursery() as nursery:
-        for process in processes:
-            nursery.start_soon(end, process)

@@ -140,8 +140,9 @@ class Seat:
             self._publish(TeamLeft(self.team.id, why))
 
     def answer(self, link: Link, answer: Answer, at: float) -> None:
-        """Pass an answer to the open question on to the judge."""
-        if self.link is link and self._table is not None and self._question is not None:
+        """Pass an answer to the open question on to the judge; any other is stale."""
+        question = self._question
+        if self.link is link and self._table is not None and question is not None and answer.id == question.id:
             self._question = None
             self._table.put(Arrival(self, answer, at))
 

@@ -37,7 +37,8 @@ CREATE TABLE schedule (
     UNIQUE (pairing, leg)
 ) STRICT;
 CREATE TABLE results (
-    number INTEGER PRIMARY KEY REFERENCES schedule (number),
+    place INTEGER PRIMARY KEY,
+    number INTEGER NOT NULL UNIQUE REFERENCES schedule (number),
     winner INTEGER CHECK (winner IN (0, 1)),
     reason TEXT NOT NULL,
     detail TEXT NOT NULL,
@@ -220,10 +221,11 @@ class Store:
             r.seconds,
         )
         marks = ", ".join("?" * len(row))
-        self._transact(lambda: self._insert(f"INSERT INTO results VALUES ({marks})", row))  # noqa: S608 - only marks
 
-    def _insert(self, statement: str, row: tuple[Any, ...]) -> None:
-        self._db.execute(statement, row)
+        def write() -> None:
+            self._db.execute(f"INSERT INTO results VALUES (NULL, {marks})", row)  # noqa: S608 - only marks
+
+        self._transact(write)
 
     def _read_schedule(self) -> list[Match]:
         rows = self._db.execute("SELECT * FROM schedule ORDER BY number")
@@ -231,8 +233,8 @@ class Store:
 
     def _read_results(self) -> list[Result]:
         matches = {match.number: match for match in self._read_schedule()}
-        rows = self._db.execute("SELECT * FROM results ORDER BY rowid")
-        return [_result(matches[row[0]], row) for row in rows]
+        rows = self._db.execute("SELECT * FROM results ORDER BY place")
+        return [_result(matches[number], columns) for _, number, *columns in rows]
 
 
 def _match(
@@ -241,8 +243,8 @@ def _match(
     return Match(number, round_, pairing, leg, first, second, game, json.loads(options))
 
 
-def _result(match: Match, row: tuple[Any, ...]) -> Result:
-    _, winner, reason, detail, scores, turns, *rest = row
+def _result(match: Match, columns: list[Any]) -> Result:
+    winner, reason, detail, scores, turns, *rest = columns
     thought_first, thought_second, faults_first, faults_second, started, seconds = rest
     return Result(
         match=match,
