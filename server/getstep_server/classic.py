@@ -6,6 +6,7 @@ answers become steps, and what the old protocol has no words for is left unsaid.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -101,6 +102,17 @@ class ClassicLink(SocketLink):
         self._awaiting = False
         self._strays = 0
         self._stopped = False
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Say goodbye; see `seats.Link`.
+
+        A team's connection that is being kept waiting is told the contest's end too: when the wait is over there
+        may be no server left to say it, and an original client would look for one for ever.
+        """
+        if self._closing and self.seat is not None and goodbye.reason == "contest_over":
+            with contextlib.suppress(OSError):
+                self._send_bytes(stop_bytes())
+        super().close(goodbye)
 
     def _greet(self) -> None:
         """The client speaks first."""
