@@ -38,10 +38,12 @@ LONGEST_PAUSE_SECONDS = 5.0
 JITTER = 0.1
 """The part of a pause that is drawn, so that a room full of bots does not come back in one instant."""
 
+_UPDATE = "Bring your getstep up to date: python -m pip install --upgrade getstep"
 _ADVICE = {
     "bad_token": "Copy the token again from the slip from the host, dashes included.",
     "unknown_team": "Ask the host for your team's id, or look at the slip with the token.",
     "replaced": "Is a second copy of your bot running? The newest one plays, this one stops.",
+    "unsupported_version": _UPDATE,
 }
 
 
@@ -323,10 +325,8 @@ def refusal(goodbye: Goodbye, team: int) -> Refused:
 def version_text(versions: list[int]) -> str:
     """What to do about a server that speaks other versions of the protocol."""
     theirs = ", ".join(str(version) for version in versions) or "none"
-    return (
-        f"The server speaks version {theirs} of the protocol, this getstep {__version__} speaks {VERSION}.\n"
-        "Bring yours up to date: python -m pip install --upgrade getstep"
-    )
+    ours = f"this getstep {__version__} speaks {VERSION}"
+    return f"The server speaks version {theirs} of the protocol, {ours}.\n{_UPDATE}"
 
 
 def _spoken(goodbye: Goodbye) -> str:

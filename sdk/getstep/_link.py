@@ -172,13 +172,13 @@ def connect(address: Address) -> Link:
         sock = socket.socket(family, kind, protocol)
         try:
             _connect(sock, place)
+            _tune(sock)
         except BaseException as error:
             sock.close()
             if not isinstance(error, OSError):
                 raise
             failure = error
         else:
-            _tune(sock)
             return Link(sock)
     raise failure or OSError("the name has no address")
 
@@ -198,14 +198,14 @@ def resolve(address: Address) -> list[tuple[int, int, int, str, tuple[object, ..
         ) from error
 
 
-def greet(link: Link, limit_seconds: float = HELLO_SECONDS) -> Hello | Goodbye:
+def greet(link: Link) -> Hello | Goodbye:
     """The first thing the server says.
 
     Raises:
         NotGetstep: it says something else, or nothing.
     """
     try:
-        return cast(Hello | Goodbye, link.first(limit_seconds))  # the codec takes no other message here
+        return cast(Hello | Goodbye, link.first(HELLO_SECONDS))  # the codec takes no other message here
     except (OSError, RemoteProtocolError) as error:
         raise NotGetstep(f"what answers there is no getstep server: {_what_it_does(error)}") from error
 
@@ -232,7 +232,7 @@ def explain(error: Exception) -> str:
     if isinstance(error, RemoteProtocolError):
         return f"the server broke the protocol ({printable(str(error))}); please tell the host"
     if isinstance(error, NotGetstep):
-        return f"{error}; is the port right?"
+        return f"{error}; the port may be wrong"
     if isinstance(error, ConnectionRefusedError):
         return "nothing listens there; the server is not running yet, or the port is wrong"
     if isinstance(error, TimeoutError) and error.errno is not None:
