@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from .wire import MAX_TEXT
 
+_MOST_SHOWN = 200
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 4, 120, 120, 40
 _SHORT.maxlist = _SHORT.maxtuple = 12
@@ -21,7 +22,8 @@ def printable(text: str) -> str:
 
 def shown(value: Any) -> str:
     """``repr(value)`` for a message: on one line, shortened, and never an error."""
-    return printable(_SHORT.repr(value))
+    text = printable(_SHORT.repr(value))
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
 def sendable_text(text: str) -> str:

@@ -19,11 +19,11 @@ import pytest
 import getstep
 from getstep import Refused, Result, Turn, Unreachable, _client
 from getstep._client import Client
-from getstep._link import Link
+from getstep._link import Link, connect
 from getstep._settings import Address, Login
 from getstep._text import Console
 from getstep._turn import Callback
-from getstep.wire import CLOSED, MAX_TEXT, GetStep, Goodbye, LateAnswer, Penalty, Raised, Step
+from getstep.wire import CLOSED, MAX_TEXT, GetStep, Goodbye, LateAnswer, Penalty, Raised, Step, Welcome
 from tests.sdk.fake_server import (
     BOARD,
     OVER,
@@ -188,7 +188,7 @@ def test_what_the_server_says_cannot_repaint_the_terminal(capsys: pytest.Capture
     def script(session: Session) -> None:
         session.greet(contest=evil, server=evil)
         session.say(
-            _client.Welcome(team=TEAM, name=evil, lag_ms=0, games=[]),
+            Welcome(team=TEAM, name=evil, lag_ms=0, games=[]),
             start(game=evil, options={evil: 1}, opponent=evil),
             ask(31),
         )
@@ -325,10 +325,9 @@ class SlowBot:
         self.calls = 0
         self._links: list[Link] = []
         monkeypatch.setattr(_client, "connect", self._connect)
-        self._real_connect = _connect
 
     def _connect(self, address: Address) -> Link:
-        self._links.append(self._real_connect(address))
+        self._links.append(connect(address))
         return self._links[-1]
 
     def __call__(self, board: list[list[int]], is_black: bool) -> Any:
@@ -341,9 +340,6 @@ class SlowBot:
     def ask_and_wait(self, session: Session, question: GetStep) -> None:
         session.let_in(start(), question)
         assert self.thinking.wait(10)
-
-
-_connect = _client.connect
 
 
 def test_a_question_that_was_closed_is_not_answered(
@@ -669,14 +665,14 @@ def test_a_name_that_no_longer_resolves_is_tried_again(
 def test_the_socket_sends_at_once_and_keeps_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
 
-    def connect(address: Address) -> Link:
-        link = _connect(address)
+    def watched(address: Address) -> Link:
+        link = connect(address)
         sock = link._socket
         found.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         found.append(sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
         return link
 
-    monkeypatch.setattr(_client, "connect", connect)
+    monkeypatch.setattr(_client, "connect", watched)
     with FakeServer(only_over) as server:
         play(always, server)
     assert all(found)
