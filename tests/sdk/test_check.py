@@ -1,0 +1,344 @@
+"""Every line of ``getstep check``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep import _check, _link
+from getstep._check import check
+from getstep._errors import SetupError
+from getstep._settings import Address, Login
+from getstep.wire import CLOSED, Goodbye, Join
+from tests.sdk.fake_server import HOP, TEAM, TOKEN, FakeServer, Script, Session, until_closed
+
+CHECKED = Goodbye(reason="checked", detail="The login is right.", retry_ms=None)
+TONGA = {"game": "pseudo_tonga", "options": {"size": 6}, "time_kind": "budget", "time_ms": 20000}
+LOGIN = Login(TEAM, TOKEN)
+
+
+def lets_in(**fields: Any) -> Script:
+    """A server where all is well."""
+
+    def script(session: Session) -> None:
+        session.let_in(CHECKED, **fields)
+        assert session.join is not None
+        assert session.join.purpose == "check"
+        assert session.hear() is CLOSED
+
+    return script
+
+
+class Checked:
+    """The outcome of a check: what it printed, as (mark, what, text)."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def run(
+        self,
+        script: Script,
+        bot: Path | None = None,
+        login: Callable[[], Login | None] = lambda: LOGIN,
+    ) -> bool:
+        with FakeServer(script) as server:
+            return self.at(Address("127.0.0.1", server.port), bot, login)
+
+    def at(
+        self, address: Address, bot: Path | None = None, login: Callable[[], Login | None] = lambda: LOGIN
+    ) -> bool:
+        well = check(address, login, bot)
+        out, problems = self._capsys.readouterr()
+        assert problems == ""
+        assert out.isascii()
+        self.lines = [(line[:4].strip(), line[4:13].strip(), line[13:]) for line in out.splitlines()]
+        return well
+
+    @property
+    def marks(self) -> list[str]:
+        return [f"{mark} {what}" for mark, what, _ in self.lines if mark]
+
+    @property
+    def last(self) -> str:
+        """The text of the last marked line, and those that go on from it."""
+        begin = max(i for i, line in enumerate(self.lines) if line[0])
+        return "\n".join(text for _, _, text in self.lines[begin:])
+
+
+@pytest.fixture
+def checked(capsys: pytest.CaptureFixture[str]) -> Checked:
+    return Checked(capsys)
+
+
+def write(folder: Path, source: str) -> Path:
+    path = folder / "checked_bot.py"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+# --- the way to the server ---------------------------------------------------------------------------------
+
+
+def test_all_is_well(checked: Checked) -> None:
+    assert checked.run(lets_in(games=[HOP, TONGA], lag_ms=60_000))
+    assert checked.marks == [
+        "ok name",
+        "ok port",
+        "ok server",
+        "ok version",
+        "ok login",
+        "ok clock",
+        "ok clock",
+        "ok lag",
+    ]
+    texts = [text for _, _, text in checked.lines]
+    assert texts[0] == "127.0.0.1"
+    assert texts[2] == "Autumn, hosted by fake 1"
+    assert texts[4] == "team 7 is The Hoppers; the token is right"
+    assert texts[5] == "hop: 5 s a move"
+    assert texts[6] == "pseudo_tonga (size 6): 20 s for all your moves together"
+    assert texts[7].startswith("a message takes ")
+    assert texts[7].endswith(" there and back; 60 s are allowed on top of each limit")
+
+
+def test_a_name_and_its_addresses(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *a, **k: [entry, entry])
+    checked.at(Address("judge", 1))
+    assert checked.lines[0] == ("ok", "name", "judge is 127.0.0.1")
+
+
+def test_no_such_name(checked: Checked) -> None:
+    assert not checked.at(Address("no-such-host.invalid", 7777))
+    assert checked.marks == ["BAD name"]
+    assert "No computer is called 'no-such-host.invalid'" in checked.last
+    assert "ask the host for the address in numbers" in checked.last
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (errno.ECONNREFUSED, "nothing listens there; the server is not running yet, or the port is wrong"),
+        (errno.ETIMEDOUT, "no answer; the address is wrong, or a firewall or another network is between"),
+        (errno.EHOSTUNREACH, "no way to that address; is this computer in the host's network?"),
+        (errno.ENETUNREACH, "no way to that address; is this computer in the host's network?"),
+        (errno.EADDRNOTAVAIL, os.strerror(errno.EADDRNOTAVAIL)),
+    ],
+)
+def test_no_connection(checked: Checked, monkeypatch: pytest.MonkeyPatch, code: int, says: str) -> None:
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda self, place: code)
+    assert not checked.at(Address("127.0.0.1", 7777))
+    assert checked.marks == ["ok name", "BAD port"]
+    assert checked.last == f"127.0.0.1:7777: {says}"
+
+
+def test_a_real_refusal(checked: Checked) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert not checked.at(Address("127.0.0.1", bound.getsockname()[1]))
+    assert "nothing listens there" in checked.last
+
+
+def test_a_connection_that_never_comes_about(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_link, "CONNECT_SECONDS", 0.0)
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda self, place: errno.EINPROGRESS)
+    assert not checked.at(Address("127.0.0.1", 7777))
+    assert "no answer; the address is wrong" in checked.last
+
+
+def says_nothing(session: Session) -> None:
+    until_closed(session)
+
+
+def hangs_up(session: Session) -> None:
+    """Closed by who runs the script."""
+
+
+def speaks_http(session: Session) -> None:
+    session.sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    until_closed(session)
+
+
+def greets_wrongly(session: Session) -> None:
+    session.sock.sendall(b"\0\0\0\1\x80")
+    until_closed(session)
+
+
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        (says_nothing, "it says nothing"),
+        (hangs_up, "it hangs up at once"),
+        (speaks_http, "it speaks otherwise"),
+        (greets_wrongly, "it speaks otherwise"),
+    ],
+)
+def test_something_else_answers(
+    checked: Checked, monkeypatch: pytest.MonkeyPatch, script: Script, what: str
+) -> None:
+    monkeypatch.setattr(_link, "HELLO_SECONDS", 0.3)
+    assert not checked.run(script)
+    assert checked.marks == ["ok name", "ok port", "BAD server"]
+    assert checked.last == f"what answers there is no getstep server: {what}; the port may be wrong"
+
+
+def test_a_server_that_is_full(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        session.say(Goodbye(reason="too_many_connections", detail="4096 are enough", retry_ms=5000))
+
+    assert not checked.run(script)
+    assert checked.marks == ["ok name", "ok port", "BAD server"]
+    assert checked.last == "too_many_connections: 4096 are enough"
+
+
+def test_another_version(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        assert session.greet(versions=[2]) is CLOSED
+
+    assert not checked.run(script)
+    assert checked.marks[-2:] == ["ok server", "BAD version"]
+    assert "pip install --upgrade getstep" in checked.last
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [("bad_token", "Copy the token again"), ("unknown_team", "Ask the host for your team's id")],
+)
+def test_a_login_that_is_refused(checked: Checked, reason: str, advice: str) -> None:
+    def script(session: Session) -> None:
+        assert isinstance(session.greet(), Join)
+        session.say(Goodbye(reason=reason, detail="Not you.", retry_ms=None))
+
+    assert not checked.run(script)
+    assert checked.marks[-2:] == ["ok version", "BAD login"]
+    assert advice in checked.last
+    assert "Not you" in checked.last
+
+
+def test_a_login_that_is_not_answered(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        session.greet()
+
+    assert not checked.run(script)
+    assert checked.marks[-1] == "BAD login"
+    assert checked.last == "the server closed the connection"
+
+
+def test_a_login_that_breaks_the_protocol(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        session.greet()
+        session.sock.sendall(b"\0\0\0\0")
+        until_closed(session)
+
+    assert not checked.run(script)
+    assert "the server broke the protocol (empty_frame" in checked.last
+
+
+def test_without_a_login(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        assert session.greet() is CLOSED
+
+    assert checked.run(script, login=lambda: None)
+    assert checked.marks[-2:] == ["ok version", "-- login"]
+
+
+def test_half_a_login(checked: Checked) -> None:
+    def login() -> Login | None:
+        raise SetupError("The token of team 7 is missing.")
+
+    def script(session: Session) -> None:
+        assert session.greet() is CLOSED
+
+    assert not checked.run(script, login=login)
+    assert checked.marks[-2:] == ["ok version", "BAD login"]
+
+
+def test_a_way_longer_than_the_allowance(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_check, "_ms_since", lambda started: 250.0)
+    assert not checked.run(lets_in(lag_ms=100))
+    assert checked.marks[-1] == "BAD lag"
+    assert checked.last.startswith(
+        "a message takes 0.25 s there and back, and only 0.1 s are allowed on top of each limit.\nUse a cable"
+    )
+
+
+def test_no_allowance(checked: Checked) -> None:
+    assert checked.run(lets_in(lag_ms=0))
+    assert checked.marks[-1] == "ok lag"
+    assert "there is no allowance, so leave that much of each limit unused" in checked.last
+
+
+def test_names_from_the_server_are_made_printable(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        session.greet(contest="\x1b[2J", server="\r\n")
+        session.say(Goodbye(reason="bad_token", detail="\x07\u202e", retry_ms=None))
+
+    assert not checked.run(script)
+    assert ("ok", "server", r"\x1b[2J, hosted by \r\n") in checked.lines
+    assert r"\x07\u202e" in checked.last or r"\x07\u202e" in "".join(line[2] for line in checked.lines)
+
+
+# --- the bot -----------------------------------------------------------------------------------------------
+
+
+def test_a_bot_in_time(checked: Checked, tmp_path: Path) -> None:
+    bot = write(tmp_path, "def get_step(board, is_black): return (len(board), is_black)")
+    assert checked.run(lets_in(games=[HOP, TONGA], lag_ms=60_000), bot)
+    assert checked.marks[-3:] == ["ok bot", "ok time", "ok time"]
+    assert checked.lines[-3][2] == "checked_bot.py has get_step(board, is_black)"
+    assert "hop: get_step took " in checked.lines[-2][2]
+    assert checked.lines[-2][2].endswith(" of 5 s a move; it returned [8, True]")
+    assert checked.last.endswith(" of 20 s for all your moves together; it returned [6, True]")
+
+
+def test_a_bot_with_turn(checked: Checked, tmp_path: Path) -> None:
+    bot = write(tmp_path, "def get_step(b, i, turn): return [turn.game, turn.options, turn.time_left_ms]")
+    assert checked.run(lets_in(games=[TONGA], lag_ms=60_000), bot)
+    assert "has get_step(board, is_black, turn)" in checked.lines[-2][2]
+    assert checked.last.endswith("it returned ['pseudo_tonga', {'size': 6}, 20000]")
+
+
+def test_a_bot_that_is_too_slow(checked: Checked, tmp_path: Path) -> None:
+    bot = write(tmp_path, "import time\ndef get_step(b, i):\n    time.sleep(0.002)\n    return (1, 2)")
+    assert not checked.run(lets_in(games=[{**HOP, "time_ms": 1}], lag_ms=60_000), bot)
+    assert checked.marks[-1] == "BAD time"
+    assert checked.last.endswith(", the limit is 1.0 ms a move")
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("pass", "get_step returned None: is a return missing?"),
+        ("return {1}", "get_step returned {1}, which cannot be sent"),
+        ("return board[99]", "IndexError: list index out of range"),
+    ],
+)
+def test_a_bot_without_a_move(checked: Checked, tmp_path: Path, body: str, says: str) -> None:
+    bot = write(tmp_path, f"def get_step(board, is_black): {body}")
+    assert not checked.run(lets_in(lag_ms=60_000), bot)
+    assert checked.marks[-2:] == ["ok bot", "BAD time"]
+    assert says in checked.last
+
+
+def test_a_bot_that_does_not_load(checked: Checked, tmp_path: Path) -> None:
+    assert not checked.run(lets_in(lag_ms=60_000), write(tmp_path, "1 / 0"))
+    assert checked.marks[-2:] == ["ok lag", "BAD bot"]
+    assert "ZeroDivisionError" in checked.last
+
+
+def test_a_bot_for_a_game_from_the_future(checked: Checked, tmp_path: Path) -> None:
+    bot = write(tmp_path, "def get_step(board, is_black): return 1")
+    assert checked.run(lets_in(games=[{**HOP, "game": "go"}], lag_ms=60_000), bot)
+    assert checked.lines[-1] == ("--", "time", "go: a game newer than this getstep")
+
+
+def test_a_bot_is_loaded_though_there_is_no_server(checked: Checked, tmp_path: Path) -> None:
+    bot = write(tmp_path, "def get_step(board, is_black): return 1")
+    assert not checked.at(Address("no-such-host.invalid", 7777), bot)
+    assert checked.marks == ["BAD name", "ok bot", "-- time"]
