@@ -132,16 +132,16 @@ class ClassicLink(SocketLink):
     def _mid_frame(self) -> bool:
         return self._reader.partial
 
-    def _received(self, data: bytes, at: float) -> None:
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
         if not data:
             raise Gone("it closed the connection")
         self._acknowledge()
         self._reader.feed(data)
         if self.seat is None and self._reader.team is not None:
             self._login(self._reader.team)
-        while not self._closing and (answer := self._reader.next_answer()) is not None:
+        while not self._closing and self._refused is None and (answer := self._reader.next_answer()) is not None:
             self._partial_since = None
-            self._answered(*answer, at)
+            self._answered(*answer, at, stamped=stamped)
 
     def _acknowledge(self) -> None:
         """Have the kernel acknowledge at once what arrived.
@@ -156,8 +156,7 @@ class ClassicLink(SocketLink):
     def _login(self, team: int) -> None:
         seat = self._seat_of(team)
         if isinstance(seat, str):
-            self._incident("classic_refused", seat)
-            self.close(Goodbye("classic_refused", seat, None))
+            self._refuse(Goodbye("classic_refused", seat, None))
             return
         self.seat = seat
         seat.attach(self)
@@ -173,7 +172,7 @@ class ClassicLink(SocketLink):
             return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
         return self.house.seats[number]
 
-    def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float) -> None:
+    def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float, *, stamped: bool) -> None:
         if self.seat is None:
             return
         if not 0 < move_id <= self.seat.last_id:
@@ -184,7 +183,7 @@ class ClassicLink(SocketLink):
         if not self._awaiting:
             raise RemoteProtocolError("out_of_turn", f"a second answer to move id {move_id}")
         self._awaiting = False
-        self.seat.answer(self, Step(move_id, squares), at)
+        self.seat.answer(self, Step(move_id, squares), at, stamped=stamped)
 
     def _discard_stale(self) -> None:
         """The wait goes on, but not for a client that does nothing else."""

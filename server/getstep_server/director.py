@@ -20,6 +20,7 @@ from .contest import Contest
 from .events import ContestStarted, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
+from .loopwatch import LoopWatch
 from .results import PLAYERS, Result, standings
 from .schedule import Match
 from .seats import Seat
@@ -43,6 +44,7 @@ class Director:
         results: those already played, in an earlier run.
         seats: every team's.
         store: where results go.
+        watch: knows when the server itself stood still.
         publish: called with what happens.
     """
 
@@ -53,6 +55,7 @@ class Director:
         results: Sequence[Result],
         seats: dict[int, Seat],
         store: Store,
+        watch: LoopWatch,
         publish: Publish,
     ) -> None:
         self.contest = contest
@@ -62,6 +65,7 @@ class Director:
         self._total = len(schedule)
         self._seats = seats
         self._store = store
+        self._watch = watch
         self._publish = publish
         self._busy: set[int] = set()
         self._attempts: Counter[int] = Counter()
@@ -143,7 +147,9 @@ class Director:
         self._publish(MatchStarted(match))
         contest = self.contest
         try:
-            return await play_match(match, contest.game, seats, contest.time_control, contest.lag, self._publish)
+            return await play_match(
+                match, contest.game, seats, contest.time_control, contest.lag, self._watch, self._publish
+            )
         except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
             raise _ServerFailed from error

@@ -17,11 +17,15 @@ from .schedule import Match
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The server takes connections at ``host``:``port``; ``classic_port`` is None unless asked for."""
+    """The server takes connections at ``host``:``port``; ``classic_port`` is None unless asked for.
+
+    ``stamped``: arrivals are timed by the kernel; else by when the server woke up to read them.
+    """
 
     host: str
     port: int
     classic_port: int | None
+    stamped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,15 @@ class ServerFault:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerLate:
+    """The server itself was ``seconds`` late in a turn of ``match``: that time is not held against the player."""
+
+    match: Match
+    player: Player
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ContestStarted:
     """The first match is about to begin; ``done`` of ``total`` matches were already played earlier."""
 
@@ -78,12 +91,13 @@ class MatchStarted:
 
 @dataclass(frozen=True, slots=True)
 class MovePlayed:
-    """A legal move. ``thought`` is the thinking time in seconds."""
+    """A legal move. ``thought`` is the thinking time in seconds, by the kernel's stamp or by our wake-up."""
 
     match: Match
     player: Player
     move: object
     thought: float
+    stamped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +134,7 @@ Event: TypeAlias = (
     | TeamLeft
     | Incident
     | ServerFault
+    | ServerLate
     | ContestStarted
     | MatchStarted
     | MovePlayed

@@ -14,8 +14,9 @@ import trio
 from getstep.wire import MAX_TEXT, MalformedAnswer, Raised, Resign, Start
 from getstep_engines import Game, IllegalMove, Outcome, Player, State, TimeControl
 
-from .events import MovePlayed, Publish, TurnFaulted
+from .events import MovePlayed, Publish, ServerLate, TurnFaulted
 from .limits import ABSENT_MISSES
+from .loopwatch import LoopWatch
 from .results import Result
 from .schedule import Match
 from .seats import Answer, Arrival, Hostile, Seat, Table
@@ -68,6 +69,7 @@ class _Progress:
     seats: tuple[Seat, Seat]
     clocks: Clocks
     table: Table
+    watch: LoopWatch
     publish: Publish
     turns: int = 0
     move_number: int = 1
@@ -82,6 +84,7 @@ async def play_match(
     seats: tuple[Seat, Seat],
     control: TimeControl,
     lag: float,
+    watch: LoopWatch,
     publish: Publish,
 ) -> Result:
     """Play one match to its end.
@@ -90,6 +93,7 @@ async def play_match(
         match: which one; its options start the game.
         seats: the first player's and the second's. Either may come and go; the clock runs on.
         control: the time control, ``lag`` the allowance added to each limit in seconds.
+        watch: knows when the server itself stood still.
         publish: called with each move and fault.
 
     Returns:
@@ -98,7 +102,7 @@ async def play_match(
     started, began = time.time(), trio.current_time()
     state = game.start(**match.options)
     table = sit_down(match, seats, control, lag)
-    progress = _Progress(match, game, state, seats, Clocks(control, lag), table, publish)
+    progress = _Progress(match, game, state, seats, Clocks(control, lag), table, watch, publish)
     verdict = None
     while verdict is None:
         verdict = await _turn(progress)
@@ -139,25 +143,45 @@ async def _turn(p: _Progress) -> _Verdict | None:
     player = p.state.to_move
     limit = p.clocks.limit(player)
     asked = p.seats[player].ask(p.move_number, p.state.board(), p.last_moves[1 - player], limit)
-    arrival = await p.table.get(asked + limit + p.clocks.lag)
+    arrival = await _wait(p, player, asked, asked + limit + p.clocks.lag)
     if arrival is None:
         return _missed(p, player, limit)
     if isinstance(arrival.what, Hostile):
         return _forfeit(p, arrival, arrival.what)
-    if arrival.at - asked > limit + p.clocks.lag:  # it is the arrival that counts, not who woke up first
-        return _missed(p, player, limit)
     p.misses[player] = 0
     thought = max(0.0, arrival.at - asked)
     p.clocks.charge(player, thought)
-    return _judge(p, player, arrival.what, thought)
+    return _judge(p, player, arrival.what, thought, stamped=arrival.stamped)
 
 
-def _judge(p: _Progress, player: Player, answer: Answer, thought: float) -> _Verdict | None:
+async def _wait(p: _Progress, player: Player, asked: float, deadline: float) -> Arrival | None:
+    """What arrives by ``deadline``, or None.
+
+    It is the arrival that counts, not who woke up first: an answer that was here in time and is read late is in
+    time, and one that came late is late even if it is read before the deadline fires. Time in which the server
+    itself stood still, if it is more than the allowance for lag, is given back to the player.
+    """
+    arrival = await p.table.get(deadline)
+    if arrival is None:
+        p.seats[player].look()
+        arrival = p.table.take()
+    if arrival is not None and (isinstance(arrival.what, Hostile) or arrival.at <= deadline):
+        return arrival
+    late = p.watch.stood_still(asked, deadline)
+    if late <= p.clocks.lag:
+        return None
+    p.publish(ServerLate(p.match, player, late))
+    if arrival is not None:
+        return arrival if arrival.at <= deadline + late else None
+    return await p.table.get(deadline + late)
+
+
+def _judge(p: _Progress, player: Player, answer: Answer, thought: float, *, stamped: bool) -> _Verdict | None:
     if isinstance(answer, Resign):
         p.turns += 1
         return _Verdict(_OTHER[player], "resigned", f"{p.game.players[player]} resigned")
     if isinstance(answer, Raised):
-        return _fault(p, player, "raised", answer.error, thought)
+        return _fault(p, player, "raised", answer.error or "no reason given", thought)
     if isinstance(answer, MalformedAnswer):
         return _fault(p, player, "malformed_answer", answer.detail, thought)
     try:
@@ -165,7 +189,7 @@ def _judge(p: _Progress, player: Player, answer: Answer, thought: float) -> _Ver
     except IllegalMove as error:
         return _fault(p, player, "illegal_move", str(error), thought)
     p.last_moves[player] = answer.move
-    p.publish(MovePlayed(p.match, player, answer.move, thought))
+    p.publish(MovePlayed(p.match, player, answer.move, thought, stamped))
     return _after_turn(p, "finished")
 
 

@@ -17,8 +17,11 @@ LINGER_SECONDS = 2.0
 LINGER_BYTES = 1 << 20
 """How much a client may still send after goodbye before the connection is reset."""
 
-RECEIVE_BYTES = 1 << 16
-"""Asked of the kernel at once: sixteen frames, so that what has arrived is seen in one look."""
+RECEIVE_BYTES = 1 << 14
+"""Asked of the kernel at once: four of the longest frames."""
+
+CLOCK_STEP_SECONDS = 0.001
+"""A wall clock that moved this much against the monotonic one has been set; slewing needs 2 s for it."""
 
 ACCEPTS_AT_ONCE = 64
 """Connections taken in before the other tasks get their turn: about 5 ms of work."""
@@ -28,6 +31,25 @@ MAX_CONNECTIONS = 4096
 
 MAX_CONNECTIONS_PER_ADDRESS = 256
 """From one address: a whole class behind one NAT, with bots to spare."""
+
+REFUSED_PAUSE_SECONDS = 0.02
+"""After refusing a connection, before taking in the next ones: a connect flood costs a few per cent of one core."""
+
+BAD_LOGIN_FIRST_SECONDS = 0.25
+"""How long the second wrong login from an address waits for its answer; each further one twice as long."""
+
+BAD_LOGIN_LONGEST_SECONDS = 8.0
+"""Where that stops."""
+
+BAD_LOGIN_FORGET_SECONDS = 60.0
+"""An address without a wrong login for so long starts afresh."""
+
+MAX_ADDRESSES_KEPT = 4096
+"""Addresses whose wrong logins are remembered; the oldest are forgotten first."""
+
+LOGINS_PER_WINDOW = 20
+LOGIN_WINDOW_SECONDS = 10.0
+"""Valid logins of one team in a stretch of time. An honest client that loses every connection makes ten of them."""
 
 CLASSIC_REFUSAL_SECONDS = 1.0
 """How long a refused classic client is kept waiting: the original ones come back at once, for ever."""
@@ -49,3 +71,9 @@ CLASSIC_STRAYS = 16
 
 MATCH_ATTEMPTS = 3
 """How often a match is tried when the server itself fails in it, before the contest stops and says so."""
+
+WATCH_SECONDS = 0.02
+"""How often the event loop is looked at; standing still for longer than this is noted."""
+
+STALLS_KEPT = 1000
+"""How many of those times are remembered: the last minutes of a server in trouble."""

@@ -15,10 +15,12 @@ import trio
 from getstep.wire import Goodbye
 
 from ._toml import ConfigError
+from .arrivals import stamps_supported
 from .classic import ClassicLink
 from .contest import Contest, contest_path
 from .director import Director
 from .events import Bus, Event, Listening, TeamArrived, TeamLeft
+from .loopwatch import LoopWatch
 from .results import Result
 from .schedule import Match, double_round_robin
 from .seats import Seat
@@ -126,7 +128,8 @@ class Ports:
     def listening(self) -> Listening:
         """Where they are, as an event."""
         host, port = self.main.getsockname()[:2]
-        return Listening(host, port, None if self.classic is None else self.classic.getsockname()[1])
+        classic_port = None if self.classic is None else self.classic.getsockname()[1]
+        return Listening(host, port, classic_port, stamped=stamps_supported())
 
 
 def open_ports(contest: Contest) -> Ports:
@@ -162,12 +165,14 @@ async def _run(
 ) -> Ending:
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     house = House(contest, seats, bus.publish)
-    director = Director(contest, schedule, store.results(), seats, store, bus.publish)
+    watch = LoopWatch()
+    director = Director(contest, schedule, store.results(), seats, store, watch, bus.publish)
     ending = Ending.STOPPED
     async with trio.open_nursery() as nursery:
         nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
         if ports.classic is not None:
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
+        nursery.start_soon(watch.run)
         bus.publish(ports.listening)
         with trio.CancelScope() as playing:
             nursery.start_soon(_stop_on_signal, playing)

@@ -40,18 +40,26 @@ Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Something a seat has for the judge; ``at`` is when it reached this machine, on trio's clock."""
+    """Something a seat has for the judge.
+
+    ``at`` is when it reached this machine, on trio's clock: by the kernel's stamp if ``stamped``, else by when
+    we woke up to read it.
+    """
 
     seat: Seat
     what: Answer | Hostile
     at: float
+    stamped: bool
 
 
 class Link(Protocol):
-    """One connection of a team, as its seat sees it. Neither method blocks or raises."""
+    """One connection of a team, as its seat sees it. No method blocks or raises."""
 
     address: str
     client: str
+
+    def look(self) -> None:
+        """Take in what has arrived, without waiting to be woken up for it."""
 
     def send(self, message: Message) -> None:
         """Hand a message to the kernel; a peer that does not take it loses the connection."""
@@ -76,13 +84,17 @@ class Table:
         self._arrivals.append(arrival)
         self._arrived.set()
 
+    def take(self) -> Arrival | None:
+        """What is there, if anything."""
+        return self._arrivals.popleft() if self._arrivals else None
+
     async def get(self, deadline: float) -> Arrival | None:
         """The next arrival, or None once trio's clock has passed ``deadline`` and nothing is there."""
         with trio.move_on_at(deadline):
             while not self._arrivals:
                 self._arrived = trio.Event()
                 await self._arrived.wait()
-        return self._arrivals.popleft() if self._arrivals else None
+        return self.take()
 
 
 class Seat:
@@ -139,17 +151,17 @@ class Seat:
             self.link = None
             self._publish(TeamLeft(self.team.id, why))
 
-    def answer(self, link: Link, answer: Answer, at: float) -> None:
+    def answer(self, link: Link, answer: Answer, at: float, *, stamped: bool) -> None:
         """Pass an answer to the open question on to the judge; any other is stale."""
         question = self._question
         if self.link is link and self._table is not None and question is not None and answer.id == question.id:
             self._question = None
-            self._table.put(Arrival(self, answer, at))
+            self._table.put(Arrival(self, answer, at, stamped))
 
     def breach(self, link: Link, code: str, detail: str) -> None:
         """The connection broke the protocol: the match that is being played here is lost."""
         if self.link is link and self._table is not None:
-            self._table.put(Arrival(self, Hostile(code, detail), trio.current_time()))
+            self._table.put(Arrival(self, Hostile(code, detail), trio.current_time(), stamped=False))
 
     # --- for the judge ---
 
@@ -178,6 +190,11 @@ class Seat:
         )
         self._send(self._question)
         return trio.current_time()
+
+    def look(self) -> None:
+        """Take in an answer that has arrived and was not read yet."""
+        if self.link is not None:
+            self.link.look()
 
     def penalize(self, code: str, detail: str) -> None:
         """Close the latest question and tell the player what it cost."""

@@ -11,12 +11,13 @@ import errno
 import os
 import socket
 import struct
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
 import trio
 
@@ -24,8 +25,10 @@ import getstep_server
 from getstep import wire
 from getstep.wire import Goodbye, Hello, Join, LateAnswer, Message, RemoteProtocolError, Welcome
 
+from . import arrivals
 from ._text import printable
 from .contest import Contest
+from .doorkeeper import Doorkeeper
 from .events import Incident, Publish, ServerFault
 from .limits import (
     ACCEPTS_AT_ONCE,
@@ -36,8 +39,9 @@ from .limits import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_ADDRESS,
     RECEIVE_BYTES,
+    REFUSED_PAUSE_SECONDS,
 )
-from .seats import Seat
+from .seats import Answer, Seat
 
 SOFTWARE = f"getstep-server {getstep_server.__version__}"
 HOSTILE_RETRY_MS = 1000
@@ -56,6 +60,8 @@ class House:
     publish: Publish
     links: set[SocketLink] = field(default_factory=set)
     per_address: Counter[str] = field(default_factory=Counter)
+    doorkeeper: Doorkeeper = field(default_factory=Doorkeeper)
+    age_of: arrivals.AgeOf = field(default_factory=arrivals.AgeOf)
     departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
 
     def close_all(self, goodbye: Goodbye) -> None:
@@ -93,6 +99,8 @@ class SocketLink(ABC):
         self._closing = False
         self._first_bytes = b""
         self._partial_since: float | None = None
+        self._looked = time.perf_counter_ns()
+        self._refused: tuple[Goodbye, float] | None = None
 
     # --- what a wire has to say for itself ---
 
@@ -101,8 +109,8 @@ class SocketLink(ABC):
         """Say what the server says first, if anything."""
 
     @abstractmethod
-    def _received(self, data: bytes, at: float) -> None:
-        """Take in bytes (``b""`` at the end).
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
+        """Take in bytes (``b""`` at the end) that arrived at ``at``.
 
         Raises:
             Gone: the peer has closed.
@@ -152,12 +160,15 @@ class SocketLink(ABC):
         self.send(goodbye)
         self._stop(goodbye.reason)
 
+    def look(self) -> None:
+        """Take in what has arrived; see `seats.Link`."""
+        if not self._closing and self._refused is None:
+            self._read()
+
     # --- the connection's task ---
 
     async def run(self) -> None:
         """Serve the connection to its end; never raises anything but cancellation."""
-        self.house.links.add(self)
-        self.house.per_address[self.address] += 1
         try:
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -165,6 +176,10 @@ class SocketLink(ABC):
                 await self._serve()
             if self._scope.cancelled_caught and not self._closing:
                 self._timed_out()
+            if self._refused is not None:
+                goodbye, delay = self._refused
+                await trio.sleep(delay)
+                self.close(goodbye)
             if self._closing:
                 await self._linger()
         except OSError as error:
@@ -176,19 +191,32 @@ class SocketLink(ABC):
 
     async def _serve(self) -> None:
         self._scope.deadline = trio.current_time() + LOGIN_SECONDS
+        self._greet()
+        while not self._closing and self._refused is None:
+            await trio.lowlevel.wait_readable(self._sock)
+            self._read()
+
+    def _read(self) -> None:
+        """Take in one receive's worth, and all that follows from it; never raises."""
         try:
-            self._greet()
-            while not self._closing:
-                await trio.lowlevel.wait_readable(self._sock)
-                data = self._sock.recv(RECEIVE_BYTES)
-                at = trio.current_time()
-                self._first_bytes = data[:FIRST_BYTES]
-                self._received(data, at)
-                self._set_deadline(at)
+            data, stamp = arrivals.receive(self._sock)
+            now = trio.current_time()
+            age = None if stamp is None else self.house.age_of(stamp, self._looked)
+            self._looked = time.perf_counter_ns()
+            self._first_bytes = data[:FIRST_BYTES]
+            self._received(data, now - (age or 0.0), stamped=age is not None)
+            self._set_deadline(now)
+        except BlockingIOError:
+            pass  # somebody else has read it
         except RemoteProtocolError as error:
             self._breach(error.code, error.detail)
         except Gone as gone:
-            self._why = gone.why
+            self._stop(gone.why)
+        except OSError as error:
+            self._stop(f"connection lost: {error.strerror or error}")
+        except Exception:
+            self.house.publish(ServerFault("connection", traceback.format_exc()))
+            self._stop("server fault")
 
     def _set_deadline(self, now: float) -> None:
         """Logged in, a connection may be silent for ever, but not in the middle of a frame."""
@@ -209,7 +237,13 @@ class SocketLink(ABC):
         self._incident(code, detail)
         if self.seat is not None and code != "truncated_frame":  # a crash in mid-send looks the same
             self.seat.breach(self, code, detail)
-        self.close(Goodbye(code, detail[: wire.MAX_TEXT], HOSTILE_RETRY_MS))
+        retry_ms = HOSTILE_RETRY_MS if self.seat is not None else None  # what cannot log in now never will
+        self.close(Goodbye(code, detail[: wire.MAX_TEXT], retry_ms))
+
+    def _refuse(self, goodbye: Goodbye, delay: float = 0.0) -> None:
+        """Turn a login away, after ``delay`` seconds in which nothing more is read."""
+        self._incident(goodbye.reason, goodbye.detail)
+        self._refused = (goodbye, delay)
 
     def _incident(self, code: str, detail: str) -> None:
         team = self.seat.team.id if self.seat is not None else None
@@ -276,51 +310,53 @@ class WireLink(SocketLink):
     def _mid_frame(self) -> bool:
         return self._wire.mid_frame
 
-    def _received(self, data: bytes, at: float) -> None:
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
         self._wire.receive_data(data)
-        while not self._closing:
+        while not self._closing and self._refused is None:
             event = self._wire.next_event()
             if event is wire.NEED_DATA:
                 return
             if event is wire.CLOSED:
                 raise Gone("it closed the connection")
             self._partial_since = None
-            self._happened(event, at)
-
-    def _happened(self, event: Any, at: float) -> None:
-        if isinstance(event, Join):
-            self._login(event)
-        elif self.seat is not None and not isinstance(event, LateAnswer):
-            self.seat.answer(self, event, at)
+            if isinstance(event, Join):
+                self._login(event)
+            elif self.seat is not None and not isinstance(event, LateAnswer):
+                self.seat.answer(self, cast(Answer, event), at, stamped=stamped)  # a server hears nothing else
 
     def _login(self, join: Join) -> None:
         self.client = printable(join.client)
-        refusal = self._refusal(join)
-        if refusal is not None:
-            self._incident(refusal.reason, refusal.detail)
-            self.close(refusal)
-            return
-        seat = self.house.seats[join.team]
-        self.send(welcome(self.house.contest, join.team))
-        if join.purpose == "check":
-            self.close(Goodbye("checked", "The login is right.", None))
-            return
-        self.seat = seat
-        seat.attach(self)
-
-    def _refusal(self, join: Join) -> Goodbye | None:
         if join.version != wire.VERSION:
             detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
-            return Goodbye("unsupported_version", detail, None)
+            self._refuse(Goodbye("unsupported_version", detail, None))
+            return
+        wrong = self._wrong_login(join)
+        if wrong is not None:
+            self._refuse(wrong, self.house.doorkeeper.wrong_login(self.address))
+            return
+        if not self.house.doorkeeper.may_login(join.team):
+            detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
+            self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
+            return
+        self._enter(join)
+
+    def _wrong_login(self, join: Join) -> Goodbye | None:
         team = self.house.contest.teams.get(join.team)
         if team is None:
-            return Goodbye(
-                "unknown_team", f"No team has the id {join.team}. Ids are on the slip from the host.", None
-            )
+            detail = f"No team has the id {join.team}. Ids are on the slip from the host."
+            return Goodbye("unknown_team", detail, None)
         if not wire.verify(team.token, self._nonce, join.mac):
             detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
             return Goodbye("bad_token", detail, None)
         return None
+
+    def _enter(self, join: Join) -> None:
+        self.send(welcome(self.house.contest, join.team))
+        if join.purpose == "check":
+            self.close(Goodbye("checked", "The login is right.", None))
+            return
+        self.seat = self.house.seats[join.team]
+        self.seat.attach(self)
 
 
 def welcome(contest: Contest, team: int) -> Welcome:
@@ -339,7 +375,7 @@ def welcome(contest: Contest, team: int) -> Welcome:
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """A non-blocking listening socket.
+    """A non-blocking listening socket, whose connections have stamped arrivals where the system can.
 
     Raises:
         OSError: the port is busy, or the address is not this machine's.
@@ -348,6 +384,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     dual = host == "::" and socket.has_dualstack_ipv6()
     listener = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=dual)
     listener.setblocking(False)
+    arrivals.switch_on(listener)
     return listener
 
 
@@ -360,6 +397,7 @@ async def accept_forever(
     """Take connections in, a task for each. (`trio.serve_tcp` takes one a turn and ends when a handler fails.)"""
     while True:
         await trio.lowlevel.wait_readable(listener)
+        refused = False
         for _ in range(ACCEPTS_AT_ONCE):
             try:
                 sock, peer = listener.accept()
@@ -368,7 +406,9 @@ async def accept_forever(
             except OSError as error:
                 await _accept_failed(error)
                 break
-            _admit(sock, peer[0], make_link, house, nursery)
+            refused |= not _admit(sock, peer[0], make_link, house, nursery)
+        if refused:
+            await trio.sleep(REFUSED_PAUSE_SECONDS)
 
 
 async def _accept_failed(error: OSError) -> None:
@@ -383,12 +423,16 @@ def _admit(
     make_link: Callable[[House, socket.socket, str], SocketLink],
     house: House,
     nursery: trio.Nursery,
-) -> None:
+) -> bool:
+    """Start a task for a new connection, or send it away; which of the two."""
     full = len(house.links) >= MAX_CONNECTIONS or house.per_address[address] >= MAX_CONNECTIONS_PER_ADDRESS
     sock.setblocking(False)
     link = make_link(house, sock, address)
     if full:
         link.send(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
         sock.close()
-        return
+        return False
+    house.links.add(link)
+    house.per_address[address] += 1
     nursery.start_soon(link.run)
+    return True

@@ -13,6 +13,7 @@ from getstep_engines import GAMES, TimeControl
 from getstep_server.contest import Team
 from getstep_server.events import Event, MovePlayed, TurnFaulted
 from getstep_server.judge import Clocks, play_match
+from getstep_server.loopwatch import LoopWatch
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.seats import Answer, Seat
@@ -37,6 +38,9 @@ class MemoryLink:
         if isinstance(message, GetStep):
             self.nursery.start_soon(self._answer, message)
 
+    def look(self) -> None:
+        """Nothing arrives unseen here."""
+
     def close(self, goodbye: Goodbye) -> None:
         self.said.append(goodbye)
 
@@ -48,7 +52,7 @@ class MemoryLink:
         if callable(reply):
             reply = await reply()
         if reply is not None:
-            self.seat.answer(self, reply, trio.current_time())
+            self.seat.answer(self, reply, trio.current_time(), stamped=False)
 
     def start(self) -> Start:
         start = self.of(Start)[-1]
@@ -100,7 +104,7 @@ async def play(
         if during is not None:
             nursery.start_soon(during, links)
         limits = control or TimeControl("move", 5.0)
-        result = await play_match(match, GAMES[game], (seats[0], seats[1]), limits, LAG, events.append)
+        result = await play_match(match, GAMES[game], (seats[0], seats[1]), limits, LAG, LoopWatch(), events.append)
         nursery.cancel_scope.cancel()
     return Played(result, links, events)
 
