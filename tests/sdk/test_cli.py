@@ -12,11 +12,11 @@ import pytest
 
 import getstep
 from getstep import SetupError
+from getstep._games import GAMES
 from getstep._settings import Address, Login, find_address, find_login, find_team, find_token
 from getstep._text import Console, duration, printable
 from getstep.cli import main
 from getstep.wire import Goodbye, Raised, Step
-from getstep_engines import GAMES
 from tests.sdk.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start
 
 BOT = "def get_step(board, is_black):\n    return [(0, 2), (0, 1)]\n"
