@@ -311,7 +311,7 @@ class Client:
     def _over(self, goodbye: Goodbye) -> list[Result]:
         if goodbye.reason in _ADVICE or not (self._welcomed or goodbye.reason == "contest_over"):
             raise refusal(goodbye, self._login.team)
-        self.console.say(f"{_spoken(goodbye)}.")
+        self.console.say(printable(goodbye.detail or goodbye.reason))
         return self._results
 
 

@@ -100,7 +100,7 @@ class Match:
 
 def ending(result: Result) -> str:
     """The line that says how a match ended."""
-    line = f"Match {result.match}: {_OUTCOMES[result.result]} ({result.reason}). {result.detail.rstrip('.')}."
+    line = f"Match {result.match}: {_OUTCOMES[result.result]} ({result.reason}): {result.detail.rstrip('.')}."
     if result.scores is not None:
         mine, theirs = result.scores if result.is_black else reversed(result.scores)
         line += f" Score: you {shown(mine)}, they {shown(theirs)}."

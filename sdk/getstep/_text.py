@@ -33,6 +33,8 @@ def sendable_text(text: str) -> str:
 
 def duration(ms: float) -> str:
     """A time in milliseconds as people read it: ``"0.8 ms"``, ``"35 ms"``, ``"0.35 s"``, ``"20 s"``."""
+    if 0 < ms < 0.1:
+        return "under 0.1 ms"
     if 0 < ms < 100:
         return f"{ms:.1f} ms" if ms < 10 else f"{ms:.0f} ms"
     return f"{ms / 1000:.2f}".rstrip("0").rstrip(".") + " s"

@@ -177,6 +177,7 @@ def test_printable(text: str, safe: str) -> None:
     ("ms", "text"),
     [
         (0, "0 s"),
+        (0.04, "under 0.1 ms"),
         (0.84, "0.8 ms"),
         (9.99, "10.0 ms"),
         (35.2, "35 ms"),
