@@ -194,5 +194,14 @@ class ClassicLink(SocketLink):
     async def _linger(self) -> None:
         if self._stopped:
             await super()._linger()
-        else:  # an original client comes back the moment it is closed
-            await trio.sleep(CLASSIC_REFUSAL_SECONDS)
+        elif self._refused is not None or not self._hung_up():
+            await trio.sleep(CLASSIC_REFUSAL_SECONDS)  # an original client comes back the moment it is closed
+
+    def _hung_up(self) -> bool:
+        """Whether the client has closed: then there is nobody to keep waiting."""
+        try:
+            return self._sock.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
