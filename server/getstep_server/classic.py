@@ -159,6 +159,9 @@ class ClassicLink(SocketLink):
             self._refuse(Goodbye("classic_refused", seat, None))
             return
         self.seat = seat
+        if not self.house.doorkeeper.may_login(team):
+            self._refuse(Goodbye("too_many_logins", f"team {team} logs in too often", None))
+            return
         seat.attach(self)
 
     def _seat_of(self, number: int) -> Seat | str:
