@@ -1,0 +1,360 @@
+"""The classic wire with real processes: an original client plays unchanged, and a bad one disturbs nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.classic import FRAME, stop_bytes
+from getstep_server.contest import load_contest
+from getstep_server.limits import CLASSIC_REFUSAL_SECONDS, CLASSIC_STRAYS, LOGINS_PER_WINDOW
+from getstep_server.results import Result
+from getstep_server.run import results_of
+
+if TYPE_CHECKING:
+    from .conftest import MakeContest, Programs, Server
+
+SECONDS = 30.0
+CLASSIC = "classic = true"
+STEPS = {True: [(4, 2), (4, 3)], False: [(3, 5), (3, 4)]}  # legal first moves, by is_black
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as it came, without its code."""
+
+    move_id: int
+    board: tuple[int, ...]
+    is_black: bool
+
+
+class Line:
+    """A classic connection in a test's hands."""
+
+    def __init__(self, server: Server, team: int) -> None:
+        assert server.classic_port is not None
+        self._sock = socket.create_connection(("127.0.0.1", server.classic_port), SECONDS)
+        self.send(team)
+
+    def send(self, *numbers: int) -> None:
+        """Send numbers at once."""
+        self._sock.sendall(struct.pack(f"<{len(numbers)}i", *numbers))
+
+    def answer(self, move_id: int, path: list[tuple[int, int]]) -> None:
+        """Answer a question."""
+        self.send(len(path), move_id, *(number for square in path for number in square))
+
+    def question(self) -> Question:
+        """The next question; it has to come within SECONDS."""
+        code, move_id, *board, is_black = FRAME.unpack(self.frame())
+        assert code == 1
+        return Question(move_id, tuple(board), bool(is_black))
+
+    def frame(self) -> bytes:
+        """The next 268 bytes."""
+        data = self._sock.recv(FRAME.size, socket.MSG_WAITALL)
+        assert len(data) == FRAME.size, f"the connection ended after {len(data)} bytes"
+        return data
+
+    def wait_closed(self) -> None:
+        """See the server close without another byte."""
+        with contextlib.suppress(ConnectionResetError):
+            assert self._sock.recv(1) == b""
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+@contextlib.contextmanager
+def line(server: Server, team: int) -> Iterator[Line]:
+    """A classic connection for as long as a test needs it."""
+    opened = Line(server, team)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def results(folder: Path) -> list[Result]:
+    """What is stored of a contest."""
+    return results_of(load_contest(folder))
+
+
+def sample_bot(name: str) -> Path:
+    spec = importlib.util.find_spec(f"getstep_bots.{name}")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin)
+
+
+# --- whole contests -------------------------------------------------------------------------------------------
+
+
+def test_classic_and_new_clients_play_a_tournament(programs: Programs, make_contest: MakeContest) -> None:
+    folder = make_contest([CLASSIC, CLASSIC, "", ""], classic_port=0, move_seconds=1)
+    server = programs.serve(folder)
+    sloppy = ["--drop-every", "13", "--answer-nothing-every", "11", "--sleep-every", "61", "1.5"]
+    classic = [programs.classic(server, 1), programs.classic(server, 2, "--seed", "2", *sloppy)]
+    modern = [
+        programs.play(server, sample_bot(f"{name}"), team) for name, team in [("greedy_hop", 3), ("random_bot", 4)]
+    ]
+    assert server.wait(seconds=2 * SECONDS) == 0
+    assert [client.wait() for client in classic] == [0, 0]
+    assert [bot.wait() for bot in modern] == [0, 0]
+
+    played = results(folder)
+    pairs = [frozenset(result.match.teams) for result in played]
+    assert sorted(pairs, key=sorted) == [frozenset(pair) for pair in combinations((1, 2, 3, 4), 2) for _ in "ab"]
+    assert {result.reason for result in played} <= {"finished", "illegal_move", "missed_limit"}
+    faults = {team: sum(faults_of(result, team) for result in played) for team in (1, 2, 3, 4)}
+    nothings, naps = (classic[1].output.count(word) for word in ("with []", "sleeping"))
+    assert faults == {1: 0, 2: nothings + naps, 3: 0, 4: 0}
+    assert nothings > 0
+    assert naps > 0
+    assert "dropped on purpose" in classic[1].output
+    assert "refused" not in server.output
+
+
+def faults_of(result: Result, team: int) -> int:
+    return sum(faults for who, faults in zip(result.match.teams, result.faults, strict=True) if who == team)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="this system delays acknowledgements as it likes")
+def test_an_answer_in_three_sends_costs_no_thinking_time(programs: Programs, make_contest: MakeContest) -> None:
+    folder = make_contest([CLASSIC, CLASSIC], classic_port=0)
+    server = programs.serve(folder)
+    clients = [programs.classic(server, team) for team in (1, 2)]
+    assert server.wait() == 0
+    assert [client.wait() for client in clients] == [0, 0]
+    thought = sum(sum(result.thought) for result in results(folder))
+    turns = sum(result.turns for result in results(folder))
+    assert thought / turns < 0.01, "a delayed acknowledgement takes 0.04 s from one of the two"
+
+
+def test_classic_clients_find_back_to_a_server_that_was_stopped(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    folder = make_contest([CLASSIC, CLASSIC], classic_port=0)
+    server = programs.serve(folder)
+    clients = [programs.classic(server, team, "--sleep-every", "1", "0.02") for team in (1, 2)]
+    clients[0].expect("turn 3: ")
+    server.signal(signal.SIGINT)
+    assert server.wait() == 130
+    again = programs.serve(folder, "--port", str(server.port), "--classic-port", str(server.classic_port))
+    assert again.wait() == 0
+    assert [client.wait() for client in clients] == [0, 0]
+    assert [result.match.number for result in results(folder)] == [1, 2]
+    assert "refused" not in server.output + again.output
+
+
+# --- who may play -----------------------------------------------------------------------------------------------
+
+
+def test_who_may_not_play_is_held_for_a_moment_and_disconnected(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    elsewhere = f'{CLASSIC}\nclassic_address = "192.0.2.1"'
+    server = programs.serve(make_contest(["", elsewhere, CLASSIC], classic_port=0))
+    with line(server, 1) as closed, line(server, 2) as pinned, line(server, 99) as unknown:
+        began = time.monotonic()
+        for refused in (closed, pinned, unknown):
+            refused.wait_closed()
+            assert CLASSIC_REFUSAL_SECONDS - 0.2 < time.monotonic() - began < CLASSIC_REFUSAL_SECONDS + 2
+    assert "has arrived" not in server.output
+    server.expect("classic_refused: team 1 is not opened for the classic wire")
+    server.expect("classic_refused: team 2 may play from 192.0.2.1 only")
+    server.expect("classic_refused: no team has the id 99")
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::"])
+def test_a_pinned_team_plays_from_its_address(programs: Programs, make_contest: MakeContest, host: str) -> None:
+    pinned = f'{CLASSIC}\nclassic_address = "127.0.0.1"'
+    server = programs.serve(make_contest([pinned, CLASSIC], classic_port=0, host=host))
+    with line(server, 1):
+        server.expect("Team 1 has arrived")
+
+
+def test_a_storm_of_refused_clients_disturbs_nobody(programs: Programs, make_contest: MakeContest) -> None:
+    folder = make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=0.5)
+    server = programs.serve(folder)
+    with storm(server, 100) as comebacks:
+        clients = [programs.classic(server, team, "--sleep-every", "3", "0.1") for team in (1, 2)]
+        server.expect(r"^\[2/2\]")
+        assert len(comebacks) > 100, "the storm was over before the contest"
+    assert server.wait() == 0
+    assert [client.wait() for client in clients] == [0, 0]
+    assert [result.faults for result in results(folder)] == [(0, 0), (0, 0)]
+
+
+@contextlib.contextmanager
+def storm(server: Server, size: int) -> Iterator[list[int]]:
+    """Clients of a team that does not exist, which come back the moment they are closed; an item for each time."""
+    comebacks: list[int] = []
+    over = threading.Event()
+
+    def come_back() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError), line(server, 99) as refused:
+                refused.wait_closed()
+                comebacks.append(1)
+
+    threads = [threading.Thread(target=come_back) for _ in range(size)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield comebacks
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_client_that_comes_back_all_the_time_is_held_and_fills_nothing(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=0.5))
+    programs.classic(server, 1, "--drop-every", "1")
+    honest = programs.classic(server, 2)
+    server.expect("refused by Team 1 from 127.0.0.1: too_many_logins")
+    server.expect(r"^\[1/2\] .*: Team 2 wins \(absent: ")
+    assert "lost the connection" not in honest.output
+    assert server.output.count("Team 1 is back") < LOGINS_PER_WINDOW
+
+
+def test_the_classic_wire_is_off_by_default(programs: Programs, make_contest: MakeContest) -> None:
+    folder = make_contest([CLASSIC, CLASSIC])
+    assert programs.serve(folder).classic_port is None
+    assert programs.serve(folder, "--classic-port", "0").classic_port is not None
+
+
+def test_the_classic_wire_is_refused_for_other_games(programs: Programs, make_contest: MakeContest) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], game="linkage", classic_port=0))
+    assert server.wait() == 2
+    assert "contest.toml" in server.output
+    assert "the classic wire plays hop only, not linkage" in server.output
+    assert "Listening" not in server.output
+
+
+# --- in the middle of a match -----------------------------------------------------------------------------------
+
+
+def test_a_client_that_comes_back_in_mid_turn_gets_the_same_question(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=SECONDS))
+    programs.classic(server, 2)
+    with line(server, 1) as before:
+        asked = before.question()
+    with line(server, 1) as after:
+        assert after.question() == asked
+        after.answer(asked.move_id, STEPS[asked.is_black])
+        following = after.question()
+        assert following.move_id == asked.move_id + 1
+        assert following.board != asked.board
+    assert "refused" not in server.output
+
+
+def test_a_second_connection_replaces_the_first(programs: Programs, make_contest: MakeContest) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=SECONDS))
+    programs.classic(server, 2)
+    with line(server, 1) as first:
+        asked = first.question()
+        with line(server, 1) as second:
+            assert second.question() == asked
+            first.answer(asked.move_id, [])  # what it says no longer counts, not even as a fault
+            first.wait_closed()
+            second.answer(asked.move_id, STEPS[asked.is_black])
+            assert second.question().move_id == asked.move_id + 1
+    assert "refused" not in server.output
+
+
+def test_stale_answers_are_discarded_and_the_wait_goes_on(programs: Programs, make_contest: MakeContest) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=SECONDS))
+    programs.classic(server, 2)
+    with line(server, 1) as client:
+        asked = client.question()
+        client.answer(asked.move_id, STEPS[asked.is_black])
+        following = client.question()
+        for _ in range(CLASSIC_STRAYS):
+            client.answer(asked.move_id, STEPS[asked.is_black])
+        client.answer(following.move_id, [])
+        assert client.question().move_id == following.move_id + 1
+    assert "refused" not in server.output
+
+
+def test_an_answer_after_the_limit_is_stale(programs: Programs, make_contest: MakeContest) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=0.5))
+    programs.classic(server, 2)
+    with line(server, 1) as client:
+        missed = client.question()
+        following = client.question()  # nothing was said to the first one
+        client.answer(missed.move_id, STEPS[missed.is_black])
+        client.answer(following.move_id, [])
+        assert client.question().move_id == following.move_id + 1
+    assert "refused" not in server.output
+
+
+HOSTILE = {
+    "the next id": ("foreign_id", lambda q: [2, q.move_id + 1, 4, 2, 4, 3]),
+    "an id of 0": ("foreign_id", lambda q: [0, 0]),
+    "a negative id": ("foreign_id", lambda q: [0, -q.move_id]),
+    "a count of -1": ("bad_field", lambda q: [-1, q.move_id]),
+    "a huge count": ("bad_field", lambda q: [2**31 - 1, q.move_id]),
+    "a square off the board": ("bad_field", lambda q: [2, q.move_id, 4, 2, 4, 8]),
+    "two answers": ("out_of_turn", lambda q: [0, q.move_id, 0, q.move_id]),
+}
+
+
+@pytest.mark.parametrize(("code", "numbers"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_client_loses_the_match(
+    programs: Programs, make_contest: MakeContest, code: str, numbers: Callable[[Question], list[int]]
+) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=SECONDS))
+    programs.classic(server, 2)
+    with line(server, 1) as client:
+        client.send(*numbers(client.question()))
+        server.expect(rf"^! refused by Team 1 from 127\.0\.0\.1: {code}: ")
+        server.expect(rf"^\[1/2\] .*: Team 2 wins \(hostile: .*\({code}\)")
+
+
+def test_a_hostile_client_is_held_plays_the_next_match_and_hears_of_the_end(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    other = programs.classic(server, 2)
+    with line(server, 1) as client:
+        client.answer(client.question().move_id, [(8, 8)])
+        began = time.monotonic()
+        client.wait_closed()
+        assert time.monotonic() - began > CLASSIC_REFUSAL_SECONDS - 0.2
+    with line(server, 1) as again:
+        again.answer(again.question().move_id, [(8, 8)])
+        assert again.frame() == stop_bytes()
+    assert server.wait() == 0
+    assert other.wait() == 0
+    assert [(result.reason, result.scores) for result in results(server.folder)] == [("hostile", None)] * 2
+
+
+def test_too_many_stale_answers_are_hostile(programs: Programs, make_contest: MakeContest) -> None:
+    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=SECONDS))
+    programs.classic(server, 2)
+    with line(server, 1) as client:
+        asked = client.question()
+        client.answer(asked.move_id, STEPS[asked.is_black])
+        client.question()
+        for _ in range(CLASSIC_STRAYS + 1):
+            client.answer(asked.move_id, [])
+        server.expect(r"^\[1/2\] .*: Team 2 wins \(hostile: .*\(out_of_turn\)")
