@@ -1,10 +1,12 @@
 """What happens in a contest, as typed events: published once, consumed by the progress view, the log and the tests.
 
-A consumer is called in the event loop, in the order of subscribing, and must return at once.
+A consumer is called in the event loop, in the order of subscribing, and must return at once. One that raises ends
+nothing: an event is published in the middle of a match or of a connection, which has no part in it.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -150,12 +152,25 @@ class Bus:
 
     def __init__(self) -> None:
         self._consumers: list[Publish] = []
+        self._failed: list[Publish] = []
 
     def subscribe(self, consumer: Publish) -> None:
         """Have ``consumer`` called with every event from now on."""
         self._consumers.append(consumer)
 
     def publish(self, event: Event) -> None:
-        """Hand ``event`` to every consumer."""
-        for consumer in self._consumers:
-            consumer(event)
+        """Hand ``event`` to every consumer; never raises.
+
+        A consumer that raises keeps getting events, since the next one may suit it; the others are told of its
+        first failure only.
+        """
+        faults = []
+        for consumer in list(self._consumers):
+            try:
+                consumer(event)
+            except Exception:
+                if consumer not in self._failed:
+                    self._failed.append(consumer)
+                    faults.append(ServerFault(f"event consumer {consumer!r:.80}", traceback.format_exc()))
+        for fault in faults:
+            self.publish(fault)
