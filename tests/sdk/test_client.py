@@ -506,6 +506,13 @@ def test_a_welcome_makes_the_pauses_short_again() -> None:
     )
 
 
+def test_each_outage_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with FakeServer(lambda s: s.let_in(), _goes, _goes, lambda s: s.let_in(), _goes, _goes, only_over) as server:
+        play(always, server)
+    problems = capsys.readouterr().err.splitlines()
+    assert [line.split(" ")[:2] for line in problems] == [["Connection", "lost:"], ["No", "connection"]] * 2
+
+
 def test_goodbye_says_when_to_come_back(capsys: pytest.CaptureFixture[str]) -> None:
     def stop(session: Session) -> None:
         session.let_in(Goodbye(reason="shutting_down", detail="The host stopped the server.", retry_ms=2000))
@@ -635,10 +642,15 @@ def test_replaced_in_the_middle_of_a_match(monkeypatch: pytest.MonkeyPatch) -> N
     assert caught.value.reason == "replaced"
 
 
+def never(seconds: float) -> None:
+    raise AssertionError("there is no point in trying again")
+
+
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 300])
 def test_a_name_that_does_not_resolve_stops_at_once(host: str) -> None:
+    client = Client(Callback(always), Address(host, 7777), Login(TEAM, TOKEN), Console(), sleep=never)
     with pytest.raises(Unreachable, match="No computer is called"):
-        getstep.play(always, TEAM, TOKEN, host, quiet=True)
+        client.run()
 
 
 def test_a_name_that_no_longer_resolves_is_tried_again(
