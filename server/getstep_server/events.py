@@ -130,6 +130,29 @@ class Waiting:
     teams: tuple[int, ...]
 
 
+Repeatable: TypeAlias = Incident | ServerFault | ServerLate | TeamArrived | TeamLeft | TurnFaulted | Waiting
+"""What can come in floods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """``event`` deserves a line: it is the ``count``-th one alike, and those in between are only counted.
+
+    Whoever writes lines for people goes by this instead of by the event in it; `repeats` decides.
+    """
+
+    event: Repeatable
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentsSummed:
+    """The run is over: the number of incidents, and of the ``most`` frequent kinds the first one and the count."""
+
+    total: int
+    most: tuple[Noted, ...]
+
+
 Event: TypeAlias = (
     Listening
     | TeamArrived
@@ -143,6 +166,8 @@ Event: TypeAlias = (
     | TurnFaulted
     | MatchEnded
     | Waiting
+    | Noted
+    | IncidentsSummed
 )
 Publish: TypeAlias = Callable[[Event], None]
 

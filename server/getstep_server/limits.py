@@ -32,8 +32,8 @@ MAX_CONNECTIONS = 4096
 MAX_CONNECTIONS_PER_ADDRESS = 256
 """From one address: a whole class behind one NAT, with bots to spare."""
 
-REFUSED_PAUSE_SECONDS = 0.02
-"""After refusing a connection, before taking in the next ones: a connect flood costs a few per cent of one core."""
+CROWDED_PAUSE_SECONDS = 0.02
+"""Once there are too many, before taking in the next ones: a connect flood costs a few per cent of one core."""
 
 BAD_LOGIN_FIRST_SECONDS = 0.25
 """How long the second wrong login from an address waits for its answer; each further one twice as long."""
@@ -77,3 +77,34 @@ WATCH_SECONDS = 0.02
 
 STALLS_KEPT = 1000
 """How many of those times are remembered: the last minutes of a server in trouble."""
+
+INCIDENT_ROWS_PER_TEAM = 64
+"""Kinds of incidents (code and address) counted apart for one team: there are about 25 codes."""
+
+INCIDENT_ROWS_OF_STRANGERS = 1024
+"""The same for all who have not logged in together: a scan from every address of a large LAN. About 1 MB."""
+
+INCIDENT_DETAIL_CHARS = 500
+"""Kept of the first incident of a kind."""
+
+INCIDENTS_SAVED_EVERY_SECONDS = 1.0
+"""How long counts may wait for the disk: a flood costs one transaction a second, a crash one second's counts."""
+
+NOTED_PER_MINUTE = 10
+"""Lines a minute about one team's coming and going, or another thing that is normal in small numbers."""
+
+SERVER_FAULTS_KEPT = 64
+"""Different tracebacks that are told apart; further ones are counted together."""
+
+LOG_QUEUE_LINES = 4096
+"""Lines that may wait for the disk; further ones are dropped and counted. About 4 MB."""
+
+LOG_FILE_BYTES = 5_000_000
+LOG_FILES_KEPT = 5
+"""contest.log is 5 MB at most, with 5 older ones beside it: a contest of 10,000 matches takes three of them."""
+
+LOG_TEXT_CHARS = 8000
+"""Of one text in the log: a long traceback. What is cut is the middle."""
+
+SUMMARY_ROWS = 20
+"""Rows in the log's last word on incidents; all of them are in the store."""

@@ -1,4 +1,4 @@
-"""What must survive a crash: the schedule and the results, in SQLite.
+"""What must survive a crash: the schedule, the results and the record of incidents, in SQLite.
 
 One thread owns the connection and does all the writing, a transaction at a time, so that the event loop never waits
 for a disk and SQLite never sees two threads. A result counts once `save` has returned: that is after COMMIT with
@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 
 import trio
 
+from .events import Incident
+from .incidents import IncidentRow
 from .results import Result
 from .schedule import Match
 
@@ -51,6 +53,23 @@ CREATE TABLE results (
     started REAL NOT NULL,
     seconds REAL NOT NULL
 ) STRICT;
+CREATE TABLE incidents (
+    team INTEGER,
+    address TEXT NOT NULL,
+    code TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    first REAL NOT NULL,
+    last REAL NOT NULL,
+    detail TEXT NOT NULL,
+    first_bytes TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX incident_kinds ON incidents (code, ifnull(team, -1), address);
+"""
+
+_COUNT_INCIDENTS = """
+INSERT INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (code, ifnull(team, -1), address)
+DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
 """
 
 
@@ -111,6 +130,10 @@ class Store:
         """Store the schedule, once."""
         self._run(lambda: self._write_schedule(matches, seed))
 
+    def incidents(self) -> list[IncidentRow]:
+        """The incidents of all runs."""
+        return self._run(self._read_incidents)
+
     # --- while matches are being played ---
 
     async def save(self, result: Result) -> None:
@@ -119,22 +142,15 @@ class Store:
         Raises:
             sqlite3.Error: it is not stored: the disk is full or gone, or the match has a result already.
         """
-        done = trio.Event()
-        token = trio.lowlevel.current_trio_token()
-        failure: list[BaseException] = []
+        await self._run_async(lambda: self._write_result(result))
 
-        def job() -> None:
-            try:
-                self._write_result(result)
-            except sqlite3.Error as error:
-                failure.append(error)
-            token.run_sync_soon(done.set)
+    async def count_incidents(self, rows: list[IncidentRow]) -> None:
+        """Add the counts of ``rows`` to those stored, in one transaction.
 
-        self._jobs.put(job)
-        with trio.CancelScope(shield=True):  # stored or not stored: a cancelled wait would not know
-            await done.wait()
-        if failure:
-            raise failure[0]
+        Raises:
+            sqlite3.Error: none is stored: the disk is full or gone.
+        """
+        await self._run_async(lambda: self._write_incidents(rows))
 
     # --- the thread ---
 
@@ -157,6 +173,25 @@ class Store:
         if error is not None:
             raise error
         return value  # type: ignore[return-value]  # None only if function returned it
+
+    async def _run_async(self, write: Callable[[], None]) -> None:
+        """Have the thread call ``write`` and wait for it without blocking the event loop."""
+        done = trio.Event()
+        token = trio.lowlevel.current_trio_token()
+        failure: list[BaseException] = []
+
+        def job() -> None:
+            try:
+                write()
+            except Exception as error:  # whatever it is, the thread has to go on
+                failure.append(error)
+            token.run_sync_soon(done.set)
+
+        self._jobs.put(job)
+        with trio.CancelScope(shield=True):  # stored or not stored: a cancelled wait would not know
+            await done.wait()
+        if failure:
+            raise failure[0]
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -227,6 +262,12 @@ class Store:
 
         self._transact(write)
 
+    def _write_incidents(self, rows: list[IncidentRow]) -> None:
+        def write() -> None:
+            self._db.executemany(_COUNT_INCIDENTS, map(_incident_columns, rows))
+
+        self._transact(write)
+
     def _read_schedule(self) -> list[Match]:
         rows = self._db.execute("SELECT * FROM schedule ORDER BY number")
         return [_match(*row) for row in rows]
@@ -235,6 +276,21 @@ class Store:
         matches = {match.number: match for match in self._read_schedule()}
         rows = self._db.execute("SELECT * FROM results ORDER BY place")
         return [_result(matches[number], columns) for _, number, *columns in rows]
+
+    def _read_incidents(self) -> list[IncidentRow]:
+        return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
+
+
+def _incident_columns(row: IncidentRow) -> tuple[object, ...]:
+    incident = row.incident
+    kind = (incident.team, incident.address, incident.code)
+    return (*kind, row.count, row.first, row.last, incident.detail, incident.first_bytes)
+
+
+def _incident_row(
+    team: int | None, address: str, code: str, count: int, first: float, last: float, detail: str, first_bytes: str
+) -> IncidentRow:
+    return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
 
 
 def _match(
