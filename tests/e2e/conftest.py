@@ -147,11 +147,11 @@ class Programs:
         where = ["127.0.0.1", str(server.classic_port), str(team)]
         return self.start(sys.executable, str(CLASSIC_CLIENT), *where, *habits)
 
-    def play(self, server: Server, bot: Path, team: int, *, python: str = sys.executable) -> Program:
-        """Start ``getstep play`` with a bot."""
+    def play(self, server: Server, bot: Path, team: int, *, python: Sequence[str] = (sys.executable,)) -> Program:
+        """Start ``getstep play`` with a bot; ``python`` is the command with its options."""
         where = ["--host", "127.0.0.1", "--port", str(server.port)]
         who = ["--team", str(team), "--token", token_of(team)]
-        return self.start(python, "-m", "getstep", "play", str(bot), *who, *where, cwd=bot.parent)
+        return self.start(*python, "-m", "getstep", "play", str(bot), *who, *where, cwd=bot.parent)
 
     def end(self) -> None:
         """End them all; their output goes to the test's."""
