@@ -129,7 +129,7 @@ def test_ctrl_c_while_loading_is_no_error_of_the_bot(folder: Path) -> None:
 
 
 def test_play_without_a_main_part(folder: Path) -> None:
-    error = refused(write(folder, "import getstep\ndef get_step(b, i): pass\ngetstep.play(get_step, 7, 'token')"))
+    error = refused(write(folder, "import getstep\ndef get_step(b, i): pass\ngetstep.play(get_step)"))
     assert 'put it under if __name__ == "__main__":' in error.trace
 
 

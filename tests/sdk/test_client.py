@@ -23,7 +23,7 @@ from getstep._link import Link, connect
 from getstep._settings import Address, Login
 from getstep._text import Console
 from getstep._turn import Callback
-from getstep.wire import CLOSED, MAX_TEXT, GetStep, Goodbye, LateAnswer, Penalty, Raised, Step, Welcome
+from getstep.wire import CLOSED, MAX_TEXT, GetStep, Goodbye, Hello, LateAnswer, Penalty, Raised, Step, Welcome
 from tests.sdk.fake_server import (
     BOARD,
     OVER,
@@ -305,7 +305,10 @@ def test_ctrl_c_in_the_callback_stops(monkeypatch: pytest.MonkeyPatch, capsys: p
 
     def script(session: Session) -> None:
         session.let_in(start(), ask(31))
-        assert session.hear() is CLOSED
+        event = session.hear()
+        if event is not CLOSED:
+            session.say(end(), OVER)  # or a client that goes on would wait for ever
+        assert event is CLOSED
 
     with FakeServer(script) as server:
         with pytest.raises(SystemExit) as caught:
@@ -581,6 +584,26 @@ def test_a_match_that_another_run_of_the_bot_began(capsys: pytest.CaptureFixture
     assert "Match 12 goes on: hop against Grashüpfer" in capsys.readouterr().out
 
 
+def test_goodbye_right_after_hello() -> None:
+    def script(session: Session) -> None:
+        session.say(Hello(versions=[1], nonce="0" * 32, contest="Autumn", server="fake 1"), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(script) as server:
+        assert play(always, server) == []
+
+
+def test_nonsense_right_after_hello() -> None:
+    def script(session: Session) -> None:
+        hello = Hello(versions=[1], nonce="0" * 32, contest="Autumn", server="fake 1")
+        session.sock.sendall(session.conversation.send(hello) + b"\0\0\0\0")
+        assert until_closed(session) == b""
+
+    with FakeServer(script, only_over) as server:
+        play(always, server)
+    assert len(server.pauses) == 1
+
+
 # --- refused -----------------------------------------------------------------------------------------------
 
 
@@ -725,10 +748,13 @@ def test_ctrl_c_while_waiting(tmp_path: Path, as_script: bool) -> None:
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
             assert process.stdout is not None
+            watchdog = threading.Timer(20, process.kill)
+            watchdog.start()
             lines = iter(process.stdout.readline, "")
             assert any(line.startswith("Connected to") for line in lines)  # at once, although this is a pipe
             assert waiting.wait(10)
             process.send_signal(signal.SIGINT)
             assert list(lines) == ["Stopped.\n"]
+            watchdog.cancel()
         assert process.returncode == 130
         assert stopped.wait(10)
