@@ -7,6 +7,7 @@ for which it has no room left does not read, and loses the connection at once in
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import socket
@@ -14,16 +15,15 @@ import struct
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import trio
 
 import getstep_server
 from getstep import wire
-from getstep.wire import Goodbye, Hello, Join, LateAnswer, Message, RemoteProtocolError, Welcome
+from getstep.wire import Goodbye, Hello, Join, LateAnswer, Message, Raised, RemoteProtocolError, Welcome
 
 from . import arrivals
 from ._text import printable
@@ -32,6 +32,7 @@ from .doorkeeper import Doorkeeper
 from .events import Incident, Publish, ServerFault
 from .limits import (
     ACCEPTS_AT_ONCE,
+    CROWDED_PAUSE_SECONDS,
     FRAME_SECONDS,
     LINGER_BYTES,
     LINGER_SECONDS,
@@ -39,7 +40,6 @@ from .limits import (
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_ADDRESS,
     RECEIVE_BYTES,
-    REFUSED_PAUSE_SECONDS,
 )
 from .seats import Answer, Seat
 
@@ -53,16 +53,47 @@ FIRST_BYTES = 32
 
 @dataclass
 class House:
-    """What the connections of one contest share: who may sit where, and how many there are."""
+    """What the connections of one contest share: who may sit where, and who is here, in the order of coming."""
 
     contest: Contest
     seats: dict[int, Seat]
     publish: Publish
-    links: set[SocketLink] = field(default_factory=set)
-    per_address: Counter[str] = field(default_factory=Counter)
+    links: dict[SocketLink, None] = field(default_factory=dict)
+    by_address: dict[str, dict[SocketLink, None]] = field(default_factory=dict)
     doorkeeper: Doorkeeper = field(default_factory=Doorkeeper)
     age_of: arrivals.AgeOf = field(default_factory=arrivals.AgeOf)
     departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
+
+    def enter(self, link: SocketLink) -> None:
+        """Count a connection."""
+        self.links[link] = None
+        self.by_address.setdefault(link.address, {})[link] = None
+
+    def leave(self, link: SocketLink) -> None:
+        """Count a connection no more, if it is counted."""
+        if link in self.links:
+            del self.links[link]
+            del self.by_address[link.address][link]
+            if not self.by_address[link.address]:
+                del self.by_address[link.address]
+            self.departures.unpark_all()
+
+    def crowd(self, address: str) -> dict[SocketLink, None] | None:
+        """The connections that one more from ``address`` would make too many; None if there is room."""
+        here = self.by_address.get(address, {})
+        if len(here) >= MAX_CONNECTIONS_PER_ADDRESS:
+            return here
+        return self.links if len(self.links) >= MAX_CONNECTIONS else None
+
+    def make_room(self, crowd: dict[SocketLink, None]) -> bool:
+        """Send away who has been here longest without a seat; False if all have one.
+
+        Were it the newest that goes, whoever holds connections open could keep a team from logging in.
+        """
+        stranger = next((link for link in crowd if not link.seated), None)
+        if stranger is not None:
+            stranger.evict()
+        return stranger is not None
 
     def close_all(self, goodbye: Goodbye) -> None:
         """Say goodbye on every connection."""
@@ -95,6 +126,7 @@ class SocketLink(ABC):
         self.seat: Seat | None = None
         self._sock = sock
         self._scope = trio.CancelScope()
+        self._life = trio.CancelScope()
         self._why = "connection lost"
         self._closing = False
         self._first_bytes = b""
@@ -160,6 +192,17 @@ class SocketLink(ABC):
         self.send(goodbye)
         self._stop(goodbye.reason)
 
+    @property
+    def seated(self) -> bool:
+        """Whether this connection holds its team's seat."""
+        return self.seat is not None and self.seat.link is self
+
+    def evict(self) -> None:
+        """Make room at once, without waiting for the peer to read why."""
+        self.close(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
+        self._life.cancel()
+        self.house.leave(self)
+
     def look(self) -> None:
         """Take in what has arrived; see `seats.Link`."""
         if not self._closing and self._refused is None:
@@ -170,24 +213,32 @@ class SocketLink(ABC):
     async def run(self) -> None:
         """Serve the connection to its end; never raises anything but cancellation."""
         try:
-            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            with self._scope:
-                await self._serve()
-            if self._scope.cancelled_caught and not self._closing:
-                self._timed_out()
-            if self._refused is not None:
-                goodbye, delay = self._refused
-                await trio.sleep(delay)
-                self.close(goodbye)
-            if self._closing:
-                await self._linger()
+            with self._life:
+                await self._live()
         except OSError as error:
             self._why = f"connection lost: {error.strerror or error}"
         except Exception:
             self.house.publish(ServerFault("connection", traceback.format_exc()))
         finally:
             self._leave()
+
+    async def _live(self) -> None:
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        with self._scope:
+            await self._serve()
+        if self._scope.cancelled_caught and not self._closing:
+            self._timed_out()
+        if self._refused is not None and not self._closing:
+            await self._hold_back(*self._refused)
+        if self._closing:
+            await self._linger()
+
+    async def _hold_back(self, goodbye: Goodbye, delay: float) -> None:
+        """Say ``goodbye`` after ``delay`` seconds, or whatever else has to be said before that."""
+        with trio.CancelScope(deadline=trio.current_time() + delay) as self._scope:
+            await trio.sleep_forever()
+        self.close(goodbye)
 
     async def _serve(self) -> None:
         self._scope.deadline = trio.current_time() + LOGIN_SECONDS
@@ -234,6 +285,7 @@ class SocketLink(ABC):
             self._breach("slow_frame", f"a frame that was not complete after {FRAME_SECONDS:g} s")
 
     def _breach(self, code: str, detail: str) -> None:
+        detail = printable(detail)
         self._incident(code, detail)
         if self.seat is not None and code != "truncated_frame":  # a crash in mid-send looks the same
             self.seat.breach(self, code, detail)
@@ -247,7 +299,7 @@ class SocketLink(ABC):
 
     def _incident(self, code: str, detail: str) -> None:
         team = self.seat.team.id if self.seat is not None else None
-        self.house.publish(Incident(code, printable(detail), self.address, team, self._first_bytes.hex(" ")))
+        self.house.publish(Incident(code, detail, self.address, team, self._first_bytes.hex(" ")))
 
     def _send_bytes(self, data: bytes) -> None:
         if data and self._sock.send(data) < len(data):
@@ -277,12 +329,9 @@ class SocketLink(ABC):
     def _leave(self) -> None:
         if self.seat is not None:
             self.seat.detach(self, self._why)
-        self._sock.close()
-        self.house.links.discard(self)
-        self.house.departures.unpark_all()
-        self.house.per_address[self.address] -= 1
-        if not self.house.per_address[self.address]:
-            del self.house.per_address[self.address]
+        with contextlib.suppress(OSError):  # what the kernel has to say about a dead connection is no news
+            self._sock.close()
+        self.house.leave(self)
 
 
 class WireLink(SocketLink):
@@ -322,6 +371,8 @@ class WireLink(SocketLink):
             if isinstance(event, Join):
                 self._login(event)
             elif self.seat is not None and not isinstance(event, LateAnswer):
+                if isinstance(event, Raised):
+                    event = replace(event, error=printable(event.error)[: wire.MAX_TEXT])
                 self.seat.answer(self, cast(Answer, event), at, stamped=stamped)  # a server hears nothing else
 
     def _login(self, join: Join) -> None:
@@ -397,24 +448,27 @@ async def accept_forever(
     """Take connections in, a task for each. (`trio.serve_tcp` takes one a turn and ends when a handler fails.)"""
     while True:
         await trio.lowlevel.wait_readable(listener)
-        refused = False
-        for _ in range(ACCEPTS_AT_ONCE):
+        crowded = False
+        for taken in range(ACCEPTS_AT_ONCE):
             try:
                 sock, peer = listener.accept()
             except BlockingIOError:
                 break
             except OSError as error:
-                await _accept_failed(error)
+                if not taken:  # else there may be nobody to take in: a full table shows before an empty queue
+                    await _accept_failed(error, house)
                 break
-            refused |= not _admit(sock, peer[0], make_link, house, nursery)
-        if refused:
-            await trio.sleep(REFUSED_PAUSE_SECONDS)
+            crowded |= house.crowd(peer[0]) is not None
+            _admit(sock, peer[0], make_link, house, nursery)
+        if crowded:
+            await trio.sleep(CROWDED_PAUSE_SECONDS)
 
 
-async def _accept_failed(error: OSError) -> None:
-    """A connection that was gone before it was taken in is nothing; a full file table needs a moment."""
+async def _accept_failed(error: OSError, house: House) -> None:
+    """A connection that was gone before it was taken in is nothing; a full file table is as good as a limit."""
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-        await trio.sleep(0.1)
+        house.make_room(house.links)
+        await trio.sleep(CROWDED_PAUSE_SECONDS)
 
 
 def _admit(
@@ -423,16 +477,18 @@ def _admit(
     make_link: Callable[[House, socket.socket, str], SocketLink],
     house: House,
     nursery: trio.Nursery,
-) -> bool:
-    """Start a task for a new connection, or send it away; which of the two."""
-    full = len(house.links) >= MAX_CONNECTIONS or house.per_address[address] >= MAX_CONNECTIONS_PER_ADDRESS
-    sock.setblocking(False)
-    link = make_link(house, sock, address)
-    if full:
-        link.send(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
+) -> None:
+    """Start a task for a new connection; never raises."""
+    try:
+        sock.setblocking(False)
+        link = make_link(house, sock, address)
+        crowd = house.crowd(address)
+        if crowd is not None and not house.make_room(crowd):
+            link.evict()
+            sock.close()
+            return
+        house.enter(link)
+        nursery.start_soon(link.run)
+    except Exception:
+        house.publish(ServerFault("accept", traceback.format_exc()))
         sock.close()
-        return False
-    house.links.add(link)
-    house.per_address[address] += 1
-    nursery.start_soon(link.run)
-    return True

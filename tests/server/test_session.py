@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 from pathlib import Path
@@ -247,17 +248,74 @@ async def test_a_handler_that_raises_ends_one_connection_only(
             await one.until(Start)
 
 
-async def test_too_many_connections_from_one_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "MAX_CONNECTIONS_PER_ADDRESS", 2)
-    async with running(make_contest(tmp_path)) as server:
+@pytest.mark.parametrize("limit", ["MAX_CONNECTIONS_PER_ADDRESS", "MAX_CONNECTIONS"])
+async def test_of_too_many_connections_the_longest_without_a_seat_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(session, limit, 3)
+    async with running(make_contest(tmp_path)) as server, seated(server.port, 1) as team:
         async with connected(server.port) as first, connected(server.port) as second:
             await first.expect(Hello)
             await second.expect(Hello)
             async with connected(server.port) as third:
-                goodbye = await third.expect(Goodbye)
+                await third.expect(Hello)
+                goodbye = await first.expect(Goodbye)
                 assert (goodbye.reason, goodbye.retry_ms) == ("too_many_connections", 5000)
-        async with connected(server.port) as fourth:
-            assert isinstance(await fourth.next(), Hello | Goodbye)
+                assert await first.next() is None
+                async with seated(server.port, 2):  # a flood keeps no team out
+                    assert (await second.expect(Goodbye)).reason == "too_many_connections"
+                    await team.expect(Start)
+                    assert server.recorder.of(TeamLeft) == []
+
+
+async def test_with_a_seat_in_every_connection_the_newest_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "MAX_CONNECTIONS_PER_ADDRESS", 1)
+    async with running(make_contest(tmp_path)) as server, seated(server.port, 1):
+        async with connected(server.port) as newest:
+            assert (await newest.expect(Goodbye)).reason == "too_many_connections"
+            assert await newest.next() is None
+        assert server.recorder.of(TeamLeft) == []
+
+
+async def test_a_held_back_stranger_makes_room_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "MAX_CONNECTIONS_PER_ADDRESS", 1)
+    async with running(make_contest(tmp_path)) as server:
+        for _ in range(3):
+            async with connected(server.port) as wrong:
+                await wrong.join(1, token="wrong")
+        with trio.fail_after(2):
+            async with seated(server.port, 1):
+                pass
+
+
+async def test_a_full_file_table_is_as_good_as_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        """A listener that cannot take anybody in while ``links`` are there."""
+
+        def __init__(self, listener: socket.socket) -> None:
+            self.listener, self.fileno = listener, listener.fileno
+
+        def accept(self) -> Any:
+            if len(house.links) >= 2:
+                raise OSError(errno.EMFILE, "Too many open files")
+            return self.listener.accept()
+
+    contest, recorder = make_contest(tmp_path), Recorder()
+    seats = {number: Seat(team, recorder) for number, team in contest.teams.items()}
+    house = session.House(contest, seats, recorder)
+    listener: Any = Full(session.open_listener("127.0.0.1", 0))
+    port = listener.listener.getsockname()[1]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
+        async with seated(port, 1), connected(port) as idle:
+            await idle.expect(Hello)
+            with trio.fail_after(5):
+                async with seated(port, 2):
+                    assert (await idle.expect(Goodbye)).reason == "too_many_connections"
+        nursery.cancel_scope.cancel()
+    listener.listener.close()
 
 
 async def test_raised_and_resign_over_the_wire(tmp_path: Path) -> None:
