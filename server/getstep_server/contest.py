@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tomlkit
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from getstep.wire import MAX_MS, MAX_NAME, MAX_TEAM
 from getstep_engines import GAMES, Game, TimeControl
 
 from ._text import printable
-from ._toml import ConfigError, load, read_text
+from ._toml import ConfigError, Misfit, Mistake, load, mistakes_in
 from .limits import MAX_TEAMS
 
 CLASSIC_GAME = "hop"
@@ -30,14 +37,32 @@ class _Model(BaseModel):
 
 
 def _name(value: object) -> object:
-    if isinstance(value, str) and (not value.strip() or printable(value) != value):
-        raise ValueError("visible characters, not only blanks")
+    if isinstance(value, str) and (not value or value != value.strip() or printable(value) != value):
+        raise ValueError("visible characters, without blanks around them")
     return value
 
 
-Name = Annotated[str, BeforeValidator(_name), Field(min_length=1, max_length=MAX_NAME)]
+def _host(value: str) -> str:
+    try:
+        value.encode("idna")
+    except UnicodeError:
+        raise ValueError("a host name or an IP address") from None
+    return value
+
+
+def _address(value: str) -> str:
+    try:
+        ip_address(value)
+    except ValueError:
+        raise ValueError("an IP address such as 192.168.1.20") from None
+    return value
+
+
+Name = Annotated[str, Field(max_length=MAX_NAME), BeforeValidator(_name)]
+Host = Annotated[Name, AfterValidator(_host)]
+Address = Annotated[str, AfterValidator(_address)]
 Port = Annotated[int, Field(ge=0, le=65535)]
-Seconds = Annotated[float, Field(gt=0, le=MAX_MS / 1000, strict=False)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_MS // 1000, allow_inf_nan=False)]
 
 
 class ContestTable(_Model):
@@ -56,10 +81,26 @@ class ContestTable(_Model):
             raise ValueError(f"one of: {', '.join(GAMES)}")
         return name
 
-    @model_validator(mode="after")
-    def _options_fit(self) -> ContestTable:
-        GAMES[self.game].start(**self.options)  # its ValueError says what was expected
-        return self
+    @field_validator("options")
+    @classmethod
+    def _fit(cls, options: dict[str, int], info: ValidationInfo) -> dict[str, int]:
+        if "game" not in info.data:  # that mistake comes first
+            return options
+        game = GAMES[info.data["game"]]
+        mistakes = [mistake for option in options.items() if (mistake := _option_mistake(game, *option))]
+        if mistakes:
+            raise Misfit(*mistakes)
+        return options
+
+
+def _option_mistake(game: Game, name: str, value: int) -> Mistake | None:
+    if name not in game.options:
+        return (name,), value, f"an option of {game.name}, which has {', '.join(game.options) or 'none'}"
+    try:
+        game.options[name].check(value)
+    except ValueError as error:
+        return (name,), value, str(error).partition("expected ")[2]
+    return None
 
 
 class TimeTable(_Model):
@@ -72,16 +113,24 @@ class TimeTable(_Model):
     @model_validator(mode="after")
     def _one_kind(self) -> TimeTable:
         if self.move_seconds is not None and self.budget_seconds is not None:
-            raise ValueError("either move_seconds or budget_seconds, not both")
+            raise Misfit(
+                (("budget_seconds",), self.budget_seconds, "either move_seconds or budget_seconds, not both")
+            )
         return self
 
 
 class ServerTable(_Model):
     """``[server]``: where it listens. Port 0 lets the system choose."""
 
-    host: Name = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
+    host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
     port: Port = 7777
     classic_port: Port | None = None
+
+    @model_validator(mode="after")
+    def _two_ports(self) -> ServerTable:
+        if self.classic_port is not None and self.classic_port == self.port != 0:
+            raise Misfit((("classic_port",), self.classic_port, "another port than the server's own"))
+        return self
 
 
 class StartTable(_Model):
@@ -101,9 +150,8 @@ class ContestFile(_Model):
     @model_validator(mode="after")
     def _classic_fits(self) -> ContestFile:
         if self.server.classic_port is not None and self.contest.game != CLASSIC_GAME:
-            raise ValueError(
-                f"no server.classic_port: the classic wire plays {CLASSIC_GAME} only, not {self.contest.game}"
-            )
+            wanted = f"no classic_port: the classic wire plays {CLASSIC_GAME} only, and this is {self.contest.game}"
+            raise Misfit((("server", "classic_port"), self.server.classic_port, wanted))
         return self
 
 
@@ -114,17 +162,7 @@ class Team(_Model):
     name: Name
     token: Annotated[str, Field(min_length=8, max_length=MAX_NAME)]
     classic: bool = False
-    classic_address: str | None = None
-
-    @field_validator("classic_address")
-    @classmethod
-    def _is_address(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                ip_address(value)
-            except ValueError:
-                raise ValueError("an IP address such as 192.168.1.20") from None
-        return value
+    classic_address: Address | None = None
 
 
 class TeamsFile(_Model):
@@ -134,13 +172,20 @@ class TeamsFile(_Model):
 
     @model_validator(mode="after")
     def _unique(self) -> TeamsFile:
-        for what in ("id", "name"):
-            seen = set()
-            for team in self.team:
-                value = getattr(team, what)
-                if value in seen:
-                    raise ValueError(f"every team to have its own {what}; {value!r} is there twice")
-                seen.add(value)
+        mistakes: list[Mistake] = []
+        ids: dict[int, str] = {}
+        names: dict[str, int] = {}
+        for place, team in enumerate(self.team):
+            if team.id in ids:
+                wanted = f"an id of its own; team {ids[team.id]!r} has this one"
+                mistakes.append((("team", place, "id"), team.id, wanted))
+            if team.name in names:
+                wanted = f"a name of its own; team {names[team.name]} has this one"
+                mistakes.append((("team", place, "name"), team.name, wanted))
+            ids.setdefault(team.id, team.name)
+            names.setdefault(team.name, team.id)
+        if mistakes:
+            raise Misfit(*mistakes)
         return self
 
 
@@ -190,7 +235,22 @@ class Contest:
         return self.folder / "contest.db"
 
     def team_name(self, team: int) -> str:
-        return self.teams[team].name
+        """Its name; results may know teams that are no longer in teams.toml."""
+        return self.teams[team].name if team in self.teams else f"team {team}"
+
+    def listening_on(self, *, host: str | None, port: int | None, classic_port: int | None) -> Contest:
+        """This contest with other ports than contest.toml says; None leaves one as it is.
+
+        Raises:
+            ConfigError: a port or host that contest.toml could not have either.
+        """
+        wanted = {"host": host, "port": port, "classic_port": classic_port}
+        changed = {name: value for name, value in wanted.items() if value is not None}
+        try:
+            server = ServerTable.model_validate({**self.file.server.model_dump(), **changed})
+            return replace(self, file=ContestFile.model_validate({**dict(self.file), "server": server}))
+        except ValidationError as error:
+            raise _as_flags(error, ServerTable) from error
 
 
 def contest_path(folder: Path) -> Path:
@@ -218,131 +278,61 @@ def init_contest(folder: Path, *, name: str, game: str, seed: int | None = None)
     """Make a new contest folder.
 
     Raises:
-        ConfigError: there is a contest already, the game is unknown, or the folder cannot be written.
+        ConfigError: there is a contest already, the name or game cannot be used, or the folder cannot be written.
     """
-    if contest_path(folder).exists():
-        raise ConfigError(f"{contest_path(folder)}: there is a contest here already")
-    if game not in GAMES:
-        raise ConfigError(f"--game {game!r}, expected one of: {', '.join(GAMES)}")
-    text = _contest_text(name, GAMES[game], secrets.randbelow(10**6) if seed is None else seed)
+    path, seed = contest_path(folder), secrets.randbelow(10**6) if seed is None else seed
+    try:
+        ContestTable(name=name, game=game, seed=seed)
+    except ValidationError as error:
+        raise _as_flags(error, ContestTable) from error
+    text = _contest_text(name, GAMES[game], seed)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        contest_path(folder).write_text(text, encoding="utf-8")
-        teams_path(folder).touch(exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        teams_path(folder).touch(mode=0o600, exist_ok=True)  # it will hold secrets
+    except FileExistsError as error:
+        raise ConfigError(f"{error.filename}: there is a contest here already") from error
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror or error}") from error
-    load_contest(folder)
+
+
+def _as_flags(error: ValidationError, model: type[BaseModel]) -> ConfigError:
+    """A mistake on the command line: contest.toml's settings are flags there."""
+    flags = [(str(where[-1]).replace("_", "-"), what) for where, what in mistakes_in(error, model)]
+    return ConfigError("\n".join(f"--{flag}{what}" for flag, what in flags))
 
 
 def _contest_text(name: str, game: Game, seed: int) -> str:
     control = game.time_control
-    setting = "move_seconds" if control.kind == "move" else "budget_seconds"
-    options = "".join(f"options.{o.name} = {o.default}  # {o.help}\n" for o in game.options.values())
-    return f"""\
-[contest]
-name = {tomlkit.item(name).as_string()}
-game = "{game.name}"              # one of: {", ".join(GAMES)}
-format = "double_round_robin"   # every pair of teams twice, colours swapped
-seed = {seed}                   # the schedule is made from it
-{options}
-[time]
-{setting} = {control.seconds:g}    # {control}
-lag_ms = 100                    # added to every limit, for everybody alike
-
-[server]
-host = "0.0.0.0"                # all of this machine's addresses
-port = 7777
-# classic_port = 8888           # also take clients of the classic wire (hop only; teams opt in)
-
-[start]
-absent_seconds = 60             # how long a match waits for a team that is not there
-"""
-
-
-def add_team(folder: Path, name: str, *, team_id: int | None = None, classic: bool = False) -> Team:
-    """Append a team with a fresh token to teams.toml; comments and order there stay as they are.
-
-    Raises:
-        ConfigError: the id or name is taken or cannot be used; nothing is written.
-    """
-    return add_teams(folder, [(team_id, name)], classic=classic)[0]
+    kind, other = ("move", "budget") if control.kind == "move" else ("budget", "move")
+    settings: list[str | tuple[str, str]] = [
+        "[contest]",
+        (f"name = {tomlkit.item(name).as_string()}", ""),
+        (f'game = "{game.name}"', f"one of: {', '.join(GAMES)}"),
+        ('format = "double_round_robin"', "every pair of teams twice, colours swapped"),
+        (f"seed = {seed}", "the schedule is made from it"),
+        *((f"options.{option.name} = {option.default}", option.help) for option in game.options.values()),
+        "",
+        "[time]",
+        (f"{kind}_seconds = {control.seconds:g}", f"{control}; or {other}_seconds, {_TIME_KINDS[other]}"),
+        ("lag_ms = 100", "added to every limit, for everybody alike"),
+        "",
+        "[server]",
+        ('host = "0.0.0.0"', "all of this machine's addresses"),
+        ("port = 7777", "contestants have to reach it (TCP): allow it in the firewall"),
+        ("# classic_port = 8888", f"also take clients of the classic wire ({CLASSIC_GAME} only; teams opt in)"),
+        "",
+        "[start]",
+        ("absent_seconds = 60", "how long a match waits for a team that is not there"),
+    ]
+    return "".join(f"{_commented(setting)}\n" for setting in settings)
 
 
-def add_teams(folder: Path, wanted: Iterable[tuple[int | None, str]], *, classic: bool = False) -> list[Team]:
-    """Append several teams, all or none; an id of None takes the lowest free one from 1.
-
-    Raises:
-        ConfigError: as `add_team`.
-    """
-    path = teams_path(folder)
-    taken = {team.id for team in load_contest(folder).teams.values()}
-    document = tomlkit.parse(read_text(path))
-    tables = document.setdefault("team", tomlkit.aot())
-    added = []
-    for team_id, name in wanted:
-        number = team_id if team_id is not None else next(n for n in range(1, MAX_TEAM) if n not in taken)
-        taken.add(number)
-        try:
-            team = Team(id=number, name=name, token=new_token(), classic=classic)
-        except ValueError as error:
-            raise ConfigError(f"team {number} {name!r}: {_first_message(error)}") from error
-        tables.append(tomlkit.item(team.model_dump(exclude_defaults=True)))
-        added.append(team)
-    _replace_checked(path, tomlkit.dumps(document))
-    return added
+_TIME_KINDS = {"move": "for each move", "budget": "for all of a player's moves in a match together"}
 
 
-def read_roster(path: Path) -> list[tuple[int | None, str]]:
-    """Teams from a CSV file: a column ``name``, and if wanted a column ``id``; without a header, names only.
-
-    Raises:
-        ConfigError: an id that is no number, or no names; with file and line.
-    """
-    text = read_text(path)
-    dialect = ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
-    rows = csv.reader(io.StringIO(text), delimiter=dialect)
-    header = [cell.strip().lower() for cell in next(rows, [])]
-    if "name" not in header:
-        header, rows = ["name"], csv.reader(io.StringIO(text), delimiter=dialect)
-    roster: list[tuple[int | None, str]] = []
-    for row in rows:
-        cells = dict(zip(header, (cell.strip() for cell in row), strict=False))
-        if cells.get("name"):
-            roster.append((_roster_id(path, rows.line_num, cells.get("id", "")), cells["name"]))
-    if not roster:
-        raise ConfigError(
-            f"{path}: no teams, expected a line for each with its name (a header 'id,name' may come first)"
-        )
-    return roster
-
-
-def _roster_id(path: Path, line: int, text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit():
-        raise ConfigError(f"{path}:{line}: id = {text!r}, expected a whole number")
-    return int(text)
-
-
-def new_token() -> str:
-    """A secret that can be typed from paper: 12 letters and digits without look-alikes, 58 bits."""
-    letters = "abcdefghjkmnpqrstuvwxyz23456789"
-    groups = ("".join(secrets.choice(letters) for _ in range(4)) for _ in range(3))
-    return "-".join(groups)
-
-
-def _first_message(error: ValueError) -> str:
-    errors = getattr(error, "errors", None)
-    return str(errors()[0]["msg"]) if errors else str(error)
-
-
-def _replace_checked(path: Path, text: str) -> None:
-    """Write a new version beside the file, check it, and put it in place in one step."""
-    beside = path.with_suffix(".toml.new")
-    beside.write_text(text, encoding="utf-8")
-    try:
-        load(beside, TeamsFile)
-        beside.replace(path)
-    except ConfigError as error:
-        beside.unlink()
-        raise ConfigError(str(error).replace(str(beside), str(path))) from error
+def _commented(setting: str | tuple[str, str]) -> str:
+    if isinstance(setting, str):
+        return setting
+    return f"{setting[0]:<32}# {setting[1]}" if setting[1] else setting[0]

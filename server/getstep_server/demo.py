@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from importlib.resources import files
@@ -13,10 +14,11 @@ import trio
 from getstep_engines import GAMES
 
 from ._toml import ConfigError
-from .contest import Contest, Team, add_teams, init_contest, load_contest
+from .contest import Contest, Team, init_contest, load_contest
 from .director import ContestStopped
 from .events import Bus, Event, Listening
-from .run import Ending, StartWhen, run_contest, with_ports
+from .roster import Newcomer, add_teams
+from .run import Ending, StartWhen, run_contest
 
 NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "Frances", "Grace", "Hedy", "Ivan", "John")
 BOT_EXIT_SECONDS = 5.0
@@ -38,12 +40,26 @@ def make_demo_contest(folder: Path, game: str, teams: int, seed: int) -> Contest
         raise ConfigError(f"--teams {teams}, expected 2 to {len(NAMES)}")
     init_contest(folder, name=f"getstep demo: {GAMES[game].title}", game=game, seed=seed)
     bots = sample_bots(game)
-    add_teams(folder, [(None, f"{NAMES[i]} ({bots[i % len(bots)].stem})") for i in range(teams)])
-    return with_ports(load_contest(folder), host="127.0.0.1", port=0, classic_port=None)
+    names = [f"{NAMES[i]} ({bots[i % len(bots)].stem})" for i in range(teams)]
+    add_teams(folder, [Newcomer(name, "the demo") for name in names])
+    return load_contest(folder).listening_on(host="127.0.0.1", port=0, classic_port=None)
 
 
 async def run_demo(contest: Contest, bus: Bus) -> Ending:
-    """Play a demo contest: start the bots as soon as the server listens, and see to it that they end."""
+    """Play a demo contest: start the bots as soon as the server listens, and see to it that they end.
+
+    Raises:
+        ContestStopped: a bot failed, so that the others would wait for ever.
+        KeyboardInterrupt: the terminal was closed.
+    """
+    async with trio.open_nursery() as watch:
+        watch.start_soon(_end_with_the_terminal)
+        ending = await _play_with_bots(contest, bus)
+        watch.cancel_scope.cancel()
+    return ending
+
+
+async def _play_with_bots(contest: Contest, bus: Bus) -> Ending:
     bots = sample_bots(contest.game.name)
     async with trio.open_nursery() as nursery:
 
@@ -54,15 +70,24 @@ async def run_demo(contest: Contest, bus: Bus) -> Ending:
 
         bus.subscribe(note)
         ending = await run_contest(contest, bus, StartWhen())
-        nursery.cancel_scope.deadline = trio.current_time() + BOT_EXIT_SECONDS
+        patience = BOT_EXIT_SECONDS if ending is Ending.FINISHED else 0  # stopped, they would wait for the server
+        nursery.cancel_scope.deadline = trio.current_time() + patience
     return ending
+
+
+async def _end_with_the_terminal() -> None:
+    """The bots are sessions of their own: nobody else would end them."""
+    if hasattr(signal, "SIGHUP"):
+        with trio.open_signal_receiver(signal.SIGHUP) as hangups:
+            async for _ in hangups:
+                raise KeyboardInterrupt
 
 
 async def _run_bot(bot: Path, team: Team, port: int, folder: Path) -> None:
     """Run one bot to its end; cancelled, it is killed.
 
     Raises:
-        ContestStopped: it failed, so that a demo without it would wait for ever.
+        ContestStopped: it failed.
     """
     log = folder / f"bot-{team.id}.log"
     process = await _start_bot(bot, team, port, log)

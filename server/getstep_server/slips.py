@@ -6,7 +6,13 @@ import html
 import shlex
 import socket
 
-from .contest import Contest, Team
+import getstep
+
+from ._toml import ConfigError
+from .contest import Contest, Team, contest_path
+
+WHEEL = f"getstep-{getstep.__version__}-py3-none-any.whl"
+"""The contestants' package, as ``pip wheel ./sdk`` names it."""
 
 _PAGE = """\
 <section>
@@ -18,12 +24,40 @@ _PAGE = """\
 <tr><th>team id</th><td>{team}</td></tr>
 <tr><th>token</th><td>{token}</td></tr>
 </table>
+<p>Once, with the file <code>{wheel}</code> from the host and Python 3.10 or newer:</p>
+<pre>{install}</pre>
 <p>Write a bot that already plays, then make it better:</p>
 <pre>{new}</pre>
 <p>Play (start it again whenever you like; it finds its match):</p>
 <pre>{play}</pre>
-<p>If something does not work: <code>{check}</code></p>
+<p>If something does not work:</p>
+<pre>{check}</pre>
 </section>
+"""
+_TEXT_PAGE = """\
+{name}
+{contest}: {game}, {limit}
+
+  host     {host}
+  port     {port}
+  team id  {team}
+  token    {token}
+
+Once, with the file {wheel} from the host and Python 3.10 or newer:
+
+  {install}
+
+Write a bot that already plays, then make it better:
+
+  {new}
+
+Play (start it again whenever you like; it finds its match):
+
+  {play}
+
+If something does not work:
+
+  {check}
 """
 _DOCUMENT = """\
 <!doctype html>
@@ -48,16 +82,32 @@ def lan_address() -> str:
             return socket.gethostname()
 
 
-def commands(contest: Contest, team: Team, host: str) -> tuple[str, str, str]:
-    """The commands that make a bot, play with it, and find out what is wrong."""
+def address_to_type(contest: Contest) -> str:
+    """Where contestants find the server: the address it listens on; if that is all of them, the one on the LAN.
+
+    Raises:
+        ConfigError: contest.toml leaves the port to the system, so that nobody knows it yet.
+    """
+    if contest.file.server.port == 0:
+        raise ConfigError(
+            f"{contest_path(contest.folder)}: server.port = 0, expected a port that stays, such as 7777:"
+            " contestants type it from their slips"
+        )
+    host = contest.file.server.host
+    return lan_address() if host in ("0.0.0.0", "::") else host  # noqa: S104 - nothing listens here
+
+
+def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
+    """What the team types: to install, to make a bot, to play with it, and to find out what is wrong."""
     port = contest.file.server.port
     where = f"--host {shlex.quote(host)}" + (f" --port {port}" if port != 7777 else "")
-    login = f"--team {team.id} {where} --token {team.token}"
-    return (
-        f"getstep new my_bot.py --game {contest.game.name}",
-        f"getstep play my_bot.py {login}",
-        f"getstep check my_bot.py {login}",
-    )
+    login = f"{where} --team {team.id} --token {team.token}"
+    return {
+        "install": f"python -m pip install {WHEEL}",
+        "new": f"getstep new my_bot.py --game {contest.game.name}",
+        "play": f"getstep play my_bot.py {login}",
+        "check": f"getstep check my_bot.py {login}",
+    }
 
 
 def as_text(contest: Contest, host: str) -> str:
@@ -72,33 +122,16 @@ def as_html(contest: Contest, host: str) -> str:
 
 
 def _text_page(contest: Contest, team: Team, host: str) -> str:
-    new, play, check = commands(contest, team, host)
-    return f"""\
-{team.name}
-{contest.name}: {contest.game.name}, {contest.time_control}
-
-  host     {host}
-  port     {contest.file.server.port}
-  team id  {team.id}
-  token    {team.token}
-
-Write a bot that already plays, then make it better:
-
-  {new}
-
-Play (start it again whenever you like; it finds its match):
-
-  {play}
-
-If something does not work:
-
-  {check}
-"""
+    return _TEXT_PAGE.format_map(_facts(contest, team, host))
 
 
 def _html_page(contest: Contest, team: Team, host: str) -> str:
-    new, play, check = commands(contest, team, host)
-    facts = {
+    facts = _facts(contest, team, host)
+    return _PAGE.format_map({name: html.escape(str(fact)) for name, fact in facts.items()})
+
+
+def _facts(contest: Contest, team: Team, host: str) -> dict[str, object]:
+    return {
         "name": team.name,
         "contest": contest.name,
         "game": contest.game.name,
@@ -107,8 +140,6 @@ def _html_page(contest: Contest, team: Team, host: str) -> str:
         "port": contest.file.server.port,
         "team": team.id,
         "token": team.token,
-        "new": new,
-        "play": play,
-        "check": check,
+        "wheel": WHEEL,
+        **commands(contest, team, host),
     }
-    return _PAGE.format(**{key: html.escape(str(value)) for key, value in facts.items()})

@@ -14,23 +14,29 @@ from getstep_engines import Game
 from .contest import Contest
 from .results import Result, Standing
 
+PIPE_WIDTH = 200
+"""Columns where there is no terminal: enough for the longest name, since no line is broken there."""
+
 
 def console() -> Console:
-    """The host's terminal. Names from outside never are markup, and no width is guessed for a pipe."""
+    """The host's terminal. Names from outside never are markup, and no line is broken in a pipe."""
     plain = not sys.stdout.isatty()
-    return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=100 if plain else None)
+    width = PIPE_WIDTH if plain else None
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=width)
 
 
 def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | None = None) -> Table:
-    """The standings as a table that fits 80 columns."""
+    """The standings. Where they do not fit, names are cut, never numbers."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("team", overflow="ellipsis", no_wrap=True, max_width=32)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column("team")
     for column in ("played", "won", "drawn", "lost", "points", "diff"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        cells = (row.played, row.won, row.drawn, row.lost, f"{row.points:g}", f"{row.difference:+d}")
-        table.add_row(str(row.rank), Text(contest.team_name(row.team)), *map(str, cells))
+        points = f"{row.points:.2f}" if contest.scoring == "signed_roots" else f"{row.points:g}"
+        cells = (row.played, row.won, row.drawn, row.lost, points, f"{row.difference:+d}")
+        name = Text(contest.team_name(row.team), overflow="ellipsis", no_wrap=True)
+        table.add_row(str(row.rank), name, *map(str, cells))
     return table
 
 
