@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections import deque
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -13,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ._text import printable
 from .contest import Contest
 from .events import (
     ContestStarted,
@@ -34,9 +37,18 @@ MESSAGES_KEPT = 8
 INCIDENTS_SHOWN = 20
 """Refused connections shown one by one; what follows is only counted, so that a flood cannot fill the screen."""
 
+FAULTS_KEPT = 3
+"""Tracebacks of the server's own failures that are shown again when the live view is gone."""
+
+NAMES_SHOWN = 8
+"""Teams named one by one in a line; further ones are counted."""
+
 
 class Progress:
     """A consumer of events that prints.
+
+    Nothing here waits for the terminal or the pipe (which may stand still: a selection, Ctrl-S, a pager), and
+    nothing that becomes of them ends a contest: a thread prints.
 
     Args:
         contest: for the names.
@@ -52,30 +64,62 @@ class Progress:
         self._running: dict[int, Match] = {}
         self._standings: list[Standing] = []
         self._messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._faults: list[str] = []
         self._done = self._total = 0
         self._began = time.monotonic()
         self._done_before = 0
         self._incidents = 0
 
-    def shown(self) -> AbstractContextManager[Any]:
+    @contextmanager
+    def shown(self) -> Iterator[None]:
         """A context in which the view is on the screen."""
-        if not self.live:
-            return nullcontext()
-        # rich draws in a thread of its own, four times a second: no clock waits for a terminal
+        try:
+            with self._live_view() if self.live else self._plain_lines():
+                yield
+        finally:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Say what must not vanish with the live view, and what was counted only."""
+        if self.live:
+            for fault in self._faults:
+                self.say(fault)
+        if self._incidents:
+            self.say(f"! {self._incidents} refused connections or breaches of the protocol in all")
+
+    def _live_view(self) -> Live:
+        # rich draws in a thread of its own, four times a second
         return Live(get_renderable=self._view, console=self.console, refresh_per_second=4, transient=True)
+
+    @contextmanager
+    def _plain_lines(self) -> Iterator[None]:
+        printer = threading.Thread(target=self._print_lines, name="progress", daemon=True)
+        printer.start()
+        try:
+            yield
+        finally:
+            self._lines.put(None)
+            printer.join()
+
+    def _print_lines(self) -> None:
+        while (line := self._lines.get()) is not None:
+            with suppress(OSError, SystemExit):  # nobody reads any more (rich would exit), or the disk is full
+                self.console.print(line)
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
         line = self._line(event)
         if line is None:
             return
+        line = "\n".join(map(printable, line.split("\n")))
         if self.live:
-            self._messages.append(line)
+            self._messages.append(line.partition("\n")[0])
         else:
-            self.console.print(line)
+            self._lines.put(line)
 
     def say(self, line: str) -> None:
-        """Print a line of the program itself."""
+        """Print a line of the program itself, before or after the view."""
         self.console.print(line)
 
     # --- events as lines ---
@@ -92,7 +136,7 @@ class Progress:
             case Incident():
                 return self._incident(event)
             case ServerFault(where, trace):
-                return f"! the server failed in {where}; this costs no bot anything\n{trace}"
+                return self._fault(f"! the server failed in {where}; this costs no bot anything\n{trace}")
             case ContestStarted(done, total):
                 self._done, self._done_before, self._total = done, done, total
                 self._began = time.monotonic()
@@ -123,26 +167,39 @@ class Progress:
         self._incidents += 1
         if self._incidents > INCIDENTS_SHOWN:
             return None
-        who = "" if event.team is None else f" by {self.contest.team_name(event.team)}"
         more = "; further ones are counted only" if self._incidents == INCIDENTS_SHOWN else ""
-        return f"! refused{who} from {event.address}: {event.code}: {event.detail}{more}"
+        why = f"{event.code}: {event.detail}{more}"
+        if event.team is None:
+            return f"! refused {event.address}: {why}"
+        return f"! {self.contest.team_name(event.team)}, from {event.address}, broke the protocol: {why}"
+
+    def _fault(self, report: str) -> str:
+        if len(self._faults) < FAULTS_KEPT:
+            self._faults.append(report)
+        return report
 
     def _ended(self, event: MatchEnded) -> str:
         self._running.pop(event.result.match.number, None)
         self._done, self._total, self._standings = event.done, event.total, event.standings
         return f"[{event.done}/{event.total}] {result_line(self.contest, event.result)}"
 
-    def _names(self, teams: tuple[int, ...] | list[int]) -> str:
-        return ", ".join(self.contest.team_name(team) for team in teams)
+    def _names(self, teams: Sequence[int]) -> str:
+        names = [self.contest.team_name(team) for team in teams[:NAMES_SHOWN]]
+        more = f" and {len(teams) - NAMES_SHOWN} more" if len(teams) > NAMES_SHOWN else ""
+        return ", ".join(names) + more
 
     # --- the live view ---
 
     def _view(self) -> RenderableType:
-        parts: list[RenderableType] = [Text(line) for line in list(self._messages)]
+        """No more lines than the terminal has: rich could not take away again what has scrolled off."""
+        parts: list[RenderableType] = [_one_line(line) for line in list(self._messages)]
         if self._total:
-            parts += [Text(), self._bar(), Text(self._playing(), overflow="ellipsis", no_wrap=True)]
-        if self._standings:
-            parts += [Text(), standings_table(self.contest, self._standings)]
+            parts += [Text(), self._bar(), _one_line(self._playing())]
+        left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
+        if self._standings and left > 0:
+            parts += [Text(), standings_table(self.contest, self._standings[:left])]
+            if len(self._standings) > left:
+                parts.append(Text(f"and {len(self._standings) - left} more teams"))
         return Group(*parts)
 
     def _bar(self) -> RenderableType:
@@ -160,5 +217,9 @@ class Progress:
         return f"about {seconds // 60:.0f} min {seconds % 60:.0f} s left"
 
     def _playing(self) -> str:
-        pairs = [f"{self._names(list(match.teams))}".replace(", ", " – ") for match in list(self._running.values())]
+        pairs = [" – ".join(map(self.contest.team_name, match.teams)) for match in list(self._running.values())]
         return "playing: " + ("; ".join(pairs) or "nobody")
+
+
+def _one_line(text: str) -> Text:
+    return Text(text, overflow="ellipsis", no_wrap=True)
