@@ -150,7 +150,7 @@ class IncidentsSummed:
     """The run is over: the number of incidents, and of the ``most`` frequent kinds the first one and the count."""
 
     total: int
-    most: tuple[Noted, ...]
+    most: tuple[tuple[Incident, int], ...]
 
 
 Event: TypeAlias = (

@@ -21,6 +21,7 @@ from .contest import Contest, contest_path
 from .director import Director
 from .events import Bus, Event, Listening, TeamArrived, TeamLeft
 from .loopwatch import LoopWatch
+from .records import Records
 from .results import Result
 from .schedule import Match, double_round_robin
 from .seats import Seat
@@ -64,7 +65,10 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
     with Store(contest.database) as store:
         schedule = prepare_schedule(contest, store)
         with open_ports(contest) as ports:
-            return await _run(contest, bus, when, store, schedule, ports)
+            async with Records(contest, store, bus) as records:
+                ending = await _run(contest, bus, when, store, schedule, ports, records)
+                records.how = ending.value
+                return ending
 
 
 def check_teams(contest: Contest) -> None:
@@ -161,7 +165,13 @@ def _open(contest: Contest, port: int, setting: str) -> socket.socket:
 
 
 async def _run(
-    contest: Contest, bus: Bus, when: StartWhen, store: Store, schedule: list[Match], ports: Ports
+    contest: Contest,
+    bus: Bus,
+    when: StartWhen,
+    store: Store,
+    schedule: list[Match],
+    ports: Ports,
+    records: Records,
 ) -> Ending:
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     house = House(contest, seats, bus.publish)
@@ -173,6 +183,7 @@ async def _run(
         if ports.classic is not None:
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
         nursery.start_soon(watch.run)
+        nursery.start_soon(records.run)
         bus.publish(ports.listening)
         with trio.CancelScope() as playing:
             nursery.start_soon(_stop_on_signal, playing)

@@ -1,0 +1,310 @@
+"""The contest's log: contest.log in the contest folder, a JSON object a line, in the order of what happened.
+
+It says who came and went, what was played, and what went wrong, but not every move. Nothing in the event loop waits
+for the disk: a line is queued as it is, and a thread renders and writes it. Where the disk is too slow, or full,
+lines are lost, counted and told of, and the contest goes on.
+
+Rendered as ASCII, JSON lets nobody's name or message forge a line or repaint a terminal; tokens are struck out of
+whatever clients send.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import platform
+import queue
+import re
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import structlog
+
+from . import __version__
+from ._text import printable
+from ._toml import ConfigError
+from .contest import Contest
+from .events import (
+    ContestStarted,
+    Event,
+    Incident,
+    IncidentsSummed,
+    Listening,
+    MatchEnded,
+    MatchStarted,
+    Noted,
+    Repeatable,
+    ServerFault,
+    ServerLate,
+    TeamArrived,
+    TeamLeft,
+    TurnFaulted,
+    Waiting,
+)
+from .limits import LOG_FILE_BYTES, LOG_FILES_KEPT, LOG_QUEUE_LINES, LOG_TEXT_CHARS
+from .schedule import Match
+
+Fields: TypeAlias = dict[str, Any]
+
+_UNSTAMPED = (
+    "this system does not stamp arrivals: thinking times are taken when the server wakes up to read an answer,"
+    " which may be some milliseconds after it arrived"
+)
+
+
+def utc_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def log_path(folder: Path) -> Path:
+    return folder / "contest.log"
+
+
+class ContestLog:
+    """A consumer of events that writes them down.
+
+    It never blocks and never raises. What `repeats` decides upon is logged when it says so, as `Noted`.
+
+    Args:
+        contest: for the folder, the names, and the tokens that must not be written.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+
+    def __init__(self, contest: Contest) -> None:
+        self.contest = contest
+        self._queued = _Queued()
+        self._file = _open(log_path(contest.folder))
+        self._file.setFormatter(_Lines(team.token for team in contest.teams.values()))
+        self._writer = _Writer(self._queued, self._file)
+        self._writer.start()
+        self._log = _logger(self._queued)
+        self._log.info(
+            "run_began",
+            contest=contest.name,
+            game=contest.game.name,
+            options=contest.options,
+            teams=len(contest.teams),
+            software=f"getstep-server {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        )
+
+    def close(self, how: str) -> None:
+        """Say how the run ended, write what is queued, close the file. Nothing may be logged after that."""
+        self._log.info("run_ended", how=how)
+        self._writer.stop()
+        with contextlib.suppress(OSError):  # a full disk, again
+            self._file.close()
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event."""
+        match event:
+            case Noted(what, count):
+                self._noted(what, count)
+            case MatchStarted(match):
+                self._log.info("match_started", **self._about(match))
+            case MatchEnded():
+                self._ended(event)
+            case ContestStarted(done, total):
+                self._log.info("contest_started", done=done, total=total)
+            case Listening():
+                self._listening(event)
+            case IncidentsSummed(total, most):
+                rows = [_incident(first) | {"count": count} for first, count in most]
+                self._log.info("incidents_summed", total=total, most=rows)
+
+    # --- events as lines ---
+
+    def _noted(self, event: Repeatable, count: int) -> None:
+        match event:
+            case Incident(team=team):
+                self._log.warning("incident", **_incident(event), name=self._name(team), count=count)
+            case TeamArrived(team, address, client, again):
+                who = {"team": team, "name": self._name(team)}
+                self._log.info(
+                    "team_arrived", **who, address=address, client=client, again=again, this_minute=count
+                )
+            case TeamLeft(team, why):
+                self._log.info("team_left", team=team, name=self._name(team), why=why, this_minute=count)
+            case TurnFaulted(match, player, code, detail, thought):
+                who = self._player(match, player)
+                self._log.info("turn_faulted", **who, code=code, detail=detail, thought=_ms(thought), count=count)
+            case ServerLate(match, player, seconds):
+                self._log.warning(
+                    "server_late", **self._player(match, player), seconds=_ms(seconds), this_minute=count
+                )
+            case ServerFault(where, trace):
+                self._log.error("server_fault", where=where, trace=trace, count=count)
+            case Waiting(teams):
+                names = [self._name(team) for team in teams]
+                self._log.info("waiting", teams=list(teams), names=names, this_minute=count)
+
+    def _listening(self, event: Listening) -> None:
+        where = {"host": event.host, "port": event.port, "classic_port": event.classic_port}
+        self._log.info("listening", **where, stamped=event.stamped)
+        if not event.stamped:
+            self._log.warning("unstamped", message=_UNSTAMPED)
+
+    def _ended(self, event: MatchEnded) -> None:
+        result = event.result
+        self._log.info(
+            "match_ended",
+            **self._about(result.match),
+            winner=None if result.winner is None else result.match.teams[result.winner],
+            reason=result.reason,
+            detail=result.detail,
+            scores=result.scores,
+            turns=result.turns,
+            thought=[_ms(seconds) for seconds in result.thought],
+            faults=result.faults,
+            seconds=_ms(result.seconds),
+            done=event.done,
+            total=event.total,
+        )
+
+    def _about(self, match: Match) -> Fields:
+        names = [self._name(team) for team in match.teams]
+        return {
+            "match": match.number,
+            "round": match.round,
+            "game": match.game,
+            "teams": match.teams,
+            "names": names,
+        }
+
+    def _player(self, match: Match, player: int) -> Fields:
+        team = match.teams[player]
+        return {"match": match.number, "team": team, "name": self._name(team)}
+
+    def _name(self, team: int | None) -> str | None:
+        return None if team is None else self.contest.team_name(team)
+
+
+def _incident(event: Incident) -> Fields:
+    what = {"code": event.code, "team": event.team, "address": event.address}
+    return {**what, "detail": event.detail, "first_bytes": event.first_bytes}
+
+
+def _ms(seconds: float) -> float:
+    """Rounded to a tenth of a millisecond: more is noise."""
+    return round(seconds, 4)
+
+
+# --- from a line to the disk ------------------------------------------------------------------------------------
+
+
+def _logger(handler: logging.Handler) -> structlog.stdlib.BoundLogger:
+    """A logger of our own, which no other code's logging configuration reaches."""
+    logger = logging.Logger("getstep_server")
+    logger.addHandler(handler)
+    processors = [structlog.stdlib.add_log_level, _add_time, _hand_over]
+    wrapped = structlog.wrap_logger(logger, processors=processors, wrapper_class=structlog.stdlib.BoundLogger)
+    bound: structlog.stdlib.BoundLogger = wrapped.bind()
+    return bound
+
+
+def _add_time(_logger: Any, _method: str, fields: Any) -> Any:
+    fields["time"] = utc_time(time.time())
+    return fields
+
+
+def _hand_over(_logger: Any, _method: str, fields: Any) -> tuple[tuple[Any], dict[str, Any]]:
+    """The last step in the event loop: the fields become a log record's message, to be rendered later."""
+    return (fields,), {}
+
+
+class _Queued(QueueHandler):
+    """Queues records as they are. One that finds the queue full is dropped and counted."""
+
+    def __init__(self) -> None:
+        self.lines: queue.Queue[logging.LogRecord | None] = queue.Queue(LOG_QUEUE_LINES)
+        super().__init__(self.lines)
+        self.dropped = 0
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """Nothing: the standard library would render it here."""
+        return record
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """Never waits."""
+        try:
+            self.lines.put_nowait(record)
+        except queue.Full:
+            self.dropped += 1
+
+
+class _File(RotatingFileHandler):
+    """The file. What cannot be written is counted."""
+
+    failed = 0
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 - logging's names
+        """The standard library would print a traceback for each line."""
+        self.failed += 1
+
+
+def _open(path: Path) -> _File:
+    try:
+        return _File(path, maxBytes=LOG_FILE_BYTES, backupCount=LOG_FILES_KEPT, encoding="ascii")
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+class _Writer(QueueListener):
+    """The thread. As soon as a line can be written it tells how many could not."""
+
+    def __init__(self, queued: _Queued, file: _File) -> None:
+        super().__init__(queued.lines, file)
+        self._queued = queued
+        self._file = file
+        self._told = 0
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Write one line, and what there is to say about lost ones."""
+        failed = self._file.failed
+        super().handle(record)
+        lost = self._queued.dropped + self._file.failed
+        if lost > self._told and failed == self._file.failed:
+            fields = {"event": "lines_lost", "level": "warning", "time": utc_time(time.time())}
+            super().handle(logging.makeLogRecord({"msg": {**fields, "count": lost - self._told}}))
+            self._told = lost
+
+    def enqueue_sentinel(self) -> None:
+        """Wait for room: the standard library would raise on a full queue, and never end."""
+        self._queued.lines.put(None)
+
+
+class _Lines(logging.Formatter):
+    """Renders a record's fields as JSON, without tokens."""
+
+    _render = structlog.processors.JSONRenderer()
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        super().__init__()
+        forms = {form for token in tokens for form in (token, printable(token), token.encode().hex(" "))}
+        self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or r"(?!)")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, without its end."""
+        fields: Any = record.msg
+        first = {key: fields[key] for key in ("time", "level", "event")}
+        return str(self._render(None, "", {key: self._clean(value) for key, value in (first | fields).items()}))
+
+    def _clean(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._secret.sub("(token)", _shortened(value))
+        if isinstance(value, dict):
+            return {key: self._clean(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._clean(item) for item in value]
+        return value
+
+
+def _shortened(text: str) -> str:
+    half = LOG_TEXT_CHARS // 2
+    return text if len(text) <= LOG_TEXT_CHARS else f"{text[:half]} … {text[-half:]}"
