@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import trio
 
@@ -29,10 +29,6 @@ from .store import Store
 
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
     """The contest cannot go on; nothing stored is lost."""
-
-
-class _ServerFailed(Exception):  # noqa: N818 - never leaves this module
-    """A match that the server itself spoilt."""
 
 
 class Director:
@@ -127,32 +123,32 @@ class Director:
             self._publish(Waiting(waiting))
 
     async def _conduct(self, match: Match, absent: list[bool]) -> None:
-        first, second = (self._seats[team] for team in match.teams)
+        """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
+        first, second = seats = [self._seats[team] for team in match.teams]
         try:
-            if any(absent):
-                sit_down(match, (first, second), self.contest.time_control, self.contest.lag)
-                result = self._never_arrived(match, absent)
-            else:
-                result = await self._played(match, (first, second))
-            await self._record(match, result, (first, second))
-        except _ServerFailed:
-            self._again(match, (first, second))
+            result = await self._played(match, (first, second), absent)
+            farewells = [_farewell(result, player) for player in PLAYERS]
+            await self._store.save(result)
+        except Exception:
+            self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
+            self._again(match, seats)
+        else:
+            self._announce(result, zip(seats, farewells, strict=True))
         finally:
-            for seat in (first, second):
+            for seat in seats:
                 seat.leave()
             self._busy.difference_update(match.teams)
             self.changed()
 
-    async def _played(self, match: Match, seats: tuple[Seat, Seat]) -> Result:
-        self._publish(MatchStarted(match))
+    async def _played(self, match: Match, seats: tuple[Seat, Seat], absent: list[bool]) -> Result:
         contest = self.contest
-        try:
-            return await play_match(
-                match, contest.game, seats, contest.time_control, contest.lag, self._watch, self._publish
-            )
-        except Exception as error:
-            self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            raise _ServerFailed from error
+        if any(absent):
+            sit_down(match, seats, contest.time_control, contest.lag)
+            return self._never_arrived(match, absent)
+        self._publish(MatchStarted(match))
+        return await play_match(
+            match, contest.game, seats, contest.time_control, contest.lag, self._watch, self._publish
+        )
 
     def _never_arrived(self, match: Match, absent: list[bool]) -> Result:
         winner: Player | None = None
@@ -172,7 +168,7 @@ class Director:
             seconds=0.0,
         )
 
-    def _again(self, match: Match, seats: tuple[Seat, Seat]) -> None:
+    def _again(self, match: Match, seats: Sequence[Seat]) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
         self._attempts[match.number] += 1
         if self._attempts[match.number] >= MATCH_ATTEMPTS:
@@ -183,12 +179,14 @@ class Director:
             )
         self._left.insert(0, match)
 
-    async def _record(self, match: Match, result: Result, seats: tuple[Seat, Seat]) -> None:
-        """Store first, tell afterwards."""
-        await self._store.save(result)
+    def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:
         self.results.append(result)
-        scores = None if result.scores is None else list(result.scores)
-        for player, seat in zip(PLAYERS, seats, strict=True):
-            seat.end(End(match.number, result.outcome_for(player), result.reason, result.detail, scores))
+        for seat, end in farewells:
+            seat.end(end)
         table = standings(list(self._seats), self.results, scoring=self.contest.scoring)
         self._publish(MatchEnded(result, len(self.results), self._total, table))
+
+
+def _farewell(result: Result, player: Player) -> End:
+    scores = None if result.scores is None else list(result.scores)
+    return End(result.match.number, result.outcome_for(player), result.reason, result.detail, scores)
