@@ -21,22 +21,23 @@ from .events import (
     ContestStarted,
     Event,
     Incident,
+    IncidentsSummed,
     Listening,
     MatchEnded,
     MatchStarted,
+    Noted,
+    Repeatable,
     ServerFault,
     TeamArrived,
     TeamLeft,
     Waiting,
 )
+from .limits import NOTED_PER_MINUTE
 from .results import Standing
 from .schedule import Match
 from .tables import result_line, standings_table
 
 MESSAGES_KEPT = 8
-INCIDENTS_SHOWN = 20
-"""Refused connections shown one by one; what follows is only counted, so that a flood cannot fill the screen."""
-
 FAULTS_KEPT = 3
 """Tracebacks of the server's own failures that are shown again when the live view is gone."""
 
@@ -48,7 +49,8 @@ class Progress:
     """A consumer of events that prints.
 
     Nothing here waits for the terminal or the pipe (which may stand still: a selection, Ctrl-S, a pager), and
-    nothing that becomes of them ends a contest: a thread prints.
+    nothing that becomes of them ends a contest: a thread prints. Of what can come in floods, only what is `Noted`
+    is shown.
 
     Args:
         contest: for the names.
@@ -128,15 +130,17 @@ class Progress:
         match event:
             case Listening():
                 return self._listening(event)
-            case TeamArrived():
-                return self._arrived(event)
-            case TeamLeft(team, why):
+            case Noted(what, count):
+                return self._noted(what, count)
+            case TeamArrived(team):
+                self._here.add(team)
+                return None
+            case TeamLeft(team):
                 self._here.discard(team)
-                return f"- {self.contest.team_name(team)} has left: {why}"
-            case Incident():
-                return self._incident(event)
-            case ServerFault(where, trace):
-                return self._fault(f"! the server failed in {where}; this costs no bot anything\n{trace}")
+                return None
+            case IncidentsSummed(total):
+                self._incidents = total
+                return None
             case ContestStarted(done, total):
                 self._done, self._done_before, self._total = done, done, total
                 self._began = time.monotonic()
@@ -146,8 +150,21 @@ class Progress:
                 return None
             case MatchEnded():
                 return self._ended(event)
+            case _:
+                return None
+
+    def _noted(self, event: Repeatable, count: int) -> str | None:
+        match event:
+            case TeamArrived():
+                return self._arrived(event) + _this_minute(count)
+            case TeamLeft(team, why):
+                return f"- {self.contest.team_name(team)} has left: {why}{_this_minute(count)}"
             case Waiting(teams) if teams:
                 return f"Waiting for {self._names(teams)}"
+            case Incident():
+                return self._incident(event) + _so_far(count)
+            case ServerFault():
+                return self._fault(event, count)
             case _:
                 return None
 
@@ -156,25 +173,22 @@ class Progress:
         return f"Listening on {event.host}, port {event.port}{classic}."
 
     def _arrived(self, event: TeamArrived) -> str:
-        self._here.add(event.team)
         name, missing = self.contest.team_name(event.team), set(self.contest.teams) - self._here
         here = f"{len(self._here)} of {len(self.contest.teams)} teams are here"
         still = f", missing: {self._names(sorted(missing))}" if missing else ""
         verb = "is back" if event.again else "has arrived"
         return f"+ {name} {verb} from {event.address} ({event.client or 'no name given'}); {here}{still}"
 
-    def _incident(self, event: Incident) -> str | None:
-        self._incidents += 1
-        if self._incidents > INCIDENTS_SHOWN:
-            return None
-        more = "; further ones are counted only" if self._incidents == INCIDENTS_SHOWN else ""
-        why = f"{event.code}: {event.detail}{more}"
+    def _incident(self, event: Incident) -> str:
+        why = f"{event.code}: {event.detail}"
         if event.team is None:
             return f"! refused {event.address}: {why}"
         return f"! {self.contest.team_name(event.team)}, from {event.address}, broke the protocol: {why}"
 
-    def _fault(self, report: str) -> str:
-        if len(self._faults) < FAULTS_KEPT:
+    def _fault(self, event: ServerFault, count: int) -> str:
+        what = f"! the server failed in {event.where}; this costs no bot anything{_so_far(count)}"
+        report = f"{what}\n{event.trace}"
+        if count == 1 and len(self._faults) < FAULTS_KEPT:
             self._faults.append(report)
         return report
 
@@ -219,6 +233,14 @@ class Progress:
     def _playing(self) -> str:
         pairs = [" – ".join(map(self.contest.team_name, match.teams)) for match in list(self._running.values())]
         return "playing: " + ("; ".join(pairs) or "nobody")
+
+
+def _this_minute(count: int) -> str:
+    return f" ({count} arrivals and departures in a minute)" if count > NOTED_PER_MINUTE else ""
+
+
+def _so_far(count: int) -> str:
+    return f" ({count} times so far)" if count > 1 else ""
 
 
 def _one_line(text: str) -> Text:
