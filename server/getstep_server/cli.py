@@ -28,10 +28,11 @@ from .contest import Contest, init_contest, load_contest, teams_path
 from .demo import make_demo_contest, run_demo
 from .director import ContestStopped
 from .events import Bus
+from .incident_report import as_json, by_culprit, incidents_table
 from .progress import Progress
 from .results import Result, Standing, standings
 from .roster import Newcomer, add_teams, read_roster
-from .run import Ending, StartWhen, results_of, run_contest
+from .run import Ending, StartWhen, incidents_of, results_of, run_contest
 from .slips import address_to_type, as_html, as_text
 from .store import StoreError
 from .tables import console, describe_game, describe_limit, standings_table
@@ -45,6 +46,7 @@ a whole contest:
   getstep-server teams slips autumn            # a page per team, to print
   getstep-server run autumn                    # starts when all teams are there
   getstep-server standings autumn
+  getstep-server incidents autumn              # who broke the protocol
 
 nothing at hand yet?
   getstep-server demo
@@ -117,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_teams(commands)
     _add_run(commands)
     _add_standings(commands)
+    _add_incidents(commands)
     _add_demo(commands)
     return parser
 
@@ -389,6 +392,42 @@ def _table(contest: Contest) -> tuple[list[Result], list[Standing]]:
     results = results_of(contest)
     teams = dict.fromkeys([*contest.teams, *(team for result in results for team in result.match.teams)])
     return results, standings(list(teams), results, scoring=contest.scoring)
+
+
+# --- incidents --------------------------------------------------------------------------------------------------
+
+
+_INCIDENTS = """\
+Show what was hostile or refused in all runs, also while the contest runs: the
+teams first, then strangers by address, each with its most frequent acts first.
+Times are this machine's; with --json they are UTC, and the first bytes that
+were sent are shown as well.
+"""
+
+
+def _add_incidents(commands: _Commands[argparse.ArgumentParser]) -> None:
+    parser = _add(commands, "incidents", "show who broke the protocol", _INCIDENTS)
+    _folder(parser)
+    parser.add_argument("--team", type=int, metavar="ID", help="only this team's")
+    parser.add_argument("--json", action="store_true", help="a JSON object a line")
+    parser.set_defaults(command=_incidents)
+
+
+def _incidents(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    rows = by_culprit(row for row in incidents_of(contest) if args.team in (None, row.incident.team))
+    if args.team is not None and not rows and args.team not in contest.teams:
+        raise ConfigError(f"--team {args.team}: no team has this id")
+    if args.json:
+        for row in rows:
+            print(as_json(contest, row))
+    elif rows:
+        terminal = console()
+        terminal.print(incidents_table(contest, rows, terminal.width), soft_wrap=False)
+    else:
+        whose = "" if args.team is None else f" of {contest.team_name(args.team)}"
+        print(f"No incidents{whose}: nothing hostile or refused has been recorded.")
+    return EXIT_OK
 
 
 # --- demo -------------------------------------------------------------------------------------------------------

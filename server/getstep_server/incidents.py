@@ -101,23 +101,3 @@ class IncidentTally:
 
 def _key(incident: Incident) -> Key:
     return (incident.code, incident.team, incident.address)
-
-
-def by_culprit(rows: Iterable[IncidentRow]) -> list[IncidentRow]:
-    """Known teams first, then strangers by address; the busiest first, and of each its most frequent rows."""
-    rows = list(rows)
-    totals: Counter[tuple[int | None, str]] = Counter()
-    for row in rows:
-        totals[_culprit(row)] += row.count
-
-    def place(row: IncidentRow) -> tuple[bool, int, str, int, str, str]:
-        culprit, incident = _culprit(row), row.incident
-        return incident.team is None, -totals[culprit], str(culprit), -row.count, incident.code, incident.address
-
-    return sorted(rows, key=place)
-
-
-def _culprit(row: IncidentRow) -> tuple[int | None, str]:
-    """A team, wherever it plays from, or a stranger's address."""
-    team = row.incident.team
-    return (None, row.incident.address) if team is None else (team, "")

@@ -20,6 +20,7 @@ from .classic import ClassicLink
 from .contest import Contest, contest_path
 from .director import Director
 from .events import Bus, Event, Listening, TeamArrived, TeamLeft
+from .incidents import IncidentRow
 from .loopwatch import LoopWatch
 from .records import Records
 from .results import Result
@@ -284,3 +285,11 @@ def results_of(contest: Contest) -> list[Result]:
         return []
     with Store(contest.database) as store:
         return store.results()
+
+
+def incidents_of(contest: Contest) -> list[IncidentRow]:
+    """The incidents of all runs so far."""
+    if not contest.database.exists():
+        return []
+    with Store(contest.database) as store:
+        return store.incidents()
