@@ -28,7 +28,7 @@ Mistake: TypeAlias = tuple[Location, object, str]
 SHOWN = 120
 """Characters of a wrong value or line that an error repeats."""
 
-_CLOSERS = ("", "]", '"""', "'''")
+_CLOSERS = ("", "]", "]]", '"""', "'''")
 """What may be open at the end of a line, closed. (An inline table ends on its line.)"""
 
 _EXPECTED = {

@@ -1,0 +1,456 @@
+"""Contest folders: what contest.toml and teams.toml may say, and what is answered when they say something else."""
+
+from __future__ import annotations
+
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep_engines import GAMES, TimeControl
+from getstep_server._toml import ConfigError
+from getstep_server.contest import Contest, init_contest, load_contest
+from getstep_server.limits import MAX_TEAMS
+
+CONTEST = '[contest]\nname = "Autumn"\ngame = "hop"\n'
+TEAM = '[[team]]\nid = 1\nname = "Ada"\ntoken = "12345678"\n'
+OTHER = '[[team]]\nid = 2\nname = "Blaise"\ntoken = "12345678"\n'
+ALL_GAMES = ", ".join(GAMES)
+
+
+def folder_with(tmp_path: Path, contest: str = CONTEST, teams: str = TEAM + OTHER) -> Path:
+    (tmp_path / "contest.toml").write_text(contest, encoding="utf-8")
+    (tmp_path / "teams.toml").write_text(teams, encoding="utf-8")
+    return tmp_path
+
+
+def complaint(folder: Path) -> list[str]:
+    """The error's lines, without the folder's name."""
+    with pytest.raises(ConfigError) as caught:
+        load_contest(folder)
+    return str(caught.value).replace(f"{folder}/", "").split("\n")
+
+
+# --- contest.toml --------------------------------------------------------------------------------------------
+
+CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
+    "empty": ("", "contest.toml: contest is missing"),
+    "comments only": ("# [contest]\n# name = 1\n", "contest.toml: contest is missing"),
+    "no game": ('[contest]\nname = "A"\n', "contest.toml:1: contest.game is missing"),
+    "no name": ('# [contest]\n\n[contest]\ngame = "hop"\n', "contest.toml:3: contest.name is missing"),
+    "dotted key without game": ('contest.name = "A"\n', "contest.toml:1: contest.game is missing"),
+    "a value for a table": ("contest = 5\n", "contest.toml:1: contest = 5, expected a table"),
+    "an array for a table": (
+        '[[contest]]\nname = "A"\ngame = "hop"\n',
+        "contest.toml:1: contest = [{'name': 'A', 'game': 'hop'}], expected a table",
+    ),
+    "unknown table": (
+        CONTEST + "[sever]\nport = 1\n",
+        "contest.toml:4: sever = {'port': 1}: no such setting, expected one of: contest, time, server, start",
+    ),
+    "unknown setting": (
+        CONTEST + "[server]\nprot = 7777\n",
+        "contest.toml:5: server.prot = 7777: no such setting, expected one of: host, port, classic_port",
+    ),
+    "unknown setting, dotted": (
+        CONTEST + "\nserver.prot = 7777\n",
+        "contest.toml:5: contest.server = {'prot': 7777}: no such setting, "
+        "expected one of: name, game, format, seed, options",
+    ),
+    "setting above its table": (
+        'game = "hop"\n[contest]\nname = "A"\ngame = "hop"\n',
+        "contest.toml:1: game = 'hop': no such setting, expected one of: contest, time, server, start",
+    ),
+    "true for an int": (CONTEST + "seed = true\n", "contest.toml:4: contest.seed = True, expected a whole number"),
+    "float for an int": (CONTEST + "seed = 1.0\n", "contest.toml:4: contest.seed = 1.0, expected a whole number"),
+    "text for an int": (
+        CONTEST + "[server]\nport = '7777'\n",
+        "contest.toml:5: server.port = '7777', expected a whole number",
+    ),
+    "date for an int": (
+        CONTEST + "seed = 2019-01-01\n",
+        "contest.toml:4: contest.seed = datetime.date(2019, 1, 1), expected a whole number",
+    ),
+    "true for seconds": (
+        CONTEST + "[time]\nmove_seconds = true\n",
+        "contest.toml:5: time.move_seconds = True, expected a number",
+    ),
+    "text for seconds": (
+        CONTEST + '[time]\nmove_seconds = "5"\n',
+        "contest.toml:5: time.move_seconds = '5', expected a number",
+    ),
+    "number for a name": (
+        '[contest]\nname = 1\ngame = "hop"\n',
+        "contest.toml:2: contest.name = 1, expected text in quotes",
+    ),
+    "negative seed": (CONTEST + "seed = -1\n", "contest.toml:4: contest.seed = -1, expected at least 0"),
+    "seed beyond 63 bits": (
+        CONTEST + f"seed = {2**63}\n",
+        f"contest.toml:4: contest.seed = {2**63}, expected at most {2**63 - 1}",
+    ),
+    "port too high": (
+        CONTEST + "[server]\nport = 65536\n",
+        "contest.toml:5: server.port = 65536, expected at most 65535",
+    ),
+    "port negative": (CONTEST + "[server]\nport = -1\n", "contest.toml:5: server.port = -1, expected at least 0"),
+    "no time at all": (
+        CONTEST + "[time]\nmove_seconds = 0\n",
+        "contest.toml:5: time.move_seconds = 0, expected more than 0",
+    ),
+    "more than a day": (
+        CONTEST + "[time]\nbudget_seconds = 86400.1\n",
+        "contest.toml:5: time.budget_seconds = 86400.1, expected at most 86400",
+    ),
+    "infinite time": (
+        CONTEST + "[time]\nmove_seconds = inf\n",
+        "contest.toml:5: time.move_seconds = inf, expected a number that is not infinite",
+    ),
+    "nan": (
+        CONTEST + "[start]\nabsent_seconds = nan\n",
+        "contest.toml:5: start.absent_seconds = nan, expected a number that is not infinite",
+    ),
+    "too much lag": (
+        CONTEST + "[time]\n\n\nlag_ms = 60001  # lag_ms = 100\n",
+        "contest.toml:7: time.lag_ms = 60001, expected at most 60000",
+    ),
+    "two kinds of limit": (
+        CONTEST + "[time]\nmove_seconds = 5\nbudget_seconds = 60\n",
+        "contest.toml:6: time.budget_seconds = 60.0, expected either move_seconds or budget_seconds, not both",
+    ),
+    "unknown game": (
+        '[contest]\ngame = "chess"\nname = "A"\n',
+        f"contest.toml:2: contest.game = 'chess', expected one of: {ALL_GAMES}",
+    ),
+    "unknown format": (
+        CONTEST + 'format = "swiss"\n',
+        "contest.toml:4: contest.format = 'swiss', expected 'double_round_robin'",
+    ),
+    "an option the game has not": (
+        CONTEST + "options.size = 8\n",
+        "contest.toml:4: contest.options.size = 8, expected an option of hop, which has none",
+    ),
+    "an option's value": (
+        '[contest]\nname = "A"\ngame = "pseudo_tonga"\n\n[contest.options]\nsize = 7\n',
+        "contest.toml:6: contest.options.size = 7, expected a whole number from 6 to 16 in steps of 2",
+    ),
+    "a misspelt option": (
+        '[contest]\nname = "A"\ngame = "pseudo_tonga"\noptions = {sise = 8}\n',
+        "contest.toml:4: contest.options.sise = 8, expected an option of pseudo_tonga, which has size",
+    ),
+    "an option of another type": (
+        '[contest]\nname = "A"\ngame = "pseudo_tonga"\noptions.size = true\n',
+        "contest.toml:4: contest.options.size = True, expected a whole number",
+    ),
+    "classic port of another game": (
+        '[contest]\nname = "A"\ngame = "linkage"\n[server]\nclassic_port = 8888\n',
+        "contest.toml:5: server.classic_port = 8888, expected no classic_port: "
+        "the classic wire plays hop only, and this is linkage",
+    ),
+    "one port for two": (
+        CONTEST + "[server]\nclassic_port = 7777\n",
+        "contest.toml:5: server.classic_port = 7777, expected another port than the server's own",
+    ),
+    "blank name": (
+        '[contest]\nname = "  "\ngame = "hop"\n',
+        "contest.toml:2: contest.name = '  ', expected visible characters, without blanks around them",
+    ),
+    "a name that repaints": (
+        '[contest]\nname = "\\u001b[2J\\u202e"\ngame = "hop"\n',
+        "contest.toml:2: contest.name = '\\x1b[2J\\u202e', expected visible characters, without blanks around them",
+    ),
+    "long name": (
+        f'[contest]\nname = "{"x" * 65}"\ngame = "hop"\n',
+        f"contest.toml:2: contest.name = '{'x' * 65}', expected at most 64 characters",
+    ),
+    "no host name": (
+        CONTEST + '[server]\nhost = "a..b"\n',
+        "contest.toml:5: server.host = 'a..b', expected a host name or an IP address",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CONTEST_MISTAKES)
+def test_a_mistake_in_contest_toml(tmp_path: Path, case: str) -> None:
+    contest, message = CONTEST_MISTAKES[case]
+    assert complaint(folder_with(tmp_path, contest)) == [message]
+
+
+def test_every_mistake_has_a_line(tmp_path: Path) -> None:
+    contest = (
+        '[contest]\ngame = "chess"\nseed = true\n[server]\nport = 99999\nprot = 1\n[start]\nabsent_seconds = -1\n'
+    )
+    assert complaint(folder_with(tmp_path, contest)) == [
+        "contest.toml:1: contest.name is missing",
+        f"contest.toml:2: contest.game = 'chess', expected one of: {ALL_GAMES}",
+        "contest.toml:3: contest.seed = True, expected a whole number",
+        "contest.toml:5: server.port = 99999, expected at most 65535",
+        "contest.toml:6: server.prot = 1: no such setting, expected one of: host, port, classic_port",
+        "contest.toml:8: start.absent_seconds = -1, expected more than 0",
+    ]
+
+
+MORE = "[time]\nmove_seconds = 2\nlag_ms = 0\n[server]\nport = 0\n"
+WAYS_TO_WRITE = {
+    "tables": CONTEST + MORE,
+    "tables in another order": "[server]\nport = 0\n[time]\nlag_ms = 0\nmove_seconds = 2\n" + CONTEST,
+    "inline tables": 'contest = {name = "Autumn", game = "hop"}\n'
+    "time = {move_seconds = 2, lag_ms = 0}\nserver = {port = 0}\n",
+    "dotted keys": 'contest.name = "Autumn"\ncontest.game = "hop"\n'
+    "time.move_seconds = 2.0\ntime.lag_ms = 0\nserver.port = 0\n",
+    "a byte order mark": "\ufeff" + CONTEST + MORE,
+    "line ends of Windows": (CONTEST + MORE).replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_WRITE)
+def test_ways_to_write_the_same(tmp_path: Path, way: str) -> None:
+    contest = load_contest(folder_with(tmp_path, WAYS_TO_WRITE[way]))
+    assert (contest.name, contest.game.name, contest.lag) == ("Autumn", "hop", 0)
+    assert contest.time_control == TimeControl("move", 2.0)
+    assert contest.file.server.port == 0
+
+
+def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+    contest = load_contest(folder_with(tmp_path, '[contest]\nname = "A"\ngame = "pseudo_tonga"\n'))
+    assert contest.time_control == GAMES["pseudo_tonga"].time_control
+    assert contest.options == {"size": 8}
+    assert (contest.lag, contest.file.start.absent_seconds, contest.file.server.port) == (0.1, 60, 7777)
+    assert contest.scoring == "signed_roots"
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(("setting", "kind"), [("move_seconds", "move"), ("budget_seconds", "budget")])
+def test_either_kind_of_limit_for_every_game(tmp_path: Path, game: str, setting: str, kind: Any) -> None:
+    contest = f'[contest]\nname = "A"\ngame = "{game}"\n[time]\n{setting} = 1.5\n'
+    assert load_contest(folder_with(tmp_path, contest)).time_control == TimeControl(kind, 1.5)
+
+
+# --- teams.toml ----------------------------------------------------------------------------------------------
+
+TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
+    "no id": (
+        '[[team]]\nname = "Ada"\ntoken = "12345678"\n' + OTHER,
+        ["teams.toml:1: team.id is missing"],
+    ),
+    "no token in the second": (
+        TEAM + '\n# [[team]]\n[[team]]\nid = 2\nname = "B"\n',
+        ["teams.toml:7: team.token is missing"],
+    ),
+    "true for an id": (
+        TEAM + OTHER.replace("2", "true", 1),
+        ["teams.toml:6: team.id = True, expected a whole number"],
+    ),
+    "an id below 0": (
+        TEAM.replace("1", "-1", 1) + OTHER,
+        ["teams.toml:2: team.id = -1, expected at least 0"],
+    ),
+    "an id beyond the wire's": (
+        TEAM.replace("id = 1", f"id = {2**31}"),
+        [f"teams.toml:2: team.id = {2**31}, expected at most {2**31 - 1}"],
+    ),
+    "an id twice": (
+        TEAM + OTHER.replace("id = 2", "id = 1"),
+        ["teams.toml:6: team.id = 1, expected an id of its own; team 'Ada' has this one"],
+    ),
+    "a name twice": (
+        TEAM + OTHER.replace("Blaise", "Ada"),
+        ["teams.toml:7: team.name = 'Ada', expected a name of its own; team 1 has this one"],
+    ),
+    "all twice": (
+        TEAM + OTHER + TEAM,
+        [
+            "teams.toml:10: team.id = 1, expected an id of its own; team 'Ada' has this one",
+            "teams.toml:11: team.name = 'Ada', expected a name of its own; team 1 has this one",
+        ],
+    ),
+    "a short token": (
+        TEAM.replace("12345678", "1234567") + OTHER,
+        ["teams.toml:4: team.token = '1234567', expected at least 8 characters"],
+    ),
+    "a long token": (
+        TEAM.replace("12345678", "x" * 65),
+        [f"teams.toml:4: team.token = '{'x' * 65}', expected at most 64 characters"],
+    ),
+    "a number for a token": (
+        TEAM.replace('"12345678"', "12345678"),
+        ["teams.toml:4: team.token = 12345678, expected text in quotes"],
+    ),
+    "a name with a line end": (
+        TEAM.replace("Ada", "A\\nda"),
+        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without blanks around them"],
+    ),
+    "a name of several lines": (
+        TEAM.replace('"Ada"', '"""A\nda"""'),
+        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without blanks around them"],
+    ),
+    "text for true": (
+        TEAM + 'classic = "yes"\n',
+        ["teams.toml:5: team.classic = 'yes', expected true or false"],
+    ),
+    "a bad address": (
+        TEAM + 'classic = true\nclassic_address = "192.168.1.256"\n',
+        ["teams.toml:6: team.classic_address = '192.168.1.256', expected an IP address such as 192.168.1.20"],
+    ),
+    "an unknown setting": (
+        TEAM + "clasic = true\n",
+        [
+            "teams.toml:5: team.clasic = True: no such setting, "
+            "expected one of: id, name, token, classic, classic_address"
+        ],
+    ),
+    "an unknown table": (
+        TEAM + "[[teams]]\nid = 2\n",
+        ["teams.toml:5: teams = [{'id': 2}]: no such setting, expected one of: team"],
+    ),
+    "single brackets": (
+        TEAM.replace("[[team]]", "[team]"),
+        [
+            "teams.toml:1: team = {'id': 1, 'name': 'Ada', 'token': '12345678'}, "
+            "expected a table in double brackets for each"
+        ],
+    ),
+    "an array over several lines": (
+        'team = [\n  {id = 1, name = "A", token = "12345678"},\n  {id = 2, name = "B", token = "x"},\n]\n',
+        ["teams.toml:3: team.token = 'x', expected at least 8 characters"],
+    ),
+    "a mistake in each": (
+        TEAM.replace("id = 1", "id = '1'") + OTHER.replace("12345678", "x"),
+        [
+            "teams.toml:2: team.id = '1', expected a whole number",
+            "teams.toml:8: team.token = 'x', expected at least 8 characters",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TEAM_MISTAKES)
+def test_a_mistake_in_teams_toml(tmp_path: Path, case: str) -> None:
+    teams, messages = TEAM_MISTAKES[case]
+    assert complaint(folder_with(tmp_path, teams=teams)) == messages
+
+
+def test_too_many_teams(tmp_path: Path) -> None:
+    teams = "".join(f'[[team]]\nid = {n}\nname = "Team {n}"\ntoken = "12345678"\n' for n in range(MAX_TEAMS + 1))
+    (message,) = complaint(folder_with(tmp_path, teams=teams))
+    assert message.startswith("teams.toml:1: team = [")
+    assert message.endswith(f"expected at most {MAX_TEAMS}, not {MAX_TEAMS + 1}")
+    assert len(message) < 250
+
+
+def test_teams_in_the_order_of_the_file(tmp_path: Path) -> None:
+    contest = load_contest(folder_with(tmp_path, teams=OTHER + TEAM + 'classic_address = "::1"\nclassic = true\n'))
+    assert list(contest.teams) == [2, 1]
+    assert contest.teams[1].classic_address == "::1"
+    assert contest.team_name(2) == "Blaise"
+    assert contest.team_name(3) == "team 3"  # results may know teams that have been taken out
+
+
+def test_a_folder_without_a_contest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no contest\.toml here; make a contest with: getstep-server init"):
+        load_contest(tmp_path / "nowhere")
+    (tmp_path / "contest.toml").write_text(CONTEST)
+    assert complaint(tmp_path) == ["teams.toml: No such file or directory"]
+
+
+# --- making one ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_new_contest_can_be_read_and_has_the_games_defaults(tmp_path: Path, game: str) -> None:
+    folder = tmp_path / "deep" / "down"
+    init_contest(folder, name='Ada\'s "\\first"', game=game, seed=5)
+    contest = load_contest(folder)
+    assert (contest.name, contest.game.name, contest.file.contest.seed) == ('Ada\'s "\\first"', game, 5)
+    assert contest.time_control == GAMES[game].time_control
+    assert contest.teams == {}
+    text = (folder / "contest.toml").read_text(encoding="utf-8")
+    written = tomllib.loads(text.replace("# classic_port", "classic_port"))
+    assert written["server"] == {"host": "0.0.0.0", "port": 7777, "classic_port": 8888}
+    assert written["start"]["absent_seconds"] == contest.file.start.absent_seconds
+
+
+def test_a_new_contest_has_a_seed_of_its_own(tmp_path: Path) -> None:
+    for name in "abc":
+        init_contest(tmp_path / name, name=name, game="hop")
+    assert len({load_contest(tmp_path / name).file.contest.seed for name in "abc"}) > 1
+
+
+def test_tokens_are_for_the_host_alone(tmp_path: Path) -> None:
+    init_contest(tmp_path / "a", name="A", game="hop")
+    assert stat.S_IMODE((tmp_path / "a" / "teams.toml").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"game": "chess"}, f"--game = 'chess', expected one of: {ALL_GAMES}"),
+        ({"name": "\x1b[2J"}, r"--name = '\x1b[2J', expected visible characters, without blanks around them"),
+        ({"name": "x" * 65}, f"--name = '{'x' * 65}', expected at most 64 characters"),
+        ({"name": "\udcff"}, r"--name = '\udcff', expected visible characters, without blanks around them"),
+        ({"seed": -1}, "--seed = -1, expected at least 0"),
+    ],
+)
+def test_nothing_is_made_from_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        init_contest(tmp_path / "a", **{"name": "A", "game": "hop", **wrong})
+    assert str(caught.value) == message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_contest_that_is_there_stays(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path)
+    with pytest.raises(ConfigError, match=r"contest\.toml: there is a contest here already"):
+        init_contest(folder, name="Another", game="linkage")
+    assert (folder / "contest.toml").read_text() == CONTEST
+    assert (folder / "teams.toml").read_text() == TEAM + OTHER
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"file/a: Not a directory"):
+        init_contest(tmp_path / "file" / "a", name="A", game="hop")
+
+
+# --- other ports ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hop(tmp_path: Path) -> Contest:
+    return load_contest(folder_with(tmp_path))
+
+
+def test_the_command_line_goes_before_contest_toml(hop: Contest) -> None:
+    moved = hop.listening_on(host="127.0.0.1", port=0, classic_port=8888)
+    assert moved.file.server.model_dump() == {"host": "127.0.0.1", "port": 0, "classic_port": 8888}
+    assert (moved.file.contest, moved.teams, moved.folder) == (hop.file.contest, hop.teams, hop.folder)
+    assert hop.listening_on(host=None, port=None, classic_port=None) == hop
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({"port": 99999}, "--port = 99999, expected at most 65535"),
+        ({"port": -1}, "--port = -1, expected at least 0"),
+        ({"classic_port": 65536}, "--classic-port = 65536, expected at most 65535"),
+        ({"classic_port": 7777}, "--classic-port = 7777, expected another port than the server's own"),
+        ({"host": "a..b"}, "--host = 'a..b', expected a host name or an IP address"),
+        ({"host": ""}, "--host = '', expected visible characters, without blanks around them"),
+        (
+            {"port": 65536, "host": " "},
+            "--host = ' ', expected visible characters, without blanks around them\n"
+            "--port = 65536, expected at most 65535",
+        ),
+    ],
+)
+def test_a_port_on_the_command_line_is_checked(hop: Contest, where: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        hop.listening_on(**{"host": None, "port": None, "classic_port": None, **where})
+    assert str(caught.value) == message
+
+
+def test_a_classic_port_on_the_command_line_needs_the_game_for_it(tmp_path: Path) -> None:
+    contest = load_contest(folder_with(tmp_path, '[contest]\nname = "A"\ngame = "linkage"\n'))
+    with pytest.raises(ConfigError, match=r"^--classic-port = 8888, expected no classic_port"):
+        contest.listening_on(host=None, port=None, classic_port=8888)

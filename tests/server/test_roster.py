@@ -1,0 +1,256 @@
+"""Adding teams, by name or from a class list: all or none, and nothing else in teams.toml changes."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from getstep_server._toml import ConfigError
+from getstep_server.contest import init_contest, load_contest
+from getstep_server.limits import MAX_TEAMS
+from getstep_server.roster import Newcomer, add_teams, new_token, read_roster
+
+TEAMS = '# our class\n[[team]] # the first\nid = 2 # two\nname = "Ada"\ntoken = "12345678"\n# the end'
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    init_contest(tmp_path / "autumn", name="Autumn", game="hop")
+    return tmp_path / "autumn"
+
+
+def names(*wanted: str | tuple[int, str]) -> list[Newcomer]:
+    pairs = [(None, entry) if isinstance(entry, str) else entry for entry in wanted]
+    return [Newcomer(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
+
+
+# --- teams.toml ----------------------------------------------------------------------------------------------
+
+
+def test_what_is_there_stays_as_it_is(folder: Path) -> None:
+    path = folder / "teams.toml"
+    path.write_text(TEAMS)
+    added = add_teams(folder, names("Blaise", 'Charles "the \\ great"'), classic=True)
+    assert path.read_text(encoding="utf-8").startswith(TEAMS + "\n\n[[team]]\nid = 1\n")
+    assert [(team.id, team.name, team.classic) for team in added] == [
+        (1, "Blaise", True),
+        (3, 'Charles "the \\ great"', True),
+    ]
+    assert list(load_contest(folder).teams.values())[1:] == added
+
+
+def test_adding_one_by_one_is_adding_all(folder: Path) -> None:
+    for n in range(5):
+        add_teams(folder, names(f"Team {n}"))
+    add_teams(folder, names("短い名前", (0, "Zero")))
+    teams = load_contest(folder).teams
+    assert list(teams) == [1, 2, 3, 4, 5, 6, 0]
+    assert len({team.token for team in teams.values()}) == 7
+    text = (folder / "teams.toml").read_text(encoding="utf-8")
+    assert text.count("\n\n[[team]]\n") == 6
+    assert text.startswith("[[team]]\n")
+
+
+def test_ids_that_are_asked_for_are_not_given_to_others(folder: Path) -> None:
+    added = add_teams(folder, names("Ada", "Blaise", (1, "Charles"), (7, "Dorothy"), "Edsger"))
+    assert [team.id for team in added] == [2, 3, 1, 7, 4]
+
+
+CLASHES = {
+    "an id that is taken": (
+        names((2, "Blaise")),
+        ["NAME 1: id = 2, expected one that is free; 'Ada' in teams.toml has it"],
+    ),
+    "a name that is taken": (
+        names("Blaise", "Ada"),
+        ["NAME 2: name = 'Ada', expected one that is free; team 2 in teams.toml has it"],
+    ),
+    "a name twice": (
+        names("Blaise", "Charles", "Blaise", "Blaise"),
+        [
+            "NAME 3: name = 'Blaise', expected one that is free; NAME 1 has it",
+            "NAME 4: name = 'Blaise', expected one that is free; NAME 1 has it",
+        ],
+    ),
+    "an id twice": (
+        names((5, "Blaise"), (5, "Charles")),
+        ["NAME 2: id = 5, expected one that is free; NAME 1 has it"],
+    ),
+    "a name that is none": (
+        names("Blaise", "\x1b[2J", ""),
+        [
+            r"NAME 2: name = '\x1b[2J', expected visible characters, without blanks around them",
+            "NAME 3: name = '', expected visible characters, without blanks around them",
+        ],
+    ),
+    "a long name": (
+        names("x" * 65),
+        [f"NAME 1: name = '{'x' * 65}', expected at most 64 characters"],
+    ),
+    "an id that is none": (
+        names((2**31, "Blaise"), (-1, "Charles")),
+        [
+            f"NAME 1: id = {2**31}, expected at most {2**31 - 1}",
+            "NAME 2: id = -1, expected at least 0",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLASHES)
+def test_all_or_none(folder: Path, case: str) -> None:
+    path = folder / "teams.toml"
+    path.write_text(TEAMS)
+    newcomers, messages = CLASHES[case]
+    with pytest.raises(ConfigError) as caught:
+        add_teams(folder, newcomers)
+    assert str(caught.value).split("\n") == messages
+    assert path.read_text() == TEAMS
+    assert sorted(file.name for file in folder.iterdir()) == ["contest.toml", "teams.toml"]
+
+
+def test_the_largest_contest(folder: Path) -> None:
+    add_teams(folder, names(*(f"Team {n}" for n in range(MAX_TEAMS))))
+    with pytest.raises(
+        ConfigError, match=rf"teams\.toml: {MAX_TEAMS} teams and 1 more, expected at most {MAX_TEAMS}"
+    ):
+        add_teams(folder, names("One more"))
+
+
+def test_one_array_takes_no_further_teams(folder: Path) -> None:
+    path = folder / "teams.toml"
+    path.write_text('team = [{id = 1, name = "Ada", token = "12345678"}]\n')
+    with pytest.raises(ConfigError, match=r"takes no further teams; write \[\[team\]\] for each"):
+        add_teams(folder, names("Blaise"))
+    assert len(load_contest(folder).teams) == 1
+
+
+def test_mistakes_that_were_there_before_are_told_with_their_line(folder: Path) -> None:
+    (folder / "teams.toml").write_text(TEAMS.replace("12345678", "short"))
+    with pytest.raises(ConfigError, match=r"teams\.toml:5: team\.token = 'short', expected at least 8 characters"):
+        add_teams(folder, names("Blaise"))
+
+
+def test_tokens_stay_for_the_host_alone(folder: Path) -> None:
+    path = folder / "teams.toml"
+    path.chmod(0o640)
+    add_teams(folder, names("Blaise"))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link(folder: Path, tmp_path: Path) -> None:
+    path = folder / "teams.toml"
+    path.rename(tmp_path / "class.toml")
+    path.symlink_to(tmp_path / "class.toml")
+    add_teams(folder, names("Blaise"))
+    assert path.is_symlink()
+    assert "Blaise" in (tmp_path / "class.toml").read_text()
+
+
+def test_a_file_that_cannot_be_written(folder: Path) -> None:
+    (folder / "teams.toml.new").mkdir()
+    with pytest.raises(ConfigError, match=r"teams\.toml: Is a directory"):
+        add_teams(folder, names("Blaise"))
+    assert load_contest(folder).teams == {}
+
+
+def test_a_token_can_be_typed_from_paper() -> None:
+    tokens = {new_token() for _ in range(200)}
+    assert len(tokens) == 200
+    assert all(re.fullmatch(r"([abcdefghjkmnpqrstuvwxyz23456789]{4}-){2}[a-z0-9]{4}", token) for token in tokens)
+    assert not set("".join(tokens)) & set("ilo01")
+
+
+# --- class lists ---------------------------------------------------------------------------------------------
+
+ROSTERS: dict[str, tuple[str | bytes, list[tuple[int | None, str]]]] = {
+    "names only": ("Ada\nBlaise\n", [(None, "Ada"), (None, "Blaise")]),
+    "no line end at the end": ("Ada\nBlaise", [(None, "Ada"), (None, "Blaise")]),
+    "a header": ("name\nAda\n", [(None, "Ada")]),
+    "ids": ("id,name\n7,Ada\n0,Blaise\n", [(7, "Ada"), (0, "Blaise")]),
+    "some ids": ("name,id\nAda,007\nBlaise,\nCharles\n", [(7, "Ada"), (None, "Blaise"), (None, "Charles")]),
+    "semicolons": ("ID;Name\n7;Lovelace, Ada\n;Blaise\n", [(7, "Lovelace, Ada"), (None, "Blaise")]),
+    "tabs": ("id\tname\n7\tLovelace, Ada\n", [(7, "Lovelace, Ada")]),
+    "other columns": ("room,Name,mail\n1,Ada,ada@x\n,Blaise\n", [(None, "Ada"), (None, "Blaise")]),
+    "blanks": ("  id ,  name \n 7 ,  Ada  \n", [(7, "Ada")]),
+    "blank lines": ("\n\nname\n\n , \nAda\n,,,\n\n", [(None, "Ada")]),
+    "quotes": ('name\n"Charles, and Co."\n"say ""hi"""\n', [(None, "Charles, and Co."), (None, 'say "hi"')]),
+    "quotes after a blank": ('id, name\n7, "Charles, and Co."\n', [(7, "Charles, and Co.")]),
+    "quotes without a header": ('"Charles, and Co."\nAda\n', [(None, "Charles, and Co."), (None, "Ada")]),
+    "a byte order mark": (b"\xef\xbb\xbfName;Id\r\nAda;7\r\n", [(7, "Ada")]),
+    "line ends of old": (b"name\rAda\rBlaise\r", [(None, "Ada"), (None, "Blaise")]),
+    "letters of the world": ("name\nGrashüpfer\n短い名前\n", [(None, "Grashüpfer"), (None, "短い名前")]),
+    "a team called name, after the header": ("name\nname\n", [(None, "name")]),
+}
+
+
+@pytest.mark.parametrize("case", ROSTERS)
+def test_a_class_list(tmp_path: Path, case: str) -> None:
+    content, teams = ROSTERS[case]
+    path = tmp_path / "roster.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    assert [(newcomer.id, newcomer.name) for newcomer in read_roster(path)] == teams
+
+
+WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
+    "empty": ("", [": no teams, expected a line for each"]),
+    "blank": ("\n , \n", [": no teams, expected a line for each"]),
+    "a header alone": ("id,name\n", [": no teams, expected a line for each"]),
+    "two columns without a header": ("Ada\n\n7,Blaise\n", [":3: 2 columns, expected 1: put a name with commas"]),
+    "a header that names no name": (
+        "first,last\nAda,Lovelace\n",
+        [":1: 2 columns, expected 1: put", ":2: 2 columns, expected 1: put"],
+    ),
+    "a comma in a name": ("id,name\n7,Lovelace, Ada\n", [":2: 3 columns, expected 2: put a name with commas"]),
+    "ids that are none": (
+        "id,name\nseven,Ada\n-1,Blaise\n1.0,Charles\n１,Dorothy\n" + "9" * 5000 + ",Edsger\n",
+        [
+            ":2: id = 'seven', expected a whole number from 0 to 2147483647",
+            ":3: id = '-1', expected",
+            ":4: id = '1.0', expected",
+            ":5: id = '１', expected",
+            ":6: id = '99999",
+        ],
+    ),
+    "an id without a name": ("id,name\n7\n8,\n9,Ada\n", [":2: '7' without a name", ":3: '8' without a name"]),
+    "a quote that is not closed": ('name\nAda\n"Blaise\nCharles\n', [":3: not valid CSV: unexpected end of data"]),
+    "more after a quote": ('name\n"Ada" Lovelace\n', [":2: not valid CSV: "]),
+    "another encoding": ("name\nAda\nGrashüpfer\n".encode("latin-1"), [":3: not UTF-8; save the file as UTF-8"]),
+    "a cell of megabytes": ("name\n" + "x" * 200_000, [":2: not valid CSV: field larger than field limit"]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_ROSTERS)
+def test_a_class_list_with_mistakes(tmp_path: Path, case: str) -> None:
+    content, beginnings = WRONG_ROSTERS[case]
+    path = tmp_path / "roster.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ConfigError) as caught:
+        read_roster(path)
+    lines = str(caught.value).split("\n")
+    assert len(lines) == len(beginnings)
+    for line, beginning in zip(lines, beginnings, strict=True):
+        assert line.startswith(f"{path}{beginning}")
+        assert len(line) < len(str(path)) + 250
+
+
+def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text('id,name\n\n3,Ada\n4,"two\nlines"\n3,Blaise\n5,Ada\n6,\x1b[2J\n')
+    with pytest.raises(ConfigError) as caught:
+        add_teams(folder, read_roster(path))
+    assert sorted(str(caught.value).split("\n")) == [
+        rf"{path}:4: name = 'two\nlines', expected visible characters, without blanks around them",
+        f"{path}:6: id = 3, expected one that is free; {path}:3 has it",
+        f"{path}:7: name = 'Ada', expected one that is free; {path}:3 has it",
+        rf"{path}:8: name = '\x1b[2J', expected visible characters, without blanks around them",
+    ]
+    assert load_contest(folder).teams == {}
+
+
+def test_a_list_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"roster\.csv: No such file or directory"):
+        read_roster(tmp_path / "roster.csv")
