@@ -81,8 +81,8 @@ STALLS_KEPT = 1000
 INCIDENT_ROWS_PER_TEAM = 64
 """Kinds of incidents (code and address) counted apart for one team: there are about 25 codes."""
 
-INCIDENT_ROWS_OF_STRANGERS = 1024
-"""The same for all who have not logged in together: a scan from every address of a large LAN. About 1 MB."""
+INCIDENT_ROWS_OF_STRANGERS = 256
+"""The same for all who have not logged in, together: they may come from any address. Each is a line shown."""
 
 INCIDENT_DETAIL_CHARS = 500
 """Kept of the first incident of a kind."""

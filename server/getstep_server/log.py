@@ -11,12 +11,13 @@ whatever clients send.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import platform
 import queue
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
@@ -96,6 +97,7 @@ class ContestLog:
 
     def close(self, how: str) -> None:
         """Say how the run ended, write what is queued, close the file. Nothing may be logged after that."""
+        self._queued.patient = True
         self._log.info("run_ended", how=how)
         self._writer.stop()
         with contextlib.suppress(OSError):  # a full disk, again
@@ -219,7 +221,9 @@ def _hand_over(_logger: Any, _method: str, fields: Any) -> tuple[tuple[Any], dic
 
 
 class _Queued(QueueHandler):
-    """Queues records as they are. One that finds the queue full is dropped and counted."""
+    """Queues records as they are. One that finds the queue full is dropped and counted, unless ``patient``."""
+
+    patient = False
 
     def __init__(self) -> None:
         self.lines: queue.Queue[logging.LogRecord | None] = queue.Queue(LOG_QUEUE_LINES)
@@ -231,9 +235,9 @@ class _Queued(QueueHandler):
         return record
 
     def enqueue(self, record: logging.LogRecord) -> None:
-        """Never waits."""
+        """Wait for room only at the end."""
         try:
-            self.lines.put_nowait(record)
+            self.lines.put(record, block=self.patient)
         except queue.Full:
             self.dropped += 1
 
@@ -287,22 +291,36 @@ class _Lines(logging.Formatter):
     def __init__(self, tokens: Iterable[str]) -> None:
         super().__init__()
         forms = {form for token in tokens for form in (token, printable(token), token.encode().hex(" "))}
-        self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))) or r"(?!)")
+        self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+        self._rendered_secrets = [json.dumps(form)[1:-1] for form in forms]
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
-        fields: Any = record.msg
-        first = {key: fields[key] for key in ("time", "level", "event")}
-        return str(self._render(None, "", {key: self._clean(value) for key, value in (first | fields).items()}))
+        """The line, without its end. The handler asks twice: whether it fits into the file, and to write it."""
+        if not isinstance(record.msg, str):
+            record.msg = self._line(record.msg)
+        return record.msg
 
-    def _clean(self, value: Any) -> Any:
-        if isinstance(value, str):
-            return self._secret.sub("(token)", _shortened(value))
-        if isinstance(value, dict):
-            return {key: self._clean(item) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [self._clean(item) for item in value]
-        return value
+    def _line(self, fields: Fields) -> str:
+        fields = {key: fields[key] for key in ("time", "level", "event")} | fields
+        line = self._as_json(fields)
+        if any(secret in line for secret in self._rendered_secrets):  # much faster than the pattern
+            fields = _each_text(fields, lambda text: self._secret.sub("(token)", text))
+            line = self._as_json(fields)
+        return line if len(line) <= LOG_TEXT_CHARS else self._as_json(_each_text(fields, _shortened))
+
+    def _as_json(self, fields: Fields) -> str:
+        return str(self._render(None, "", fields))
+
+
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """``value`` with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _each_text(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_each_text(item, change) for item in value]
+    return value
 
 
 def _shortened(text: str) -> str:
