@@ -170,13 +170,15 @@ class Director:
 
     def _again(self, match: Match, seats: Sequence[Seat]) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
+        for seat in seats:
+            if seat.in_match:
+                seat.end(
+                    End(match.number, "void", "server_fault", "the server failed; it will be played again", None)
+                )
         self._attempts[match.number] += 1
         if self._attempts[match.number] >= MATCH_ATTEMPTS:
+            self._left.clear()
             raise ContestStopped(f"match {match.number} failed {MATCH_ATTEMPTS} times; the log says where")
-        for seat in seats:
-            seat.end(
-                End(match.number, "void", "server_fault", "the server failed; the match is played again", None)
-            )
         self._left.insert(0, match)
 
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:

@@ -196,6 +196,10 @@ class Bus:
             except Exception:
                 if consumer not in self._failed:
                     self._failed.append(consumer)
-                    faults.append(ServerFault(f"event consumer {consumer!r:.80}", traceback.format_exc()))
+                    faults.append(ServerFault(f"event consumer {_name(consumer)}", traceback.format_exc()))
         for fault in faults:
             self.publish(fault)
+
+
+def _name(consumer: Publish) -> str:
+    return str(getattr(consumer, "__name__", type(consumer).__name__))

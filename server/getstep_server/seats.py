@@ -155,8 +155,8 @@ class Seat:
         """Pass an answer to the open question on to the judge; any other is stale."""
         question = self._question
         if self.link is link and self._table is not None and question is not None and answer.id == question.id:
-            self._question = None
             self._table.put(Arrival(self, answer, at, stamped))
+            self._question = None  # last: if the answer is lost on the way, the question is asked again
 
     def breach(self, link: Link, code: str, detail: str) -> None:
         """The connection broke the protocol: the match that is being played here is lost."""

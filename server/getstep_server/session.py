@@ -458,8 +458,7 @@ async def accept_forever(
                 if not taken:  # else there may be nobody to take in: a full table shows before an empty queue
                     await _accept_failed(error, house)
                 break
-            crowded |= house.crowd(peer[0]) is not None
-            _admit(sock, peer[0], make_link, house, nursery)
+            crowded |= _admit(sock, peer[0], make_link, house, nursery)
         if crowded:
             await trio.sleep(CROWDED_PAUSE_SECONDS)
 
@@ -477,18 +476,20 @@ def _admit(
     make_link: Callable[[House, socket.socket, str], SocketLink],
     house: House,
     nursery: trio.Nursery,
-) -> None:
-    """Start a task for a new connection; never raises."""
+) -> bool:
+    """Start a task for a new connection; whether there are as many as may be. Never raises."""
+    crowd = None
     try:
         sock.setblocking(False)
         link = make_link(house, sock, address)
         crowd = house.crowd(address)
-        if crowd is not None and not house.make_room(crowd):
+        if crowd is None or house.make_room(crowd):
+            house.enter(link)
+            nursery.start_soon(link.run)
+        else:
             link.evict()
             sock.close()
-            return
-        house.enter(link)
-        nursery.start_soon(link.run)
     except Exception:
         house.publish(ServerFault("accept", traceback.format_exc()))
         sock.close()
+    return crowd is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from getstep import wire
 from getstep.wire import Connection, End, GetStep, Goodbye, Hello, Join, Message, Role, Start, Step, Welcome
 from getstep_engines import GAMES
 from getstep_server.contest import Contest, ContestFile, Team
-from getstep_server.events import Bus, Event, Listening
+from getstep_server.events import Bus, Event, Listening, Publish
 from getstep_server.run import Ending, StartWhen, run_contest
 
 
@@ -72,9 +72,13 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def running(contest: Contest, when: StartWhen | None = None) -> AsyncIterator[Running]:
-    """Run ``contest`` in the background while the block runs."""
+async def running(
+    contest: Contest, when: StartWhen | None = None, consumers: Sequence[Publish] = ()
+) -> AsyncIterator[Running]:
+    """Run ``contest`` in the background while the block runs; ``consumers`` hear its events before the recorder."""
     recorder, bus = Recorder(), Bus()
+    for consumer in consumers:
+        bus.subscribe(consumer)
     bus.subscribe(recorder)
     async with trio.open_nursery() as nursery:
 
