@@ -1,8 +1,8 @@
 """The bots of `benchmarks.judge`: processes of their own, as fast as they can or as exact.
 
 ``python -m benchmarks._bots fast PORT FIRST LAST`` logs teams FIRST to LAST in and answers at once, until goodbye.
-``python -m benchmarks._bots exact PORT TEAM MS`` thinks exactly MS milliseconds and prints each time it really took.
-``python -m benchmarks._bots idle PORT COUNT`` opens COUNT connections, prints "ready" and holds them until its input ends.
+``python -m benchmarks._bots exact PORT TEAM MS`` thinks exactly MS milliseconds and prints how long it really took.
+``python -m benchmarks._bots idle PORT COUNT`` opens COUNT connections and holds them until its input ends.
 """
 
 from __future__ import annotations
@@ -125,7 +125,6 @@ def _wait_until(wall_ns: int) -> None:
 def idle(port: int, count: int) -> None:
     """Connect and say nothing."""
     socks = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
-    print("ready", flush=True)
     sys.stdin.read()
     for sock in socks:
         sock.close()

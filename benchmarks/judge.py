@@ -1,7 +1,7 @@
 """How much a judged move costs, how exact the clocks are, and what an idle connection weighs.
 
-``python -m benchmarks.judge`` prints a table. The cost is measured against a floor in the same run: a trio server that
-only encodes and decodes the same messages. Bots are processes of their own; all of it stays on loopback.
+``python -m benchmarks.judge`` prints a table. The cost is measured against a floor in the same run: a trio server
+that only encodes and decodes the same messages. Bots are processes of their own; all of it stays on loopback.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ import msgpack
 import trio
 
 from benchmarks._bots import HEADER, frame, token_of
+from getstep.wire import Goodbye
 from getstep_server import session
 from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.director import Director
 from getstep_server.events import Bus, Event, MovePlayed, ServerLate, TurnFaulted
-from getstep_server.loopwatch import LoopWatch
 from getstep_server.schedule import Match
 from getstep_server.seats import Seat
 from getstep_server.store import Store
+from getstep_server.timekeeper import Timekeeper
 
 THINK_MS = 50.0
 TURNS = 400  # of a hop game in which nobody arrives
@@ -174,7 +175,7 @@ async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Cos
 
 @contextmanager
 def thinker(port: int, team: int, wanted: bool) -> Iterator[subprocess.Popen[str] | None]:
-    """The bot that thinks exactly 50 ms, if wanted; it gets a processor when it wants one, as on a machine of its own."""
+    """The bot that thinks exactly 50 ms, if wanted; it gets a processor at once, as on a machine of its own."""
     if not wanted:
         yield None
         return
@@ -191,16 +192,16 @@ async def _play(
     bus.subscribe(heard)
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     house = session.House(contest, seats, bus.publish)
-    watch = LoopWatch()
-    director = Director(contest, schedule, [], seats, store, watch, bus.publish)
+    timekeeper = Timekeeper()
+    director = Director(contest, schedule, [], seats, store, timekeeper, bus.publish)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
-        nursery.start_soon(watch.run)
+        nursery.start_soon(timekeeper.run)
         while not all(seat.connected for seat in seats.values()):
             await trio.sleep(0.05)
         with measured(len(schedule) * TURNS) as cost:
             await director.run()
-        house.close_all(session.Goodbye("contest_over", "", None))
+        house.close_all(Goodbye("contest_over", "", None))
         await house.all_gone()
         nursery.cancel_scope.cancel()
     return cost
@@ -219,8 +220,7 @@ async def idle(count: int) -> float:
             nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
             await trio.sleep(0.1)
             before = _resident_kib()
-            with bots("idle", port, count, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-                await trio.to_thread.run_sync(process.stdout.readline)
+            with bots("idle", port, count, stdin=subprocess.PIPE):
                 while len(house.links) < count:
                     await trio.sleep(0.05)
                 await trio.sleep(0.5)
@@ -240,8 +240,8 @@ def _resident_kib() -> int:
 def _raise_limits(connections: int) -> None:
     """Room for the benchmark's own connections, which all come from one address and log in at their leisure."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    session.MAX_CONNECTIONS = session.MAX_CONNECTIONS_PER_ADDRESS = connections + 1000  # type: ignore[misc]
-    session.LOGIN_SECONDS = 600.0  # type: ignore[misc]
+    for name in ("MAX_CONNECTIONS", "MAX_CONNECTIONS_PER_ADDRESS", "LOGIN_SECONDS"):
+        setattr(session, name, connections + 1000)
 
 
 def _run(function: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
@@ -260,9 +260,8 @@ def main() -> None:
     args = parser.parse_args()
     _raise_limits(args.idle)
     cores = os.cpu_count()
-    print(
-        f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {sys.version.split()[0]}, {cores} cores"
-    )
+    python = sys.version.split()[0]
+    print(f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {python}, {cores} cores")
     floor: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2)
     cost, heard, _ = _run(judged, args.matches, 1, with_thinker=False)
     _report_cost(floor, cost, heard)
@@ -272,10 +271,8 @@ def main() -> None:
 
 
 def _report_cost(floor: Cost, cost: Cost, heard: Heard) -> None:
-    print(f"ping-pong floor: {floor.cpu_us:.1f} µs CPU, {floor.a_second:,.0f} round trips/s")
-    print(
-        f"judged move:     {cost.cpu_us:.1f} µs CPU, {cost.a_second:,.0f} moves/s, {1e6 / cost.cpu_us:,.0f}/s a core"
-    )
+    print(f"ping-pong:   {floor.cpu_us:.1f} µs CPU, {floor.a_second:,.0f} round trips/s")
+    print(f"judged move: {cost.cpu_us:.1f} µs CPU, {cost.a_second:,.0f} moves/s, {1e6 / cost.cpu_us:,.0f}/s a core")
     print(f"ratio:           {cost.cpu_us / floor.cpu_us:.2f}; faults {heard.faults}, server late {heard.late}")
 
 

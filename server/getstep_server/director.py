@@ -20,11 +20,11 @@ from .contest import Contest
 from .events import ContestStarted, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
-from .loopwatch import LoopWatch
 from .results import PLAYERS, Result, standings
 from .schedule import Match
 from .seats import Seat
 from .store import Store
+from .timekeeper import Timekeeper
 
 
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
@@ -40,7 +40,7 @@ class Director:
         results: those already played, in an earlier run.
         seats: every team's.
         store: where results go.
-        watch: knows when the server itself stood still.
+        timekeeper: wakes the judge, and knows when the server itself stood still.
         publish: called with what happens.
     """
 
@@ -51,7 +51,7 @@ class Director:
         results: Sequence[Result],
         seats: dict[int, Seat],
         store: Store,
-        watch: LoopWatch,
+        timekeeper: Timekeeper,
         publish: Publish,
     ) -> None:
         self.contest = contest
@@ -61,7 +61,7 @@ class Director:
         self._total = len(schedule)
         self._seats = seats
         self._store = store
-        self._watch = watch
+        self._timekeeper = timekeeper
         self._publish = publish
         self._busy: set[int] = set()
         self._attempts: Counter[int] = Counter()
@@ -143,11 +143,11 @@ class Director:
     async def _played(self, match: Match, seats: tuple[Seat, Seat], absent: list[bool]) -> Result:
         contest = self.contest
         if any(absent):
-            sit_down(match, seats, contest.time_control, contest.lag)
+            sit_down(match, seats, contest.time_control, contest.lag, self._timekeeper)
             return self._never_arrived(match, absent)
         self._publish(MatchStarted(match))
         return await play_match(
-            match, contest.game, seats, contest.time_control, contest.lag, self._watch, self._publish
+            match, contest.game, seats, contest.time_control, contest.lag, self._timekeeper, self._publish
         )
 
     def _never_arrived(self, match: Match, absent: list[bool]) -> Result:

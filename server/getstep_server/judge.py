@@ -16,10 +16,10 @@ from getstep_engines import Game, IllegalMove, Outcome, Player, State, TimeContr
 
 from .events import MovePlayed, Publish, ServerLate, TurnFaulted
 from .limits import ABSENT_MISSES
-from .loopwatch import LoopWatch
 from .results import Result
 from .schedule import Match
 from .seats import Answer, Arrival, Hostile, Seat, Table
+from .timekeeper import Timekeeper
 
 _OTHER: tuple[Player, Player] = (1, 0)
 
@@ -69,7 +69,7 @@ class _Progress:
     seats: tuple[Seat, Seat]
     clocks: Clocks
     table: Table
-    watch: LoopWatch
+    timekeeper: Timekeeper
     publish: Publish
     turns: int = 0
     move_number: int = 1
@@ -84,7 +84,7 @@ async def play_match(
     seats: tuple[Seat, Seat],
     control: TimeControl,
     lag: float,
-    watch: LoopWatch,
+    timekeeper: Timekeeper,
     publish: Publish,
 ) -> Result:
     """Play one match to its end.
@@ -93,7 +93,7 @@ async def play_match(
         match: which one; its options start the game.
         seats: the first player's and the second's. Either may come and go; the clock runs on.
         control: the time control, ``lag`` the allowance added to each limit in seconds.
-        watch: knows when the server itself stood still.
+        timekeeper: wakes the judge, and knows when the server itself stood still.
         publish: called with each move and fault.
 
     Returns:
@@ -101,8 +101,8 @@ async def play_match(
     """
     started, began = time.time(), trio.current_time()
     state = game.start(**match.options)
-    table = sit_down(match, seats, control, lag)
-    progress = _Progress(match, game, state, seats, Clocks(control, lag), table, watch, publish)
+    table = sit_down(match, seats, control, lag, timekeeper)
+    progress = _Progress(match, game, state, seats, Clocks(control, lag), table, timekeeper, publish)
     verdict = None
     while verdict is None:
         verdict = await _turn(progress)
@@ -120,9 +120,11 @@ async def play_match(
     )
 
 
-def sit_down(match: Match, seats: tuple[Seat, Seat], control: TimeControl, lag: float) -> Table:
+def sit_down(
+    match: Match, seats: tuple[Seat, Seat], control: TimeControl, lag: float, timekeeper: Timekeeper
+) -> Table:
     """Seat both players at a fresh table and tell them what is played."""
-    table = Table()
+    table = Table(timekeeper)
     for player, seat in enumerate(seats):
         start = Start(
             match=match.number,
@@ -167,7 +169,7 @@ async def _wait(p: _Progress, player: Player, asked: float, deadline: float) -> 
         arrival = p.table.take()
     if arrival is not None and (isinstance(arrival.what, Hostile) or arrival.at <= deadline):
         return arrival
-    late = p.watch.stood_still(asked, deadline)
+    late = p.timekeeper.stood_still(asked, deadline)
     if late <= p.clocks.lag:
         return None
     p.publish(ServerLate(p.match, player, late))

@@ -21,13 +21,13 @@ from .contest import Contest, contest_path
 from .director import Director
 from .events import Bus, Event, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
-from .loopwatch import LoopWatch
 from .records import Records
 from .results import Result
 from .schedule import Match, double_round_robin
 from .seats import Seat
 from .session import SHUTDOWN_RETRY_MS, House, WireLink, accept_forever, open_listener
 from .store import Store
+from .timekeeper import Timekeeper
 
 OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
 SHUTTING_DOWN = Goodbye(
@@ -176,14 +176,14 @@ async def _run(
 ) -> Ending:
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     house = House(contest, seats, bus.publish)
-    watch = LoopWatch()
-    director = Director(contest, schedule, store.results(), seats, store, watch, bus.publish)
+    timekeeper = Timekeeper()
+    director = Director(contest, schedule, store.results(), seats, store, timekeeper, bus.publish)
     ending = Ending.STOPPED
     async with trio.open_nursery() as nursery:
         nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
         if ports.classic is not None:
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
-        nursery.start_soon(watch.run)
+        nursery.start_soon(timekeeper.run)
         nursery.start_soon(records.run)
         bus.publish(ports.listening)
         with trio.CancelScope() as playing:

@@ -25,6 +25,7 @@ from getstep.wire import (
 
 from .contest import Team
 from .events import Publish, TeamArrived, TeamLeft
+from .timekeeper import Alarm, Timekeeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,14 @@ class Table:
     connection, of which the first ends the match.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timekeeper: Timekeeper) -> None:
         self._arrivals: deque[Arrival] = deque()
-        self._arrived = trio.Event()
+        self._alarm = Alarm(timekeeper)
 
     def put(self, arrival: Arrival) -> None:
         """Hand something to the judge."""
         self._arrivals.append(arrival)
-        self._arrived.set()
+        self._alarm.ring()
 
     def take(self) -> Arrival | None:
         """What is there, if anything."""
@@ -90,10 +91,10 @@ class Table:
 
     async def get(self, deadline: float) -> Arrival | None:
         """The next arrival, or None once trio's clock has passed ``deadline`` and nothing is there."""
-        with trio.move_on_at(deadline):
-            while not self._arrivals:
-                self._arrived = trio.Event()
-                await self._arrived.wait()
+        if self._arrivals:
+            await trio.lowlevel.checkpoint()
+        else:
+            await self._alarm.wait(deadline)
         return self.take()
 
 
@@ -143,7 +144,8 @@ class Seat:
         if self._start is not None:
             link.send(replace(self._start, resumed=True))
         if self._question is not None:
-            link.send(replace(self._question, time_left_ms=self._time_left_ms()))
+            left = max(0.0, self._time_up - trio.current_time())
+            link.send(replace(self._question, time_left_ms=round(left * 1000)))
 
     def detach(self, link: Link, why: str) -> None:
         """A connection is gone; nothing happens if a newer one has taken the seat."""
@@ -179,17 +181,18 @@ class Seat:
         if self._start is None:
             raise RuntimeError("a question before the match has begun")
         self._last_id += 1
-        self._time_up = trio.current_time() + limit
         self._question = GetStep(
             id=self._last_id,
             move_number=move_number,
             board=board,
             is_black=self._start.is_black,
-            time_left_ms=self._time_left_ms(),
+            time_left_ms=round(limit * 1000),
             last_move=last_move,
         )
         self._send(self._question)
-        return trio.current_time()
+        asked = trio.current_time()
+        self._time_up = asked + limit
+        return asked
 
     def look(self) -> None:
         """Take in an answer that has arrived and was not read yet."""
@@ -215,6 +218,3 @@ class Seat:
     def _send(self, message: Message) -> None:
         if self.link is not None:
             self.link.send(message)
-
-    def _time_left_ms(self) -> int:
-        return max(0, round((self._time_up - trio.current_time()) * 1000))

@@ -131,6 +131,7 @@ class SocketLink(ABC):
         self._closing = False
         self._first_bytes = b""
         self._partial_since: float | None = None
+        self._deadline = 0.0
         self._looked = time.perf_counter_ns()
         self._refused: tuple[Goodbye, float] | None = None
 
@@ -271,11 +272,12 @@ class SocketLink(ABC):
 
     def _set_deadline(self, now: float) -> None:
         """Logged in, a connection may be silent for ever, but not in the middle of a frame."""
-        self._partial_since = (self._partial_since or now) if self._mid_frame else None
+        since = self._partial_since = (self._partial_since or now) if self._mid_frame else None
         if self.seat is None:
             return
-        since = self._partial_since
-        self._scope.deadline = since + FRAME_SECONDS if since is not None else float("inf")
+        deadline = since + FRAME_SECONDS if since is not None else float("inf")
+        if deadline != self._deadline:  # hardly ever, and trio takes its time over it
+            self._deadline = self._scope.deadline = deadline
 
     def _timed_out(self) -> None:
         if self.seat is None:

@@ -36,11 +36,12 @@ from getstep.wire import (
     Message,
     RemoteProtocolError,
     Start,
+    State,
     Step,
     new_nonce,
 )
 from getstep.wire._limits import MAX_TEXT_BYTES
-from tests.sdk.conversations import PROTOCOL, SAMPLES, frame, framed, hearer, rows, section
+from tests.sdk.conversations import PROTOCOL, SAMPLES, ends, frame, framed, hearer, rows, section
 from tests.sdk.hostile import hostile
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
@@ -277,7 +278,7 @@ def offences() -> Iterator[tuple[Connection, bytes]]:
     yield hearer(Step), b"GET "
     yield hearer(Step), frame(SAMPLES[Step])[:-1]
     yield hearer(Step), frame(Step(id=32, move=0))
-    yield hearer(Join), frame(SAMPLES[Step])
+    yield ends(State.MATCH)[0], frame(SAMPLES[Step])
     yield hearer(Step), frame(SAMPLES[Join])
     yield hearer(Join), framed(msgpack.packb({"type": "join"}))
 

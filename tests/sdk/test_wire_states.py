@@ -222,7 +222,7 @@ class OneEnd(RuleBasedStateMachine):
             if message.id in self.unanswered:
                 return None
             if self.question is None:
-                return "out_of_turn"
+                return "out_of_turn" if self.state in (State.LOBBY, State.MATCH) else "out_of_order"
             return None if message.id == self.question else "foreign_id"
         return None if arrow(self.state, PEER[self.role], type(message)) else "out_of_order"
 

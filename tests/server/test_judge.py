@@ -13,10 +13,10 @@ from getstep_engines import GAMES, TimeControl
 from getstep_server.contest import Team
 from getstep_server.events import Event, MovePlayed, TurnFaulted
 from getstep_server.judge import Clocks, play_match
-from getstep_server.loopwatch import LoopWatch
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.seats import Answer, Seat
+from getstep_server.timekeeper import Timekeeper
 from tests.server.players import first_legal
 
 LAG = 0.1
@@ -99,12 +99,14 @@ async def play(
     events: list[Event] = []
     seats = [Seat(Team(id=n, name=f"Team {n}", token="12345678"), events.append) for n in (1, 2)]
     match = Match(number=5, round=1, pairing=1, leg=1, first=1, second=2, game=game)
+    timekeeper = Timekeeper()
     async with trio.open_nursery() as nursery:
+        nursery.start_soon(timekeeper.run)
         links = [MemoryLink(nursery, seat, reply) for seat, reply in zip(seats, (first, second), strict=True)]
         if during is not None:
             nursery.start_soon(during, links)
         limits = control or TimeControl("move", 5.0)
-        result = await play_match(match, GAMES[game], (seats[0], seats[1]), limits, LAG, LoopWatch(), events.append)
+        result = await play_match(match, GAMES[game], (seats[0], seats[1]), limits, LAG, timekeeper, events.append)
         nursery.cancel_scope.cancel()
     return Played(result, links, events)
 

@@ -9,7 +9,7 @@ from . import _frames
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import MAX_CLIENT_FRAME, MAX_SERVER_FRAME
 from ._messages import CLIENT_MESSAGES, SERVER_MESSAGES, GetStep, LateAnswer, MalformedAnswer, Message, Step
-from ._state import ANSWERS, TRANSITIONS, State
+from ._state import ANSWERS, LOGGED_IN, TRANSITIONS, State
 
 
 class Role(Enum):
@@ -57,6 +57,8 @@ class Connection:
         self._unanswered: set[int] = set()  # closed before an answer came; one late answer each is no offence
         self._reader = _frames.FrameReader(_MAX_FRAME[_PEER[role]])
         self._types = _TYPES[_PEER[role]]
+        self._says = _TYPES[role]
+        self._max_frame = _MAX_FRAME[role]
         self._eof = False
 
     @property
@@ -95,7 +97,7 @@ class Connection:
             LocalProtocolError: this end may not say that now, or it cannot be encoded; nothing has moved.
         """
         following = self._may_say(message)
-        data = _frames.encode(message.to_fields(), _MAX_FRAME[self.role])
+        data = _frames.encode(message.to_fields(), self._max_frame)
         if isinstance(message, Step):  # its move is whatever a callback returned
             _frames.proofread(data)
         self._advance(message, following)
@@ -116,11 +118,11 @@ class Connection:
 
     def _received(self, fields: dict[str, Any]) -> Event:
         cls = self._class_of(fields.get("type"))
-        if cls in ANSWERS:
-            stray = self._stray_answer(fields.get("id"))
-            if stray is not None:
-                return stray
         following = TRANSITIONS[self.state].get(cls)
+        if cls in ANSWERS and self.state in LOGGED_IN:
+            late = self._late_answer(fields.get("id"))
+            if late is not None:
+                return late
         if following is None:
             raise RemoteProtocolError("out_of_order", f"{cls.type} in state {self.state.name}")
         try:
@@ -142,27 +144,23 @@ class Connection:
             raise RemoteProtocolError("unknown_type", f"type is {ascii(name)[:80]}, expected one of {known}")
         return cls
 
-    def _stray_answer(self, question: object) -> LateAnswer | None:
+    def _late_answer(self, question: object) -> LateAnswer | None:
         """None for an answer to the open question, `LateAnswer` for one whose question is closed."""
+        if question == self.question and type(question) is int:
+            return None
         if type(question) is int and question in self._unanswered:
             self._unanswered.remove(question)
             return LateAnswer(question)
         if self.question is None:
-            raise RemoteProtocolError(
-                "out_of_turn", f"an answer to question {ascii(question)[:40]}, none is open"
-            )
-        if type(question) is int and question != self.question:
-            raise RemoteProtocolError(
-                "foreign_id", f"an answer to question {question}, open is {self.question}"
-            )
+            raise RemoteProtocolError("out_of_turn", f"an answer to question {ascii(question)[:40]}, none is open")
+        if type(question) is int:
+            raise RemoteProtocolError("foreign_id", f"an answer to question {question}, open is {self.question}")
         return None
 
     def _may_say(self, message: Message) -> State:
         following = TRANSITIONS[self.state].get(type(message))
-        if following is None or type(message) not in _SAYS[self.role]:
-            raise LocalProtocolError(
-                f"{self.role.value} cannot say {message.type} in state {self.state.name}"
-            )
+        if following is None or message.type not in self._says:
+            raise LocalProtocolError(f"{self.role.value} cannot say {message.type} in state {self.state.name}")
         if type(message) in ANSWERS and getattr(message, "id", None) != self.question:
             raise LocalProtocolError(f"the open question is {self.question}, not that of {message!r:.80}")
         return following
@@ -182,11 +180,8 @@ class Connection:
         self.question = None
 
 
-_SAYS = {Role.SERVER: SERVER_MESSAGES, Role.CLIENT: CLIENT_MESSAGES}
-
-
 def _build(cls: type[Message], fields: dict[str, Any]) -> Message:
-    for name in cls.required:
-        if name not in fields:
-            raise ValueError(f"{name} is missing")
-    return cls(**{name: fields[name] for name in cls.names if name in fields})
+    try:
+        return cls(*[fields[name] for name in cls.required], *[fields[n] for n in cls.optional if n in fields])
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]} is missing") from None

@@ -7,12 +7,14 @@ a later minor version can add some.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
+from itertools import chain
 from typing import Any, ClassVar
 
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
 
 _HEX = frozenset("0123456789abcdef")
+_CELLS = frozenset([int])
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Message:
     type: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
     required: ClassVar[tuple[str, ...]]
+    optional: ClassVar[tuple[str, ...]]
 
     def __post_init__(self) -> None:
         self._check()
@@ -122,11 +125,7 @@ class GetStep(Message):
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
         _integer("move_number", self.move_number, 1, MAX_ID)
-        _array("board", self.board)
-        for row in self.board:
-            _array("board", row)
-            if not all(type(cell) is int for cell in row):
-                raise ValueError(f"board has the row {_shown(row)}, expected whole numbers")
+        _board(self.board)
         _boolean("is_black", self.is_black)
         _integer("time_left_ms", self.time_left_ms, 0, MAX_MS)
 
@@ -265,7 +264,8 @@ CLIENT_MESSAGES: tuple[type[Message], ...] = (Join, Step, Raised, Resign)
 
 for _cls in SERVER_MESSAGES + CLIENT_MESSAGES:
     _cls.names = tuple(f.name for f in fields(_cls))
-    _cls.required = tuple(n for n in _cls.names if n != "purpose")
+    _cls.required = tuple(f.name for f in fields(_cls) if f.default is MISSING)
+    _cls.optional = _cls.names[len(_cls.required) :]  # fields with a default come last
 
 
 # --- checks of single fields ---------------------------------------------------------------------
@@ -299,6 +299,16 @@ def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
 def _array(name: str, value: object) -> None:
     if not isinstance(value, (list, tuple)) or len(value) > MAX_ARRAY:
         raise ValueError(f"{name} is {_shown(value)}, expected an array of at most {MAX_ARRAY} elements")
+
+
+def _board(value: list[list[int]]) -> None:
+    """Rows of ints; in two passes that Python's built-ins make, because every question of a contest comes here."""
+    _array("board", value)
+    for row in value:
+        _array("board", row)
+    if not _CELLS.issuperset(map(type, chain.from_iterable(value))):
+        wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
+        raise ValueError(f"board has the row {_shown(wrong)}, expected whole numbers")
 
 
 def _map(name: str, value: object) -> None:

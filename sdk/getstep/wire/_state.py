@@ -40,6 +40,8 @@ from ._messages import (
 class State(Enum):
     """Where a conversation stands."""
 
+    __hash__ = object.__hash__  # Enum's own is written in Python, and every message looks its state up
+
     GREETING = auto()
     """Connected; the server has not said hello yet."""
     LOGIN = auto()
@@ -97,3 +99,6 @@ TRANSITIONS: dict[State, dict[type[Message], State]] = {
 
 ANSWERS: tuple[type[Message], ...] = (Step, Raised, Resign)
 """The client's answers to a question; each names the question's id."""
+
+LOGGED_IN = frozenset([State.LOBBY, State.MATCH, State.TURN])
+"""The states in which an answer may be late; before them it is simply out of order."""
