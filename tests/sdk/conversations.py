@@ -71,6 +71,7 @@ def _board(*rows: str) -> list[list[int]]:
 
 _FIRST = _board("10000000", "01000002", "10100020", "01000202", "10010020", "01000202", "10000020", "00000002")
 _SECOND = _board("10000000", "01000002", "10010020", "01002002", "10010020", "01000202", "10000020", "00000002")
+_SKIPPED = _board("10000000", "01000002", "10010020", "01000202", "10010020", "01000202", "10000020", "00000002")
 _OVER = Goodbye(reason="contest_over", detail="The contest is over. Thank you for playing.", retry_ms=None)
 
 
@@ -127,10 +128,10 @@ CONVERSATIONS: dict[str, list[Message | Breach]] = {
         _WELCOME,
         _start(resumed=False),
         _ask(31, _FIRST, 2, [[4, 2], [4, 3]]),
-        Penalty(id=31, reason="missed_limit", detail="no answer within 5 s; your turn is skipped"),
+        Penalty(id=31, reason="missed_limit", detail="no answer within 5 s: the turn is skipped"),
         Step(id=31, move=[[3, 5], [3, 4]]),
-        _ask(32, _SECOND, 4, [[2, 2], [2, 3]]),
-        Step(id=32, move=[[3, 4], [3, 3], [3, 2]]),
+        _ask(32, _SKIPPED, 4, [[2, 2], [2, 3]]),
+        Step(id=32, move=[[3, 5], [3, 4]]),
         End(match=12, result="draw", reason="finished", detail="Black has 4 home, White 4", scores=[4, 4]),
         _OVER,
     ],
