@@ -1,0 +1,430 @@
+"""The log: every line is true, harmless and bounded, and nothing waits for it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import structlog
+
+from getstep_server import log as log_module
+from getstep_server._toml import ConfigError
+from getstep_server.events import (
+    ContestStarted,
+    Event,
+    Incident,
+    IncidentsSummed,
+    Listening,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Noted,
+    Repeatable,
+    ServerFault,
+    ServerLate,
+    TeamArrived,
+    TeamLeft,
+    TurnFaulted,
+    Waiting,
+)
+from getstep_server.limits import LOG_TEXT_CHARS
+from getstep_server.log import ContestLog, log_path
+from tests.server.players import make_contest, token_of
+from tests.server.test_store import SCHEDULE, result_of
+
+MATCH = SCHEDULE[0]
+FIRST, SECOND = MATCH.teams
+ABOUT = {
+    "match": 1,
+    "round": 1,
+    "game": "pseudo_tonga",
+    "teams": [FIRST, SECOND],
+    "names": [f"Team {FIRST}", f"Team {SECOND}"],
+}
+
+EVIL = 'a"b\\c\nd\re\x1b[31mf\u202eg\u2066h\x7fi\u2028j\ud800k\x00l\x9bm'
+"""A quote, a backslash, line ends, colours, text that runs backwards, half a character, NUL."""
+
+TOLD: list[tuple[Event, dict[str, Any]]] = [
+    (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
+    (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
+    (MatchStarted(MATCH), {"level": "info", "event": "match_started", **ABOUT}),
+    (
+        MatchEnded(result_of(MATCH), 4, 12, []),
+        {
+            "level": "info",
+            "event": "match_ended",
+            **ABOUT,
+            "winner": FIRST,
+            "reason": "finished",
+            "detail": "Black ‘wins’",
+            "scores": [3, 2],
+            "turns": 9,
+            "thought": [0.25, 1.5],
+            "faults": [0, 2],
+            "seconds": 3.5,
+            "done": 4,
+            "total": 12,
+        },
+    ),
+    (
+        Noted(TeamArrived(2, "10.0.0.2", "bot 1.0", True), 3),
+        {
+            "level": "info",
+            "event": "team_arrived",
+            "team": 2,
+            "name": "Team 2",
+            "address": "10.0.0.2",
+            "client": "bot 1.0",
+            "again": True,
+            "this_minute": 3,
+        },
+    ),
+    (
+        Noted(TeamLeft(2, "connection lost"), 11),
+        {"level": "info", "event": "team_left", "team": 2, "why": "connection lost", "this_minute": 11},
+    ),
+    (
+        Noted(Incident("out_of_turn", "an answer", "10.0.0.2", 2, "00 01"), 100),
+        {
+            "level": "warning",
+            "event": "incident",
+            "code": "out_of_turn",
+            "team": 2,
+            "name": "Team 2",
+            "address": "10.0.0.2",
+            "detail": "an answer",
+            "first_bytes": "00 01",
+            "count": 100,
+        },
+    ),
+    (
+        Noted(TurnFaulted(MATCH, 1, "illegal_move", "not empty", 0.12345678), 1),
+        {
+            "level": "info",
+            "event": "turn_faulted",
+            "match": 1,
+            "team": SECOND,
+            "code": "illegal_move",
+            "detail": "not empty",
+            "thought": 0.1235,
+            "count": 1,
+        },
+    ),
+    (
+        Noted(ServerLate(MATCH, 0, 0.25), 1),
+        {"level": "warning", "event": "server_late", "match": 1, "team": FIRST, "seconds": 0.25},
+    ),
+    (
+        Noted(ServerFault("match 1", "Traceback …\n  KeyError"), 1),
+        {"level": "error", "event": "server_fault", "where": "match 1", "trace": "Traceback …\n  KeyError"},
+    ),
+    (
+        Noted(Waiting((2, 3)), 1),
+        {"level": "info", "event": "waiting", "teams": [2, 3], "names": ["Team 2", "Team 3"]},
+    ),
+    (
+        IncidentsSummed(7, ((Incident("flood", "too much", "10.0.0.9", None, "ff"), 7),)),
+        {
+            "level": "info",
+            "event": "incidents_summed",
+            "total": 7,
+            "most": [
+                {
+                    "code": "flood",
+                    "team": None,
+                    "address": "10.0.0.9",
+                    "detail": "too much",
+                    "first_bytes": "ff",
+                    "count": 7,
+                }
+            ],
+        },
+    ),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def log(folder: Path) -> Iterator[ContestLog]:
+    """A log that the test closes, or that is closed after it."""
+    opened = ContestLog(make_contest(folder, teams=3))
+    yield opened
+    if opened._writer._thread is not None:
+        opened.close("left open")
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """Every line of the log, oldest file first."""
+    files = sorted(folder.glob("contest.log*"), key=lambda path: path.name, reverse=True)
+    return [json.loads(line) for path in files for line in path.read_text("ascii").splitlines()]
+
+
+def written(log: ContestLog, *events: Event) -> list[dict[str, Any]]:
+    """What the log has to say of these events."""
+    for event in events:
+        log(event)
+    log.close("finished")
+    first, *between, last = lines_of(log.contest.folder)
+    assert (first["event"], last["event"], last["how"]) == ("run_began", "run_ended", "finished")
+    return between
+
+
+# --- what is in it ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("event", "fields"), TOLD, ids=lambda value: getattr(value, "get", lambda _: "")("event"))
+def test_an_event_is_one_line(log: ContestLog, event: Event, fields: dict[str, Any]) -> None:
+    (line,) = written(log, event)
+    assert line | fields == line
+    assert list(line)[:3] == ["time", "level", "event"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"])
+
+
+def test_no_kind_of_event_is_forgotten() -> None:
+    told = {type(event) for event, _ in TOLD}
+    noted = {type(event.event) for event, _ in TOLD if isinstance(event, Noted)}
+    assert noted == set(get_args(Repeatable))
+    assert told | noted | {MovePlayed} == set(get_args(Event))
+
+
+def test_no_line_for_a_move_nor_for_what_was_not_noted(log: ContestLog) -> None:
+    assert written(log, MovePlayed(MATCH, 0, (3, 4), 0.1, True), TeamLeft(1, "gone"), Waiting((1,))) == []
+
+
+def test_a_draw_has_no_winner(log: ContestLog) -> None:
+    result = result_of(MATCH)
+    drawn = type(result)(**{name: getattr(result, name) for name in result.__slots__} | {"winner": None})
+    (line,) = written(log, MatchEnded(drawn, 1, 12, []))
+    assert line["winner"] is None
+
+
+def test_a_system_without_stamps_is_warned_of(log: ContestLog) -> None:
+    listening, warning = written(log, Listening("::", 7777, 8888, False))
+    assert (listening["stamped"], listening["classic_port"]) == (False, 8888)
+    assert (warning["level"], warning["event"]) == ("warning", "unstamped")
+    assert "thinking times are taken when the server wakes up" in warning["message"]
+
+
+def test_the_first_line_says_what_runs_and_the_last_how_it_ended(log: ContestLog, folder: Path) -> None:
+    log.close("Traceback: disk full")
+    began, ended = lines_of(folder)
+    assert (began["contest"], began["game"], began["teams"]) == ("Test", "hop", 3)
+    assert began["software"].startswith("getstep-server ")
+    assert ended["how"] == "Traceback: disk full"
+
+
+def test_a_later_run_goes_on_in_the_same_file(folder: Path) -> None:
+    for how in ("stopped", "finished"):
+        ContestLog(make_contest(folder)).close(how)
+    assert [line.get("how") for line in lines_of(folder)] == [None, "stopped", None, "finished"]
+
+
+# --- harmless -----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_from_outside_forges_a_line_or_reaches_a_terminal(log: ContestLog, folder: Path) -> None:
+    arrived, incident = written(
+        log,
+        Noted(TeamArrived(2, EVIL, EVIL, False), 1),
+        Noted(Incident(EVIL, EVIL, EVIL, None, EVIL), 1),
+    )
+    assert (arrived["client"], arrived["address"]) == (EVIL, EVIL)
+    assert [incident[key] for key in ("code", "detail", "address", "first_bytes")] == [EVIL] * 4
+    text = log_path(folder).read_bytes()
+    assert text.count(b"\n") == 4
+    assert re.fullmatch(rb"[ -~\n]*", text)
+
+
+def test_a_token_is_struck_out_of_whatever_holds_it(log: ContestLog, folder: Path) -> None:
+    token = token_of(2)
+    hexadecimal = token.encode().hex(" ")
+    bad = Incident("bad_msgpack", f"got {token!r}", "10.0.0.2", None, f"00 {hexadecimal} 0a")
+    arrived, incident, fault, summed = written(
+        log,
+        Noted(TeamArrived(2, "10.0.0.2", f"bot --token {token}", False), 1),
+        Noted(bad, 1),
+        Noted(TurnFaulted(MATCH, 0, "raised", f"play(token={token})", 0.1), 1),
+        IncidentsSummed(1, ((bad, 1),)),
+    )
+    assert arrived["client"] == "bot --token (token)"
+    assert (incident["detail"], incident["first_bytes"]) == ("got '(token)'", "00 (token) 0a")
+    assert fault["detail"] == "play(token=(token))"
+    assert summed["most"][0]["detail"] == "got '(token)'"
+    text = log_path(folder).read_text("ascii")
+    assert token not in text
+    assert hexadecimal not in text
+
+
+def test_a_token_is_struck_out_in_the_form_it_takes_in_json(folder: Path) -> None:
+    contest = make_contest(folder)
+    token = 'geheim"\\\u00fc\u202e'
+    contest.teams[1] = contest.teams[1].model_copy(update={"token": token})
+    log = ContestLog(contest)
+    shown = token.replace("\u202e", "\\u202e")
+    arrived, left = written(log, Noted(TeamArrived(1, "::1", token, False), 1), Noted(TeamLeft(1, shown), 1))
+    assert (arrived["client"], left["why"]) == ("(token)", "(token)")
+
+
+def test_a_long_text_loses_its_middle(log: ContestLog) -> None:
+    trace = "first line\n" + "x" * 10 * LOG_TEXT_CHARS + "\nlast line"
+    (line,) = written(log, Noted(ServerFault("match 1", trace), 1))
+    assert line["trace"].startswith("first line\nx")
+    assert line["trace"].endswith("x\nlast line")
+    assert len(line["trace"]) < LOG_TEXT_CHARS + 10
+
+
+def test_no_other_logging_is_touched(log: ContestLog, folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("getstep_server").error("somebody else's")
+    assert [line["event"] for line in written(log, ContestStarted(0, 1))] == ["contest_started"]
+    assert [record.message for record in caplog.records] == ["somebody else's"]
+    assert not structlog.is_configured()
+
+
+# --- bounded ------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_rotated_and_the_oldest_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "LOG_FILE_BYTES", 2000)
+    monkeypatch.setattr(log_module, "LOG_FILES_KEPT", 2)
+    log = ContestLog(make_contest(folder))
+    for done in range(200):
+        log(ContestStarted(done, 200))
+    log.close("finished")
+    assert sorted(path.name for path in folder.iterdir()) == ["contest.log", "contest.log.1", "contest.log.2"]
+    assert all(0 < path.stat().st_size <= 2000 for path in folder.iterdir())
+    *started, ended = lines_of(folder)
+    assert ended["event"] == "run_ended"
+    assert [line["done"] for line in started] == list(range(200 - len(started), 200))
+
+
+class StandingDisk:
+    """A disk on which every write waits until it ``moves``."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.moves = threading.Event()
+        self.waited_for = threading.Event()
+        self._emit = log_module._File.emit
+        patch.setattr(log_module._File, "emit", lambda file, record: self._when_it_moves(file, record))
+
+    def _when_it_moves(self, file: Any, record: logging.LogRecord) -> None:
+        self.waited_for.set()
+        assert self.moves.wait(30)
+        self._emit(file, record)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandingDisk]:
+    standing = StandingDisk(monkeypatch)
+    yield standing
+    standing.moves.set()
+
+
+def test_a_disk_that_stands_still_costs_lines_and_no_time(
+    disk: StandingDisk, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "LOG_QUEUE_LINES", 100)
+    log = ContestLog(make_contest(folder))
+    assert disk.waited_for.wait(30)
+    began = time.perf_counter()
+    for done in range(1000):
+        log(ContestStarted(done, 1000))
+    assert time.perf_counter() - began < 5.0  # waiting for the disk would take for ever
+    assert log_path(folder).read_bytes() == b""
+    disk.moves.set()
+    lost, *kept = written(log)
+    assert (lost["level"], lost["event"], lost["count"]) == ("warning", "lines_lost", 900)
+    assert [line["done"] for line in kept] == list(range(100))
+
+
+def test_a_slow_disk_loses_nothing_that_fits_into_the_queue(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emit = log_module._File.emit
+
+    def slow(file: Any, record: logging.LogRecord) -> None:
+        time.sleep(0.005)
+        emit(file, record)
+
+    monkeypatch.setattr(log_module._File, "emit", slow)
+    log = ContestLog(make_contest(folder))
+    began = time.perf_counter()
+    for done in range(100):
+        log(ContestStarted(done, 100))
+    published = time.perf_counter() - began
+    assert [line["done"] for line in written(log)] == list(range(100))
+    assert published < 0.25  # half of what the disk takes
+
+
+def test_a_full_disk_costs_lines_that_are_told_of_once_there_is_room(
+    log: ContestLog, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failures = iter([OSError(errno.ENOSPC, "No space left on device")] * 3)
+
+    def full(_file: Any, _record: logging.LogRecord) -> bool:
+        for failure in failures:
+            raise failure
+        return False
+
+    log._writer.queue.join()  # type: ignore[attr-defined]  # the first line is on disk
+    monkeypatch.setattr(log_module._File, "shouldRollover", full)
+    lines = written(log, *(ContestStarted(done, 5) for done in range(5)))
+    assert [line.get("done") for line in lines] == [3, None, 4]
+    assert (lines[1]["event"], lines[1]["count"]) == ("lines_lost", 3)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_disk_that_stays_full_is_borne(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    log_path(folder).symlink_to("/dev/full")
+    log = ContestLog(make_contest(folder))
+    for done in range(5):
+        log(ContestStarted(done, 5))
+    log.close("finished")
+    assert log._file.failed == 7
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_log_that_cannot_be_opened_is_an_error_that_names_it(folder: Path) -> None:
+    log_path(folder).mkdir()
+    with pytest.raises(ConfigError, match=r"cannot write .*contest\.log: Is a directory"):
+        ContestLog(make_contest(folder))
+
+
+# --- the whole program --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C cannot be sent to one process there")
+def test_after_ctrl_c_the_log_is_complete(folder: Path) -> None:
+    contest = folder / "contest"
+    command = [sys.executable, "-m", "getstep_server"]
+    subprocess.run([*command, "init", str(contest)], check=True, timeout=30, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "teams", "add", str(contest), "A", "B"], check=True, timeout=30, capture_output=True)
+    serve = [*command, "run", str(contest), "--plain", "--host", "127.0.0.1", "--port", "0"]
+    with subprocess.Popen(serve, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        while (listening := re.search(r"port (\d+)", server.stdout.readline())) is None:
+            assert server.poll() is None
+        with socket.create_connection(("127.0.0.1", int(listening[1])), timeout=30) as client:
+            assert client.recv(1)  # it serves, and by now it minds signals
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=30)
+    assert server.returncode == 130
+    lines = lines_of(contest)
+    assert [line["event"] for line in lines] == ["run_began", "listening", "incidents_summed", "run_ended"]
+    assert lines[-1]["how"] == "stopped"
