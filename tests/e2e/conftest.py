@@ -125,6 +125,11 @@ class Server(Program):
         port = self._listening()[2]
         return None if port is None else int(port)
 
+    @property
+    def complaints(self) -> list[str]:
+        """What it has said about refused connections, broken protocol and failures of its own."""
+        return [line for line in self.output.splitlines() if line.startswith("!")]
+
 
 class Programs:
     """Starts programs and ends them after the test, whatever became of it."""
