@@ -64,8 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run_command(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough: `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # that is a reader who has seen enough: `| head`
+            print(f"getstep-server: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python's own last flush finds a way out
         code = EXIT_FAILED
     sys.exit(code)
 

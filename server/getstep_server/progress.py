@@ -173,11 +173,14 @@ class Progress:
         return f"Listening on {event.host}, port {event.port}{classic}."
 
     def _arrived(self, event: TeamArrived) -> str:
-        name, missing = self.contest.team_name(event.team), set(self.contest.teams) - self._here
-        here = f"{len(self._here)} of {len(self.contest.teams)} teams are here"
-        still = f", missing: {self._names(sorted(missing))}" if missing else ""
         verb = "is back" if event.again else "has arrived"
-        return f"+ {name} {verb} from {event.address} ({event.client or 'no name given'}); {here}{still}"
+        who = f"+ {self.contest.team_name(event.team)} {verb} from {event.address} ({event.client or 'no name given'})"
+        return who if self.live else f"{who}; {self._who_is_here()}"  # the live view has a line for that
+
+    def _who_is_here(self) -> str:
+        missing = sorted(set(self.contest.teams) - self._here)
+        still = f", missing: {self._names(missing)}" if missing else ""
+        return f"{len(self._here)} of {len(self.contest.teams)} teams are here{still}"
 
     def _incident(self, event: Incident) -> str:
         why = f"{event.code}: {event.detail}"
@@ -205,10 +208,15 @@ class Progress:
     # --- the live view ---
 
     def _view(self) -> RenderableType:
-        """No more lines than the terminal has: rich could not take away again what has scrolled off."""
-        parts: list[RenderableType] = [_one_line(line) for line in list(self._messages)]
+        """No more lines than the terminal has: rich could not take away again what has scrolled off.
+
+        The first line is blank because the Enter that starts a contest is echoed: all moves down by a line, and
+        the first one stays.
+        """
+        parts: list[RenderableType] = [Text(), *map(_one_line, list(self._messages))]
+        parts += [Text(), _one_line(self._who_is_here())]
         if self._total:
-            parts += [Text(), self._bar(), _one_line(self._playing())]
+            parts += [self._bar(), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
         if self._standings and left > 0:
             parts += [Text(), standings_table(self.contest, self._standings[:left])]

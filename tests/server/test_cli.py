@@ -1,0 +1,458 @@
+"""The host's command: what each part of it prints, and its exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from getstep_engines import GAMES
+from getstep_server.cli import run_command
+from getstep_server.contest import load_contest
+from getstep_server.run import results_of
+
+COMMANDS = ["init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "standings", "demo"]
+
+
+class Ran(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """Runs the command in this process, in a folder of its own."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> Ran:
+        try:
+            code = run_command(arguments)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Ran(code, *self._capsys.readouterr())
+
+    def complaint(self, *arguments: str) -> str:
+        """What it says about a mistake: exit code 2, nothing on standard output."""
+        ran = self(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        lines = ran.err.splitlines()
+        assert all(line.startswith("getstep-server: ") for line in lines)
+        return "\n".join(line.removeprefix("getstep-server: ") for line in lines)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.chdir(tmp_path)
+    return Command(capsys)
+
+
+@pytest.fixture
+def autumn(command: Command) -> Path:
+    """A contest of three teams that nobody plays for: its matches are forfeited after a hundredth of a second."""
+    command("init", "autumn", "--name", "Autumn contest")
+    command("teams", "add", "autumn", "Ada", "Blaise", "Charles")
+    path = Path("autumn/contest.toml")
+    text = path.read_text(encoding="utf-8").replace("absent_seconds = 60", "absent_seconds = 0.01")
+    path.write_text(text.replace("port = 7777", "port = 0"), encoding="utf-8")
+    return Path("autumn")
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+# --- help ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_a_terminal(command: Command, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = command(*name.split(), "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"usage: getstep-server {name}" in ran.out
+    assert max(map(len, ran.out.splitlines())) < 82
+
+
+@pytest.mark.parametrize("name", ["", "teams"])
+def test_a_command_typed_alone_explains_itself(command: Command, name: str) -> None:
+    ran = command(*name.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == command(*name.split(), "--help").out
+
+
+def test_help_names_every_command(command: Command) -> None:
+    out = command("--help").out
+    assert all(re.search(rf"^    {name}\b", out, re.MULTILINE) for name in COMMANDS if " " not in name)
+    assert "exit codes: 0 done, 1 failed, 2" in out
+
+
+def test_version(command: Command) -> None:
+    assert re.fullmatch(r"getstep-server \d+\.\d+\.\d+\n", command("--version").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("rnu autumn", "invalid choice: 'rnu'"),
+        ("teams ad autumn", "invalid choice: 'ad'"),
+        ("run", "required: CONTEST"),
+        ("run autumn --port x", "argument --port: invalid int value: 'x'"),
+        ("run autumn --now --at 14:30", "argument --at: not allowed with argument --now"),
+        ("teams add autumn", "required: NAME"),
+    ],
+)
+def test_a_wrong_command_line(command: Command, arguments: str, message: str) -> None:
+    ran = command(*arguments.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+# --- init ----------------------------------------------------------------------------------------------------
+
+
+def test_init_says_what_comes_next(command: Command) -> None:
+    ran = command("init", "my contest")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        "Made my contest/contest.toml and my contest/teams.toml. Next, add the teams, by name or from a list:\n"
+        "  getstep-server teams add 'my contest' NAME [NAME ...]\n"
+        "  getstep-server teams import 'my contest' roster.csv\n"
+    )
+    assert load_contest(Path("my contest")).name == "my contest"
+
+
+def test_init_twice(command: Command) -> None:
+    command("init", "autumn", "--game", "linkage")
+    assert command.complaint("init", "autumn") == "autumn/contest.toml: there is a contest here already"
+    assert load_contest(Path("autumn")).game.name == "linkage"
+
+
+def test_init_with_an_unknown_game(command: Command) -> None:
+    games = ", ".join(GAMES)
+    assert command.complaint("init", "autumn", "--game", "chess") == f"--game = 'chess', expected one of: {games}"
+    assert not Path("autumn").exists()
+
+
+def test_init_here(command: Command, tmp_path: Path) -> None:
+    assert command("init", ".").code == 0
+    assert load_contest(tmp_path).name == tmp_path.name
+
+
+# --- teams ---------------------------------------------------------------------------------------------------
+
+
+def test_add_tells_ids_and_tokens(command: Command, autumn: Path) -> None:
+    ran = command("teams", "add", "autumn", " Dorothy ", "--id", "9", "--classic")
+    assert re.fullmatch(r"team 9: Dorothy, token \w{4}-\w{4}-\w{4}\n", ran.out)
+    assert load_contest(autumn).teams[9].classic
+    assert not load_contest(autumn).teams[1].classic
+
+
+def test_add_with_mistakes(command: Command, autumn: Path) -> None:
+    message = command.complaint("teams", "add", "autumn", "Dorothy", "Ada", "Dorothy")
+    assert message == (
+        "NAME 2: name = 'Ada', expected one that is free; team 1 in teams.toml has it\n"
+        "NAME 3: name = 'Dorothy', expected one that is free; NAME 1 has it"
+    )
+    assert len(load_contest(autumn).teams) == 3
+    one = command.complaint("teams", "add", "autumn", "Dorothy", "Edsger", "--id", "9")
+    assert one == "--id 9 with 2 names, expected one name"
+
+
+def test_import(command: Command, autumn: Path) -> None:
+    Path("roster.csv").write_text("id;name\n7;Dorothy\n;Edsger\n")
+    ran = command("teams", "import", "autumn", "roster.csv")
+    assert ran == (
+        0,
+        "2 teams added. Look at them, and make their slips, with:\n"
+        "  getstep-server teams list autumn\n  getstep-server teams slips autumn\n",
+        "",
+    )
+    assert list(load_contest(autumn).teams) == [1, 2, 3, 7, 4]
+    assert command.complaint("teams", "import", "autumn", "roster.csv").startswith("roster.csv:2: id = 7, expected")
+    assert command.complaint("teams", "import", "autumn", "no.csv") == "no.csv: No such file or directory"
+
+
+def test_list(command: Command, autumn: Path) -> None:
+    command("teams", "add", "autumn", "[red]D[/red]", "--classic")
+    lines = command("teams", "list", "autumn").out.splitlines()
+    assert [line.split() for line in lines] == [
+        ["id", "team", "classic"],
+        ["1", "Ada"],
+        ["2", "Blaise"],
+        ["3", "Charles"],
+        ["4", "[red]D[/red]", "yes"],
+    ]
+    tokens = [team.token for team in load_contest(autumn).teams.values()]
+    assert not any(token in line for token in tokens for line in lines)
+    out = command("teams", "list", "autumn", "--tokens").out
+    assert all(token in out for token in tokens)
+
+
+@pytest.mark.parametrize("name", ["teams list", "teams slips", "standings"])
+def test_no_teams_yet(command: Command, name: str) -> None:
+    command("init", "autumn")
+    message = command.complaint(*name.split(), "autumn")
+    assert message == "autumn/teams.toml: no teams; add some with: getstep-server teams add autumn NAME"
+
+
+@pytest.mark.parametrize("name", ["teams add", "teams import", "teams list", "teams slips", "run", "standings"])
+def test_no_contest_there(command: Command, name: str) -> None:
+    Path("roster.csv").write_text("Ada\n")
+    more = {"teams add": ["Ada"], "teams import": ["roster.csv"]}.get(name, [])
+    message = command.complaint(*name.split(), "spring", *more)
+    assert message == "spring: no contest.toml here; make a contest with: getstep-server init spring"
+
+
+@pytest.mark.parametrize("name", ["teams add", "teams list", "teams slips", "run", "standings"])
+def test_mistakes_in_the_folder_are_told_by_every_command(command: Command, autumn: Path, name: str) -> None:
+    path = autumn / "contest.toml"
+    path.write_text('[contest]\nname = "A"\ngame = "hop"\nseed = true\nsed = 1\n')
+    message = command.complaint(*name.split(), "autumn", *(["Ada"] if name == "teams add" else []))
+    assert message == (
+        "autumn/contest.toml:4: contest.seed = True, expected a whole number\n"
+        "autumn/contest.toml:5: contest.sed = 1: no such setting, "
+        "expected one of: name, game, format, seed, options"
+    )
+
+
+# --- standings -----------------------------------------------------------------------------------------------
+
+
+def test_standings_before_any_match(command: Command, autumn: Path) -> None:
+    ran = command("standings", "autumn")
+    assert [line.split() for line in ran.out.splitlines()] == [
+        ["Autumn", "contest,", "0", "matches", "played"],
+        ["#", "team", "played", "won", "drawn", "lost", "points", "diff"],
+        *(["1", name, *"00000", "+0"] for name in ("Ada", "Blaise", "Charles")),
+    ]
+    assert (ran.code, ran.err) == (0, "")
+    assert not (autumn / "contest.db").exists()
+
+
+def test_standings_know_teams_that_have_been_taken_out(command: Command, autumn: Path) -> None:
+    assert command("run", "autumn", "--now").code == 0
+    path = autumn / "teams.toml"
+    path.write_text(path.read_text().rpartition("[[team]]")[0])
+    ran = command("standings", "autumn")
+    assert ran.code == 0
+    assert "team 3 " in ran.out
+    assert "6 matches played" in ran.out
+
+
+# --- run -----------------------------------------------------------------------------------------------------
+
+
+def test_a_contest_that_nobody_comes_to(command: Command, autumn: Path) -> None:
+    ran = command("run", "autumn", "--now")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(
+        "Autumn contest: hop, 3 teams\nLimit: 5 s a move, and 100 ms for lag\n"
+        "Starts at once. Ctrl-C stops cleanly.\n"
+    )
+    assert re.search(r"^Listening on 0\.0\.0\.0, port \d+\.$", ran.out, re.MULTILINE)
+    assert len(re.findall(r"^\[\d/6\] \w+ – \w+: nobody came \(never_arrived: ", ran.out, re.MULTILINE)) == 6
+    assert "Standings after 6 matches" in ran.out
+    assert "\x1b" not in ran.out
+    assert len(results_of(load_contest(autumn))) == 6
+
+
+def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -> None:
+    first = command("run", "autumn", "--now").out.partition("Standings after")[2]
+    again = command("run", "autumn")
+    assert again.code == 0
+    assert "Starts at once, where it was: 6 matches are played." in again.out
+    assert again.out.partition("Standings after")[2] == first
+    assert len(results_of(load_contest(autumn))) == 6
+
+
+@pytest.mark.parametrize("teams", [0, 1])
+def test_a_contest_needs_two_teams(command: Command, teams: int) -> None:
+    command("init", "autumn")
+    for n in range(teams):
+        command("teams", "add", "autumn", f"Team {n}")
+    ran = command("run", "autumn")
+    assert ran.code == 2
+    assert f"autumn/teams.toml: {teams} teams, expected at least 2; add some with: getstep-server teams" in ran.err
+
+
+def test_a_port_that_is_taken(command: Command, autumn: Path) -> None:
+    with taken_port() as port:
+        ran = command("run", "autumn", "--host", "127.0.0.1", "--port", str(port))
+    assert ran.code == 2
+    assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in ran.err
+    assert "change port (or host) under [server] in autumn/contest.toml" in ran.err
+
+
+def test_a_classic_port_that_is_taken(command: Command, autumn: Path) -> None:
+    with taken_port() as port:
+        ran = command("run", "autumn", "--host", "127.0.0.1", "--classic-port", str(port))
+    assert ran.code == 2
+    assert "change classic_port (or host) under [server] in autumn/contest.toml" in ran.err
+
+
+def test_an_address_that_is_not_this_machines(command: Command, autumn: Path) -> None:
+    ran = command("run", "autumn", "--host", "192.0.2.77")
+    assert ran.code == 2
+    assert "cannot listen on 192.0.2.77 port 0: " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--port 99999", "--port = 99999, expected at most 65535"),
+        ("--port -1", "--port = -1, expected at least 0"),
+        ("--classic-port 65536", "--classic-port = 65536, expected at most 65535"),
+        ("--host a..b", "--host = 'a..b', expected a host name or an IP address"),
+        ("--at 25:00", "--at '25:00', expected a time of day such as 14:30"),
+        ("--at soon", "--at 'soon', expected a time of day such as 14:30"),
+    ],
+)
+def test_wrong_arguments_of_run(command: Command, autumn: Path, arguments: str, message: str) -> None:
+    assert command.complaint("run", "autumn", *arguments.split()) == message
+    assert not (autumn / "contest.db").exists()
+
+
+def test_a_classic_port_for_another_game(command: Command, autumn: Path) -> None:
+    command("init", "spring", "--game", "linkage")
+    message = command.complaint("run", "spring", "--classic-port", "8888")
+    assert message.startswith("--classic-port = 8888, expected no classic_port: the classic wire plays hop only")
+
+
+def test_the_roster_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
+    command("run", "autumn", "--now")
+    command("teams", "add", "autumn", "Dorothy")
+    ran = command("run", "autumn")
+    assert ran.code == 2
+    assert "autumn/teams.toml: team ids 4 differ from the schedule" in ran.err
+    assert "put the roster back, or make a new contest folder" in ran.err
+
+
+def test_the_game_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
+    command("run", "autumn", "--now")
+    path = autumn / "contest.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace('"hop"', '"linkage"', 1), encoding="utf-8")
+    ran = command("run", "autumn")
+    assert ran.code == 2
+    assert "autumn/contest.toml: game = 'linkage' with options {}, expected 'hop' with {}" in ran.err
+
+
+def test_a_time_of_day_that_is_past_is_tomorrows(command: Command, autumn: Path) -> None:
+    past = (datetime.now() - timedelta(minutes=1)).strftime("%H:%M")
+    with taken_port() as port:  # so that nobody has to wait for tomorrow
+        ran = command("run", "autumn", "--at", past, "--host", "127.0.0.1", "--port", str(port))
+    assert ran.code == 2
+    assert f"Starts at {past} tomorrow. Ctrl-C stops cleanly.\n" in ran.out or past == "23:59"
+
+
+def test_a_database_of_something_else(command: Command, autumn: Path) -> None:
+    (autumn / "contest.db").write_bytes(b"this is no database" * 100)
+    for arguments in (["standings", "autumn"], ["run", "autumn", "--now"]):
+        ran = command(*arguments)
+        assert ran.code == 1
+        assert ran.err.startswith("getstep-server: autumn/contest.db: ")
+        assert ran.err.count("\n") == 1
+
+
+# --- demo ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--teams 1", "--teams 1, expected 2 to 10"),
+        ("--teams 11", "--teams 11, expected 2 to 10"),
+        ("--game chess", f"--game 'chess', expected all or one of: {', '.join(GAMES)}"),
+        ("--seed -1", "--seed = -1, expected at least 0"),
+    ],
+)
+def test_wrong_arguments_of_the_demo(command: Command, arguments: str, message: str) -> None:
+    assert command.complaint("demo", *arguments.split()) == message
+
+
+def test_the_demo_keeps_out_of_a_contest_that_is_there(command: Command) -> None:
+    command("init", "kept/hop")
+    assert command.complaint("demo", "--keep", "kept") == "kept/hop/contest.toml: there is a contest here already"
+
+
+# --- where the output goes -----------------------------------------------------------------------------------
+
+
+def run_process(*arguments: str, stdout: int, **environment: str) -> Ran:
+    done = subprocess.run(
+        [sys.executable, "-m", "getstep_server", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+        timeout=30,
+        check=False,
+    )
+    return Ran(done.returncode, (done.stdout or b"").decode(), done.stderr.decode())
+
+
+@contextmanager
+def closed_pipe() -> Iterator[int]:
+    """A pipe whose reader has gone: `| head -1`, at its worst."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+@pytest.mark.parametrize("name", ["standings", "teams list", "teams slips --text"])
+def test_a_reader_that_has_seen_enough(autumn: Path, name: str) -> None:
+    path = autumn / "contest.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("port = 0", "port = 7777"), encoding="utf-8")
+    with closed_pipe() as pipe:
+        ran = run_process(*name.split(), "autumn", stdout=pipe)
+    assert ran == (1, "", "")
+
+
+def test_a_contest_goes_on_when_nobody_reads_any_more(autumn: Path) -> None:
+    command = [sys.executable, "-m", "getstep_server", "run", "autumn", "--now"]
+    reader, writer = os.pipe()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        seen = b""
+        while b"Listening" not in seen:
+            assert (more := os.read(reader, 4096)), seen
+            seen += more
+        os.close(reader)
+        _, errors = process.communicate(timeout=30)
+    assert errors == b""
+    assert len(results_of(load_contest(autumn))) == 6
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
+def test_a_full_disk_under_the_output(autumn: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ran = run_process("standings", "autumn", stdout=full.fileno())
+    assert (ran.code, ran.err) == (1, "getstep-server: [Errno 28] No space left on device\n")
+
+
+def test_a_terminal_without_the_letters(command: Command, autumn: Path) -> None:
+    command("teams", "add", "autumn", "短い名前")
+    ran = run_process("standings", "autumn", stdout=subprocess.PIPE, PYTHONIOENCODING="ascii")
+    assert (ran.code, ran.err) == (0, "")
+    assert r"\u77ed\u3044\u540d\u524d" in ran.out
+
+
+def test_long_names_are_whole_where_there_is_no_terminal(command: Command, autumn: Path) -> None:
+    command("teams", "add", "autumn", "x" * 64)
+    assert "x" * 64 in run_process("standings", "autumn", stdout=subprocess.PIPE, COLUMNS="40").out
