@@ -166,7 +166,6 @@ REFUSED = {
     "not opted in": (1, "team 1 is not opened for the classic wire"),
     "elsewhere": (2, "team 2 may play from 192.0.2.1 only"),
     "unknown": (99, "no team has the id 99"),
-    "negative": (-1, "no team has the id -1"),
 }
 
 
