@@ -1,0 +1,521 @@
+"""Incidents are counted and kept; a flood of them, or of anything else, fills neither memory, disk nor terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from rich.console import Console
+
+from getstep_server import records as records_module
+from getstep_server.cli import EXIT_OK, EXIT_USAGE, run_command
+from getstep_server.contest import init_contest, load_contest
+from getstep_server.events import (
+    Bus,
+    Event,
+    Incident,
+    IncidentsSummed,
+    MatchEnded,
+    Noted,
+    Repeatable,
+    ServerFault,
+    ServerLate,
+    TeamArrived,
+    TeamLeft,
+    TurnFaulted,
+    Waiting,
+)
+from getstep_server.incident_report import by_culprit
+from getstep_server.incidents import OTHERS, IncidentRow, IncidentTally
+from getstep_server.limits import (
+    INCIDENT_DETAIL_CHARS,
+    INCIDENT_ROWS_OF_STRANGERS,
+    INCIDENT_ROWS_PER_TEAM,
+    NOTED_PER_MINUTE,
+    SERVER_FAULTS_KEPT,
+    SUMMARY_ROWS,
+)
+from getstep_server.log import ContestLog
+from getstep_server.progress import Progress
+from getstep_server.records import Records
+from getstep_server.repeats import BURST_SECONDS, Repeats, is_milestone
+from getstep_server.roster import Newcomer, add_teams
+from getstep_server.run import incidents_of
+from getstep_server.store import Store
+from tests.server.players import connected, make_contest, running, seated
+from tests.server.test_log import lines_of
+from tests.server.test_store import SCHEDULE, result_of
+
+FLOOD = 100_000
+
+
+def an_incident(
+    code: str = "out_of_turn", team: int | None = 1, address: str = "10.0.0.1", detail: str = "an answer"
+) -> Incident:
+    return Incident(code, detail, address, team, "00 01")
+
+
+def counts(rows: Any) -> dict[tuple[int | None, str, str], int]:
+    return {(row.incident.team, row.incident.address, row.incident.code): row.count for row in rows}
+
+
+class Clock:
+    """A clock that the test moves."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+# --- the tally ----------------------------------------------------------------------------------------------------
+
+
+def test_alike_is_what_has_the_same_code_team_and_address() -> None:
+    clock = Clock()
+    tally = IncidentTally(clock)
+    assert tally.add(an_incident(detail="the first")) == 1
+    clock.now += 5
+    assert tally.add(an_incident(detail="the second")) == 2
+    for other in (
+        an_incident(code="flood"),
+        an_incident(team=2),
+        an_incident(address="::1"),
+        an_incident(team=None),
+    ):
+        assert tally.add(other) == 1
+    first = next(iter(tally.rows()))
+    assert first == IncidentRow(an_incident(detail="the first"), 2, 1000.0, 1005.0)
+    assert len(list(tally.rows())) == 5
+    assert tally.total == 6
+
+
+def test_there_are_only_so_many_rows_and_nothing_is_lost() -> None:
+    tally = IncidentTally()
+    for number in range(1000):
+        tally.add(an_incident(team=None, address=f"stranger {number}"))
+    seen = counts(tally.rows())
+    assert len(seen) == INCIDENT_ROWS_OF_STRANGERS + 1
+    assert seen[None, OTHERS, OTHERS] == 1000 - INCIDENT_ROWS_OF_STRANGERS
+    assert tally.add(an_incident(team=None, address="stranger 0")) == 2  # who has a row keeps it
+
+
+def test_strangers_leave_the_rows_of_teams_alone_and_teams_each_others() -> None:
+    tally = IncidentTally()
+    for number in range(1000):
+        tally.add(an_incident(team=None, address=str(number)))
+        tally.add(an_incident(team=1, address=str(number)))
+    assert tally.add(an_incident(team=2, address="a")) == 1
+    assert (2, "a", "out_of_turn") in counts(tally.rows())
+    assert counts(tally.rows())[1, OTHERS, OTHERS] == 1000 - INCIDENT_ROWS_PER_TEAM
+
+
+def test_a_detail_is_made_printable_and_cut() -> None:
+    tally = IncidentTally()
+    tally.add(an_incident(detail="\x1b[2J\ud800\n" + "x" * 10_000))
+    (row,) = tally.rows()
+    assert row.incident.detail.startswith("\\u001b[2J\\ud800\\u000ax")
+    assert len(row.incident.detail) < INCIDENT_DETAIL_CHARS + 20
+
+
+def test_what_was_taken_to_be_saved_is_taken_once_unless_put_back() -> None:
+    tally = IncidentTally()
+    for _ in range(3):
+        tally.add(an_incident())
+    taken = tally.take_unsaved()
+    assert [row.count for row in taken] == [3]
+    assert tally.take_unsaved() == []
+    tally.add(an_incident())
+    tally.put_back(taken)
+    assert [row.count for row in tally.take_unsaved()] == [4]
+
+
+# --- what is worth a line -----------------------------------------------------------------------------------------
+
+
+class Teller:
+    """Hands events to `Repeats` and keeps what it makes of them."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.bus = Bus()
+        self.noted: list[Noted] = []
+        self.repeats = Repeats(self.bus.publish, IncidentTally(), self.clock)
+        self.bus.subscribe(self.repeats)
+        self.bus.subscribe(self._keep)
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Noted):
+            self.noted.append(event)
+
+    def tell(self, *events: Event) -> list[int]:
+        """The counts that are told."""
+        before = len(self.noted)
+        for event in events:
+            self.bus.publish(event)
+        return [noted.count for noted in self.noted[before:]]
+
+
+def test_milestones_are_powers_of_ten() -> None:
+    assert [count for count in range(20_000) if is_milestone(count)] == [1, 10, 100, 1000, 10_000]
+
+
+def test_of_incidents_the_first_is_told_and_then_the_tenth_and_the_hundredth() -> None:
+    teller = Teller()
+    assert teller.tell(*[an_incident()] * 150) == [1, 10, 100]
+    assert teller.tell(an_incident(code="flood")) == [1]
+
+
+def test_of_faults_in_a_match_the_first_is_told_and_then_the_tenth_for_each_player_and_code() -> None:
+    teller = Teller()
+    illegal = TurnFaulted(SCHEDULE[0], 0, "illegal_move", "no", 0.1)
+    assert teller.tell(*[illegal] * 50) == [1, 10]
+    assert teller.tell(TurnFaulted(SCHEDULE[0], 1, "illegal_move", "no", 0.1)) == [1]
+    assert teller.tell(TurnFaulted(SCHEDULE[0], 0, "missed_limit", "no", 0.1)) == [1]
+    assert teller.tell(TurnFaulted(SCHEDULE[1], 0, "illegal_move", "no", 0.1)) == [1]
+    assert teller.tell(illegal) == []
+    assert teller.tell(MatchEnded(result_of(SCHEDULE[0]), 1, 6, []), illegal) == [1]  # played again, a new count
+
+
+def test_server_faults_are_alike_if_they_happened_in_the_same_place() -> None:
+    teller = Teller()
+    assert teller.tell(*[ServerFault(f"match {number}", "the same trace") for number in range(20)]) == [1, 10]
+    different = [ServerFault("send", f"trace {number}") for number in range(1000)]
+    told = teller.tell(*different)
+    assert len(told) == SERVER_FAULTS_KEPT + 2  # those that have room, the tenth and the hundredth of all others
+
+
+def test_a_reconnect_storm_is_collapsed_and_what_is_said_last_is_true() -> None:
+    teller = Teller()
+    storm: list[Event] = [TeamArrived(1, "10.0.0.1", "bot", True), TeamLeft(1, "connection lost")] * 500
+    assert teller.tell(*storm, TeamArrived(1, "10.0.0.1", "bot", True)) == list(range(1, NOTED_PER_MINUTE + 1))
+    assert teller.tell(TeamArrived(2, "10.0.0.2", "bot", False)) == [1]  # another team is told of as ever
+    teller.clock.now += BURST_SECONDS - 1
+    teller.repeats.end_bursts()
+    assert len(teller.noted) == NOTED_PER_MINUTE + 1
+    teller.clock.now += 1
+    teller.repeats.end_bursts()
+    assert teller.noted[-1] == Noted(TeamArrived(1, "10.0.0.1", "bot", True), 1001)
+    assert teller.tell(TeamLeft(1, "bye")) == [1]  # a new minute
+
+
+@pytest.mark.parametrize("event", [ServerLate(SCHEDULE[0], 0, 0.2), Waiting((1,))])
+def test_the_servers_lateness_and_waiting_are_collapsed_too(event: Repeatable) -> None:
+    teller = Teller()
+    assert len(teller.tell(*[event] * 1000)) == NOTED_PER_MINUTE
+    teller.repeats.close()
+    assert teller.noted[-1] == Noted(event, 1000)
+
+
+def test_a_quiet_minute_leaves_nothing_to_say() -> None:
+    teller = Teller()
+    teller.tell(TeamArrived(1, "10.0.0.1", "bot", False))
+    teller.clock.now += BURST_SECONDS
+    teller.repeats.end_bursts()
+    teller.repeats.close()
+    assert len(teller.noted) == 1
+
+
+# --- floods -------------------------------------------------------------------------------------------------------
+
+
+def flood(incidents: list[Incident], folder: Path) -> tuple[list[dict[str, Any]], list[str], float]:
+    """Pour incidents over the log and the terminal: their lines, and the seconds it took."""
+    contest, output = make_contest(folder), io.StringIO()
+    log = ContestLog(contest)
+    progress = Progress(contest, Console(file=output, width=200), live=False)
+    bus = Bus()
+    for consumer in (Repeats(bus.publish, IncidentTally(), time.monotonic), log, progress):
+        bus.subscribe(consumer)
+    with progress.shown():
+        began = time.perf_counter()
+        for incident in incidents:
+            bus.publish(incident)
+        seconds = time.perf_counter() - began
+    log.close("finished")
+    return lines_of(folder), output.getvalue().splitlines(), seconds
+
+
+def test_a_flood_from_one_place_is_six_lines(tmp_path: Path) -> None:
+    logged, shown, seconds = flood([an_incident()] * FLOOD, tmp_path)
+    assert [line["count"] for line in logged if line["event"] == "incident"] == [10**n for n in range(6)]
+    assert len(logged) == 6 + 2
+    assert [line.rpartition("(")[2] for line in shown[1:]] == [f"{10**n} times so far)" for n in range(1, 6)]
+    assert len(shown) == 6
+    assert seconds < 5.0  # some 3 µs each, on a machine that others use as well
+
+
+def test_a_flood_from_everywhere_is_bounded(tmp_path: Path) -> None:
+    incidents = [an_incident(team=None, address=f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}") for n in range(FLOOD)]
+    logged, shown, seconds = flood(incidents, tmp_path)
+    told = INCIDENT_ROWS_OF_STRANGERS + 5  # of all others the first to the ten thousandth
+    assert len(logged) == told + 2
+    assert len(shown) == told
+    assert seconds < 5.0
+
+
+def test_a_flood_takes_little_memory() -> None:
+    tally = IncidentTally()
+    tracemalloc.start()
+    try:
+        for number in range(20_000):
+            tally.add(an_incident(team=None, address=f"stranger {number}", detail="x" * 5000))
+            tally.add(an_incident(team=number % 4, address=f"home {number}", detail="y" * 5000))
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 1.5e6  # some 500 rows of a kilobyte or two
+    assert tally.total == 40_000
+
+
+# --- the store ----------------------------------------------------------------------------------------------------
+
+
+async def test_counts_go_on_over_runs(tmp_path: Path) -> None:
+    clock = Clock()
+    for team in (1, None):
+        clock.now = 1000.0
+        for detail in ("the first", "the second"):
+            tally = IncidentTally(clock)
+            for _ in range(5):
+                tally.add(an_incident(team=team, detail=detail))
+                clock.now += 1
+            with Store(tmp_path / "contest.db") as store:
+                await store.count_incidents(tally.take_unsaved())
+    with Store(tmp_path / "contest.db") as store:
+        expected = [
+            IncidentRow(an_incident(team=team, detail="the first"), 10, 1000.0, 1009.0) for team in (1, None)
+        ]
+        assert store.incidents() == expected
+
+
+async def test_a_batch_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+    rows = [IncidentRow(an_incident(), 1, 0.0, 0.0), IncidentRow(an_incident(code="flood"), 2**70, 0.0, 0.0)]
+    with Store(tmp_path / "contest.db") as store:
+        with pytest.raises(OverflowError):
+            await store.count_incidents(rows)
+        assert store.incidents() == []
+        await store.count_incidents(rows[:1])  # and the store's thread is alive
+        assert store.incidents() == rows[:1]
+
+
+# --- one run's records --------------------------------------------------------------------------------------------
+
+
+class SlowStore(Store):
+    """A store that says how often it was asked, and fails at first if it is told to."""
+
+    batches = 0
+    failures = 0
+
+    async def count_incidents(self, rows: list[IncidentRow]) -> None:
+        self.batches += 1
+        if self.batches <= self.failures:
+            raise sqlite3.OperationalError("disk I/O error")
+        await super().count_incidents(rows)
+
+
+async def test_counts_are_stored_now_and_then_and_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records_module, "INCIDENTS_SAVED_EVERY_SECONDS", 0.01)
+    bus = Bus()
+    store = SlowStore(tmp_path / "contest.db")
+    with store:
+        async with Records(make_contest(tmp_path), store, bus) as records, trio.open_nursery() as nursery:
+            nursery.start_soon(records.run)
+            for _ in range(1000):
+                bus.publish(an_incident())
+            with trio.fail_after(30):
+                while not store.incidents():
+                    await trio.sleep(0.01)
+            assert store.batches == 1
+            assert [row.count for row in store.incidents()] == [1000]
+            nursery.cancel_scope.cancel()
+            bus.publish(an_incident(code="flood"))
+        assert counts(store.incidents()) == {(1, "10.0.0.1", "out_of_turn"): 1000, (1, "10.0.0.1", "flood"): 1}
+        assert store.batches == 2
+
+
+async def test_a_disk_that_fails_delays_the_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records_module, "INCIDENTS_SAVED_EVERY_SECONDS", 0.01)
+    bus = Bus()
+    store = SlowStore(tmp_path / "contest.db")
+    with store:
+        store.failures = 12
+        async with Records(make_contest(tmp_path), store, bus) as records, trio.open_nursery() as nursery:
+            nursery.start_soon(records.run)
+            bus.publish(an_incident())
+            with trio.fail_after(30):
+                while not store.incidents():
+                    await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+        assert counts(store.incidents()) == {(1, "10.0.0.1", "out_of_turn"): 1}
+    faults = [line for line in lines_of(tmp_path) if line["event"] == "server_fault"]
+    assert [(fault["where"], fault["count"]) for fault in faults] == [
+        ("the record of incidents", 1),
+        ("the record of incidents", 10),
+    ]
+
+
+async def test_an_error_ends_the_run_and_the_records_are_complete(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with Records(make_contest(tmp_path), store, bus):
+            for number in range(SUMMARY_ROWS + 5):
+                bus.publish(an_incident(address=f"10.0.0.{number}"))
+            bus.publish(an_incident(address="10.0.0.7"))
+            for _ in range(50):
+                bus.publish(TeamLeft(1, "gone"))
+            raise ZeroDivisionError("in the middle of it")
+
+    bus = Bus()
+    with Store(tmp_path / "contest.db") as store:
+        with pytest.raises(ZeroDivisionError):
+            await run()
+        assert sum(row.count for row in store.incidents()) == SUMMARY_ROWS + 6
+    *_, left, summed, ended = lines_of(tmp_path)
+    assert (left["event"], left["this_minute"]) == ("team_left", 50)
+    assert (summed["event"], summed["total"], len(summed["most"])) == (
+        "incidents_summed",
+        SUMMARY_ROWS + 6,
+        SUMMARY_ROWS,
+    )
+    assert (summed["most"][0]["address"], summed["most"][0]["count"]) == ("10.0.0.7", 2)
+    assert ended["how"].endswith("ZeroDivisionError: in the middle of it\n")
+
+
+async def test_a_contest_with_hostile_visitors(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path)
+    async with running(contest) as server:
+        async with seated(server.port, 1) as player:
+            await player.say_bytes(b"\0\0\0\0")
+            await server.recorder.wait_for(Incident)
+        for number in range(2, 14):
+            async with connected(server.port) as stranger:
+                await stranger.say_bytes(b"GET / HTTP/1.1\r\n\r\n")
+                await server.recorder.wait_for(Incident, number)
+        await server.recorder.wait_for(TeamLeft)
+    expected = {(1, "127.0.0.1", "empty_frame"): 1, (None, "127.0.0.1", "oversize_frame"): 12}
+    assert counts(incidents_of(contest)) == expected
+    (summed,) = server.recorder.of(IncidentsSummed)
+    assert summed.total == 13
+
+    lines = lines_of(tmp_path)
+    assert [line["event"] for line in lines] == [
+        *("run_began", "listening", "team_arrived", "incident", "team_left"),
+        *("incident", "incident", "incidents_summed", "run_ended"),
+    ]
+    told = [(line["team"], line["code"], line["count"]) for line in lines if line["event"] == "incident"]
+    assert told == [(1, "empty_frame", 1), (None, "oversize_frame", 1), (None, "oversize_frame", 10)]
+    assert bytes.fromhex(lines[5]["first_bytes"]) == b"GET / HTTP/1.1\r\n\r\n"
+
+
+# --- getstep-server incidents -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A contest that has not run."""
+    folder = tmp_path / "contest"
+    init_contest(folder, name="Test", game="hop")
+    add_teams(folder, [Newcomer("Ada [bold]", "1"), Newcomer("Blaise " + "é" * 50, "2"), Newcomer("Charles", "3")])
+    return folder
+
+
+async def recorded(folder: Path) -> None:
+    """Incidents of a run: the team with the most is not the first, and a stranger has more than it."""
+    told: list[tuple[int, Incident]] = [
+        (3, an_incident("out_of_turn", 1)),
+        (1, an_incident("flood", 2, detail="\x1b[31mred \u202e [bold]")),
+        (7, an_incident("bad_msgpack", 2, "2001:db8:1111:2222:3333:4444:5555:6666", "x" * 400)),
+        (2, an_incident("bad_token", None, "10.0.0.8")),
+        (900, an_incident("oversize_frame", None, "10.0.0.9")),
+        (5, an_incident("bad_token", None, "10.0.0.9")),
+    ]
+    tally = IncidentTally(Clock())
+    for count, incident in told:
+        for _ in range(count):
+            tally.add(incident)
+    with Store(load_contest(folder).database) as store:
+        await store.count_incidents(tally.take_unsaved())
+
+
+IN_ORDER = [
+    (2, "bad_msgpack", 7),
+    (2, "flood", 1),
+    (1, "out_of_turn", 3),
+    (None, "oversize_frame", 900),
+    (None, "bad_token", 5),
+    (None, "bad_token", 2),
+]
+
+
+async def test_teams_come_first_and_the_most_frequent_first(folder: Path) -> None:
+    await recorded(folder)
+    rows = by_culprit(incidents_of(load_contest(folder)))
+    assert [(row.incident.team, row.incident.code, row.count) for row in rows] == IN_ORDER
+
+
+async def test_the_table_fits_80_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await recorded(folder)
+    assert run_command(["incidents", str(folder)]) == EXIT_OK
+    output = capsys.readouterr().out
+    lines = output.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.isprintable() for line in lines)
+    assert [found for line in lines for found in line.split() if found in ("7", "1", "3", "900", "5", "2")] == [
+        str(count) for _, _, count in IN_ORDER
+    ]
+    start = lines[0].index("what")
+    who = "".join("".join(line[:24].split()) for line in lines)
+    what = "".join("".join(line[start:].split()) for line in lines)
+    assert "Ada[bold]10.0.0.1" in who
+    assert f"Blaise{'é' * 50}2001:db8:1111:2222:3333:4444:5555:6666" in who
+    for act in (f"bad_msgpack:{'x' * 400}", "flood:\\u001b[31mred\\u202e[bold]", "oversize_frame:ananswer"):
+        assert act in what
+
+
+async def test_json_is_a_line_each_and_whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await recorded(folder)
+    assert run_command(["incidents", str(folder), "--json"]) == EXIT_OK
+    output = capsys.readouterr().out
+    assert output.isascii()
+    lines = [json.loads(line) for line in output.splitlines()]
+    assert [(line["team"], line["code"], line["count"]) for line in lines] == IN_ORDER
+    assert lines[1] == {
+        "team": 2,
+        "name": "Blaise " + "é" * 50,
+        "address": "10.0.0.1",
+        "code": "flood",
+        "count": 1,
+        "first": "1970-01-01T00:16:40.000Z",
+        "last": "1970-01-01T00:16:40.000Z",
+        "detail": "\\u001b[31mred \\u202e [bold]",
+        "first_bytes": "00 01",
+    }
+    assert lines[3]["name"] is None
+
+
+async def test_one_teams_incidents(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    await recorded(folder)
+    assert run_command(["incidents", str(folder), "--team", "2", "--json"]) == EXIT_OK
+    assert [json.loads(line)["team"] for line in capsys.readouterr().out.splitlines()] == [2, 2]
+    assert run_command(["incidents", str(folder), "--team", "3"]) == EXIT_OK
+    expected = "No incidents of Charles: nothing hostile or refused has been recorded.\n"
+    assert capsys.readouterr().out == expected
+    assert run_command(["incidents", str(folder), "--team", "4"]) == EXIT_USAGE
+    assert capsys.readouterr().err == "getstep-server: --team 4: no team has this id\n"
+
+
+def test_none_is_said_in_a_line_and_in_json_in_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["incidents", str(folder)]) == EXIT_OK
+    assert capsys.readouterr().out == "No incidents: nothing hostile or refused has been recorded.\n"
+    assert run_command(["incidents", str(folder), "--json"]) == EXIT_OK
+    assert capsys.readouterr().out == ""
