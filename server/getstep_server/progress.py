@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ._text import printable
@@ -40,6 +40,9 @@ from .tables import result_line, standings_table
 MESSAGES_KEPT = 8
 FAULTS_KEPT = 3
 """Tracebacks of the server's own failures that are shown again when the live view is gone."""
+
+OUR_GOODBYES = ("contest_over", "shutting_down")
+"""When it is the server that ends a run, nobody needs to read that each team has left."""
 
 NAMES_SHOWN = 8
 """Teams named one by one in a line; further ones are counted."""
@@ -107,22 +110,21 @@ class Progress:
     def _print_lines(self) -> None:
         while (line := self._lines.get()) is not None:
             with suppress(OSError, SystemExit):  # nobody reads any more (rich would exit), or the disk is full
-                self.console.print(line)
+                self.say(line)
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
         line = self._line(event)
         if line is None:
             return
-        line = "\n".join(map(printable, line.split("\n")))
         if self.live:
-            self._messages.append(line.partition("\n")[0])
+            self._messages.append(printable(line.partition("\n")[0]))
         else:
             self._lines.put(line)
 
     def say(self, line: str) -> None:
-        """Print a line of the program itself, before or after the view."""
-        self.console.print(line)
+        """Print a line, or a few, while there is no live view."""
+        self.console.print("\n".join(map(printable, line.split("\n"))))
 
     # --- events as lines ---
 
@@ -157,6 +159,8 @@ class Progress:
         match event:
             case TeamArrived():
                 return self._arrived(event) + _this_minute(count)
+            case TeamLeft(_, why) if why in OUR_GOODBYES:
+                return None
             case TeamLeft(team, why):
                 return f"- {self.contest.team_name(team)} has left: {why}{_this_minute(count)}"
             case Waiting(teams) if teams:
@@ -174,7 +178,8 @@ class Progress:
 
     def _arrived(self, event: TeamArrived) -> str:
         verb = "is back" if event.again else "has arrived"
-        who = f"+ {self.contest.team_name(event.team)} {verb} from {event.address} ({event.client or 'no name given'})"
+        where = f"{event.address} ({event.client or 'no name given'})"
+        who = f"+ {self.contest.team_name(event.team)} {verb} from {where}"
         return who if self.live else f"{who}; {self._who_is_here()}"  # the live view has a line for that
 
     def _who_is_here(self) -> str:
@@ -213,8 +218,8 @@ class Progress:
         The first line is blank because the Enter that starts a contest is echoed: all moves down by a line, and
         the first one stays.
         """
-        parts: list[RenderableType] = [Text(), *map(_one_line, list(self._messages))]
-        parts += [Text(), _one_line(self._who_is_here())]
+        messages = list(self._messages)[-max(1, self.console.height - 8) :]
+        parts: list[RenderableType] = [Text(), *map(_one_line, messages), Text(), _one_line(self._who_is_here())]
         if self._total:
             parts += [self._bar(), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
@@ -225,7 +230,7 @@ class Progress:
         return Group(*parts)
 
     def _bar(self) -> RenderableType:
-        grid = Table.grid(padding=(0, 2))
+        grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
         grid.add_row(
             f"{self._done}/{self._total} matches", ProgressBar(self._total, self._done, width=30), self._eta()
         )

@@ -29,7 +29,7 @@ def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | 
     """The standings. Where they do not fit, names are cut, never numbers."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("team")
+    table.add_column("team", min_width=8)
     for column in ("played", "won", "drawn", "lost", "points", "diff"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:

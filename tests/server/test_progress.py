@@ -1,0 +1,362 @@
+"""What the host sees: lines where there is no terminal, and a view on one that nobody from outside can repaint."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from getstep_server.contest import Contest, ContestFile, Team
+from getstep_server.events import (
+    ContestStarted,
+    Event,
+    Incident,
+    IncidentsSummed,
+    Listening,
+    MatchEnded,
+    MatchStarted,
+    MovePlayed,
+    Noted,
+    ServerFault,
+    TeamArrived,
+    TeamLeft,
+    Waiting,
+)
+from getstep_server.progress import Progress
+from getstep_server.results import Result, standings
+from getstep_server.schedule import Match
+from getstep_server.tables import result_line
+from tests.server.screens import Screen
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\u202e[bold red]:boom:[/]"
+"""Clears a screen, sets a window's title, writes over the line, turns the reading direction, and is markup."""
+
+
+def contest_of(*names: str, game: str = "hop") -> Contest:
+    file = ContestFile.model_validate({"contest": {"name": "Test", "game": game}})
+    teams = {n: Team(id=n, name=name, token="12345678") for n, name in enumerate(names, start=1)}
+    return Contest(Path("test"), file, teams)
+
+
+def result_of(contest: Contest, number: int = 1, **changed: Any) -> Result:
+    facts: dict[str, Any] = {
+        "match": Match(number, 1, 1, 1, 1, 2, contest.game.name),
+        "winner": 0,
+        "reason": "finished",
+        "detail": "Black has 7 pieces home, White 5",
+        "scores": (7, 5),
+        "turns": 31,
+        "thought": (1.0, 2.0),
+        "faults": (0, 0),
+        "started": 0.0,
+        "seconds": 12.34,
+    }
+    return Result(**facts | changed)
+
+
+def ended(contest: Contest, *results: Result, total: int = 6) -> MatchEnded:
+    return MatchEnded(results[-1], len(results), total, standings(list(contest.teams), results))
+
+
+# --- lines ---------------------------------------------------------------------------------------------------
+
+
+def lines_of(contest: Contest, *events: Event) -> list[str]:
+    file = io.StringIO()
+    console = Console(file=file, markup=False, highlight=False, emoji=False, soft_wrap=True, width=80)
+    progress = Progress(contest, console, live=False)
+    with progress.shown():
+        for event in events:
+            progress(event)
+    return file.getvalue().splitlines()
+
+
+THREE = contest_of("Ada", "Blaise", "Charles")
+FIRST = Match(1, 1, 1, 1, 1, 2, "hop")
+ADA, BLAISE = TeamArrived(1, "10.0.0.1", "getstep 0.1.0", False), TeamArrived(2, "10.0.0.2", "", True)
+LINES: list[tuple[list[Event], list[str]]] = [
+    ([Listening("0.0.0.0", 7777, None, stamped=True)], ["Listening on 0.0.0.0, port 7777."]),
+    ([Listening("::", 1, 8888, stamped=True)], ["Listening on ::, port 1, classic wire on port 8888."]),
+    (
+        [ADA, Noted(ADA, 1), BLAISE, Noted(BLAISE, 2), TeamLeft(1, "connection lost"), Noted(BLAISE, 3)],
+        [
+            "+ Ada has arrived from 10.0.0.1 (getstep 0.1.0); 1 of 3 teams are here, missing: Blaise, Charles",
+            "+ Blaise is back from 10.0.0.2 (no name given); 2 of 3 teams are here, missing: Charles",
+            "+ Blaise is back from 10.0.0.2 (no name given); 1 of 3 teams are here, missing: Ada, Charles",
+        ],
+    ),
+    ([Noted(TeamLeft(2, "it closed the connection"), 1)], ["- Blaise has left: it closed the connection"]),
+    (
+        [Noted(TeamLeft(2, "it closed the connection"), 4711)],
+        ["- Blaise has left: it closed the connection (4711 arrivals and departures in a minute)"],
+    ),
+    ([Noted(TeamLeft(2, "contest_over"), 1), Noted(TeamLeft(2, "shutting_down"), 1)], []),
+    (
+        [Noted(Incident("bad_token", "the token", "10.0.0.9", None, "00"), 1)],
+        ["! refused 10.0.0.9: bad_token: the token"],
+    ),
+    (
+        [Noted(Incident("bad_msgpack", "what", "10.0.0.9", 3, "00"), 100), IncidentsSummed(123, ())],
+        [
+            "! Charles, from 10.0.0.9, broke the protocol: bad_msgpack: what (100 times so far)",
+            "! 123 refused connections or breaches of the protocol in all",
+        ],
+    ),
+    (
+        [Noted(ServerFault("match 3", "Traceback:\n  File x\nKeyError: 'x'"), 1)],
+        [
+            "! the server failed in match 3; this costs no bot anything",
+            "Traceback:",
+            "  File x",
+            "KeyError: 'x'",
+        ],
+    ),
+    ([ContestStarted(2, 6)], ["The contest begins: 4 of 6 matches to play."]),
+    ([Noted(Waiting((1, 3)), 1), Noted(Waiting(()), 2)], ["Waiting for Ada, Charles"]),
+    (
+        [ended(THREE, result_of(THREE))],
+        ["[1/6] Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"],
+    ),
+    (
+        [Incident("bad_token", "raw", "10.0.0.9", None, ""), ServerFault("x", "y"), Waiting((1,))],
+        [],  # what can come in floods is shown when it is noted
+    ),
+    (
+        [MatchStarted(result_of(THREE).match), MovePlayed(result_of(THREE).match, 0, [[0, 0]], 0.1, stamped=True)],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "lines"), LINES, ids=[type(events[0]).__name__ for events, _ in LINES])
+def test_lines(events: list[Event], lines: list[str]) -> None:
+    assert lines_of(THREE, *events) == lines
+
+
+RESULTS = [
+    ({}, "Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"),
+    ({"winner": 1, "detail": "x"}, "Ada – Blaise: Blaise wins (x; 31 turns, 12.3 s)"),
+    ({"winner": None, "detail": "x"}, "Ada – Blaise: draw (x; 31 turns, 12.3 s)"),
+    (
+        {"winner": 1, "reason": "hostile", "detail": "Black broke the protocol"},
+        "Ada – Blaise: Blaise wins (hostile: Black broke the protocol; 31 turns, 12.3 s)",
+    ),
+    (
+        {"winner": None, "reason": "never_arrived", "detail": "x", "turns": 0, "seconds": 0.0},
+        "Ada – Blaise: nobody came (never_arrived: x; 0 turns, 0.0 s)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changed", "line"), RESULTS)
+def test_a_match_in_one_line(changed: dict[str, Any], line: str) -> None:
+    assert result_line(THREE, result_of(THREE, **changed)) == line
+
+
+def test_a_large_class_does_not_flood_its_own_list() -> None:
+    contest = contest_of(*(f"Team {n}" for n in range(1, 41)))
+    (line,) = lines_of(contest, ADA, Noted(ADA, 1))
+    assert line.endswith(
+        "1 of 40 teams are here, missing: " + ", ".join(f"Team {n}" for n in range(2, 10)) + " and 31 more"
+    )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Noted(TeamArrived(1, HOSTILE, HOSTILE, False), 1),
+        Noted(TeamLeft(1, HOSTILE), 1),
+        Noted(Incident(HOSTILE, HOSTILE, HOSTILE, None, HOSTILE), 1),
+        Noted(ServerFault(HOSTILE, f"{HOSTILE}\n{HOSTILE}"), 1),
+        ended(THREE, result_of(THREE, reason=HOSTILE, detail=HOSTILE)),
+    ],
+    ids=lambda event: type(getattr(event, "event", event)).__name__,
+)
+def test_what_comes_from_outside_is_shown_and_not_obeyed(event: Event) -> None:
+    text = "\n".join(lines_of(THREE, event))
+    assert r"\u001b[2J\u001b]0;owned\u0007\u000d\u202e[bold red]:boom:[/]" in text
+    assert all(char.isprintable() for char in text.replace("\n", ""))
+
+
+class Standstill(io.StringIO):
+    """A pipe that takes nothing until it is let go, and can be broken."""
+
+    def __init__(self, error: OSError | None = None) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        assert self.let_go.wait(30)
+        if self.error is not None:
+            raise self.error
+        return super().write(text)
+
+
+def test_a_pipe_that_stands_still_holds_nothing_up() -> None:
+    file = Standstill()
+    progress = Progress(THREE, Console(file=file, soft_wrap=True), live=False)
+    with progress.shown():
+        for number in range(1000):
+            progress(Noted(Waiting((number % 3 + 1,)), number))
+        assert file.getvalue() == ""
+        file.let_go.set()
+    assert len(file.getvalue().splitlines()) == 1000
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "No space left on device")])
+def test_a_pipe_that_breaks_ends_nothing(error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.dup2", lambda *_: None)  # rich would put /dev/null in place of this test's output
+    file = Standstill(error)
+    file.let_go.set()
+    progress = Progress(THREE, Console(file=file), live=False)
+    with progress.shown():
+        for number in range(10):
+            progress(Noted(Waiting((1,)), number))
+
+
+# --- the live view -------------------------------------------------------------------------------------------
+
+
+class ToScreen(io.StringIO):
+    """A file that is a terminal."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self.screen = screen
+        self.highest = 0
+        self.drawing = threading.Lock()
+
+    def write(self, text: str) -> int:
+        with self.drawing:
+            self.screen.write(text.replace("\n", "\r\n"))  # as the kernel's terminals do
+            self.highest = max(self.highest, len(self.screen.lines))
+        return len(text)
+
+    def isatty(self) -> bool:
+        return True
+
+
+class LiveView:
+    """A progress view on a screen."""
+
+    def __init__(self, contest: Contest, *, width: int = 80, height: int = 24) -> None:
+        self.screen = Screen(width, height)
+        self.file = ToScreen(self.screen)
+        console = Console(
+            file=self.file,
+            force_terminal=True,
+            width=width,
+            height=height,
+            markup=False,
+            highlight=False,
+            emoji=False,
+            legacy_windows=False,
+            _environ={},
+        )
+        self.progress = Progress(contest, console, live=True)
+
+    def until(self, condition: Callable[[str], bool]) -> str:
+        """The screen as soon as it fits."""
+        deadline = time.monotonic() + 10
+        while True:
+            with self.file.drawing:  # rich writes a whole view at once
+                text = self.screen.text
+            if condition(text):
+                return text
+            assert time.monotonic() < deadline, text
+            time.sleep(0.01)
+
+
+def test_the_live_view() -> None:
+    view = LiveView(THREE)
+    view.progress.say("before")
+    with view.progress.shown():
+        for event in (Listening("0.0.0.0", 7777, None, stamped=True), ADA, Noted(ADA, 1), ContestStarted(0, 6)):
+            view.progress(event)
+        view.progress(MatchStarted(result_of(THREE).match))
+        text = view.until(lambda text: "playing:" in text)
+        assert text.splitlines()[:5] == [
+            "before",
+            "",
+            "Listening on 0.0.0.0, port 7777.",
+            "+ Ada has arrived from 10.0.0.1 (getstep 0.1.0)",
+            "The contest begins: 6 of 6 matches to play.",
+        ]
+        assert "\n1 of 3 teams are here, missing: Blaise, Charles\n0/6 matches" in text
+        assert text.endswith("playing: Ada – Blaise")
+        view.progress(ended(THREE, result_of(THREE)))
+        text = view.until(lambda text: "1/6 matches" in text)
+        assert "[1/6] Ada – Blaise: Ada wins (Black has 7" in text
+        assert "playing: nobody" in text
+        assert text.splitlines()[-3].split() == ["1", "Ada", *"11002", "+2"]
+    view.progress.say("after")
+    assert view.screen.text == "before\nafter"
+    assert view.screen.cursor_shown
+    assert view.screen.unknown == []
+
+
+def test_what_must_not_vanish_with_the_view() -> None:
+    view = LiveView(THREE)
+    with view.progress.shown():
+        for count in (1, 10):
+            view.progress(Noted(ServerFault("match 3", f"KeyError: '{HOSTILE}'"), count))
+        view.progress(IncidentsSummed(7, ()))
+        view.until(lambda text: "10 times so far" in text)
+    lines = view.screen.text.splitlines()
+    assert lines[0] == "! the server failed in match 3; this costs no bot anything"
+    assert r"KeyError: '\u001b[2J" in lines[1]
+    assert lines[-1] == "! 7 refused connections or breaches of the protocol in all"
+    assert view.screen.unknown == []
+
+
+LONG = [f"Die außerordentlich lange Mannschaft aus dem letzten Winkel {n}" for n in range(10, 50)]
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 10), (40, 24), (200, 60)])
+def test_the_view_never_grows_out_of_the_terminal(width: int, height: int) -> None:
+    contest = contest_of(*LONG)
+    view = LiveView(contest, width=width, height=height)
+    with view.progress.shown():
+        view.progress(ContestStarted(0, 1560))
+        for number in range(1, 21):
+            view.progress(MatchStarted(result_of(contest, number).match))
+            view.progress(Noted(TeamLeft(number, "connection lost"), 1))
+            results = [result_of(contest, n) for n in range(1, number + 1)]
+        view.progress(ended(contest, *results, total=1560))
+        text = view.until(lambda text: "[20/1560]" in text)
+        assert len(text.splitlines()) < height
+    assert view.screen.text == ""
+    assert view.file.highest <= height
+    assert view.screen.unknown == []
+
+
+def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
+    contest = contest_of(*LONG[:3], game="pseudo_tonga")
+    view = LiveView(contest)
+    results = [result_of(contest, n, scores=(400000, 6)) for n in (1, 2)]
+    with view.progress.shown():
+        table = standings(list(contest.teams), results, scoring="signed_roots")
+        view.progress(MatchEnded(results[-1], 2, 6, table))
+        text = view.until(lambda text: "diff" in text)
+    lines = text.partition("diff\n")[2].splitlines()
+    assert all(len(line) <= 80 and "…" in line for line in lines)
+    assert lines[0].split()[-6:] == ["2", "2", "0", "0", "1264.90", "+799988"]
+    assert lines[2].split()[-2:] == ["-1264.90", "-799988"]
+
+
+def test_names_are_no_markup() -> None:
+    contest = contest_of("[bold red]Ada[/]", ":boom:")
+    view = LiveView(contest)
+    with view.progress.shown():
+        view.progress(ended(contest, result_of(contest)))
+        text = view.until(lambda text: "diff" in text)
+    table = text.partition("diff\n")[2].splitlines()
+    assert [line.split()[1] for line in table] == ["[bold", ":boom:"]
+    assert "[1/6] [bold red]Ada[/] – :boom:: [bold red]Ada[/] wins" in text
