@@ -162,7 +162,7 @@ class ClassicLink(SocketLink):
         if not self.house.doorkeeper.may_login(team):
             self._refuse(Goodbye("too_many_logins", f"team {team} logs in too often", None))
             return
-        seat.attach(self)
+        self._sit_down(seat)
 
     def _seat_of(self, number: int) -> Seat | str:
         """The team's seat, or why this connection may not have it."""

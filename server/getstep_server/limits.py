@@ -14,6 +14,9 @@ FRAME_SECONDS = 5.0
 LINGER_SECONDS = 2.0
 """How long to wait, after goodbye, for the client to read it and close."""
 
+FAREWELL_SECONDS = 6.0
+"""How long a contest that is over still listens for teams that are just reconnecting: clients pause 5 s at most."""
+
 LINGER_BYTES = 1 << 20
 """How much a client may still send after goodbye before the connection is reset."""
 

@@ -125,9 +125,14 @@ class Ports:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.main.close()
-        if self.classic is not None:
-            self.classic.close()
+        self.close()
+
+    def close(self) -> None:
+        """Take no more connections; to be called again without harm."""
+        for listener in (self.main, self.classic):
+            if listener is not None and listener.fileno() != -1:
+                trio.lowlevel.notify_closing(listener)
+                listener.close()
 
     @property
     def listening(self) -> Listening:
@@ -192,6 +197,8 @@ async def _run(
             bus.subscribe(lambda event: _on_arrival(director, event))
             await director.run()
             ending = Ending.FINISHED
+        if ending is Ending.STOPPED:
+            ports.close()  # who comes back at once need not be told again
         house.close_all(OVER if ending is Ending.FINISHED else SHUTTING_DOWN)
         await house.all_gone()
         nursery.cancel_scope.cancel()

@@ -109,7 +109,7 @@ class Seat:
         self.team = team
         self.link: Link | None = None
         self._publish = publish
-        self._been_here = False
+        self.been_here = False
         self._table: Table | None = None
         self._start: Start | None = None
         self._question: GetStep | None = None
@@ -139,8 +139,8 @@ class Seat:
         older, self.link = self.link, link
         if older is not None:
             older.close(Goodbye("replaced", "A newer login of your team has taken this seat.", None))
-        self._publish(TeamArrived(self.team.id, link.address, link.client, again=self._been_here))
-        self._been_here = True
+        self._publish(TeamArrived(self.team.id, link.address, link.client, again=self.been_here))
+        self.been_here = True
         if self._start is not None:
             link.send(replace(self._start, resumed=True))
         if self._question is not None:

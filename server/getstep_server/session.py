@@ -33,6 +33,7 @@ from .events import Incident, Publish, ServerFault
 from .limits import (
     ACCEPTS_AT_ONCE,
     CROWDED_PAUSE_SECONDS,
+    FAREWELL_SECONDS,
     FRAME_SECONDS,
     LINGER_BYTES,
     LINGER_SECONDS,
@@ -63,6 +64,9 @@ class House:
     doorkeeper: Doorkeeper = field(default_factory=Doorkeeper)
     age_of: arrivals.AgeOf = field(default_factory=arrivals.AgeOf)
     departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
+    farewell: Goodbye | None = None
+    untold: set[int] = field(default_factory=set)
+    """Teams that were away when everybody else was told goodbye."""
 
     def enter(self, link: SocketLink) -> None:
         """Count a connection."""
@@ -96,14 +100,17 @@ class House:
         return stranger is not None
 
     def close_all(self, goodbye: Goodbye) -> None:
-        """Say goodbye on every connection."""
+        """Say goodbye on every connection, and on every further one as soon as its team has logged in."""
+        self.farewell = goodbye
+        if goodbye.retry_ms is None:
+            self.untold = {team for team, seat in self.seats.items() if seat.been_here and not seat.connected}
         for link in list(self.links):
             link.close(goodbye)
 
     async def all_gone(self) -> None:
-        """Wait until every connection is closed, at most twice as long as one may linger."""
-        with trio.move_on_after(2 * LINGER_SECONDS):
-            while self.links:
+        """Wait until every connection is closed and every team told, as far as they do it in FAREWELL_SECONDS."""
+        with trio.move_on_after(FAREWELL_SECONDS):
+            while self.links or self.untold:
                 await self.departures.park()
 
 
@@ -328,6 +335,14 @@ class SocketLink(ABC):
         linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
+    def _sit_down(self, seat: Seat) -> None:
+        """Take a seat after a login that holds; if the contest is over, to hear just that."""
+        self.seat = seat
+        seat.attach(self)
+        if self.house.farewell is not None:
+            self.house.untold.discard(seat.team.id)
+            self.close(self.house.farewell)
+
     def _leave(self) -> None:
         if self.seat is not None:
             self.seat.detach(self, self._why)
@@ -408,8 +423,7 @@ class WireLink(SocketLink):
         if join.purpose == "check":
             self.close(Goodbye("checked", "The login is right.", None))
             return
-        self.seat = self.house.seats[join.team]
-        self.seat.attach(self)
+        self._sit_down(self.house.seats[join.team])
 
 
 def welcome(contest: Contest, team: int) -> Welcome:
@@ -447,9 +461,15 @@ async def accept_forever(
     house: House,
     nursery: trio.Nursery,
 ) -> None:
-    """Take connections in, a task for each. (`trio.serve_tcp` takes one a turn and ends when a handler fails.)"""
-    while True:
-        await trio.lowlevel.wait_readable(listener)
+    """Take connections in, a task for each, until the listener is closed.
+
+    (`trio.serve_tcp` takes one a turn, and ends when a handler fails.)
+    """
+    while listener.fileno() != -1:
+        try:
+            await trio.lowlevel.wait_readable(listener)
+        except trio.ClosedResourceError:
+            return
         crowded = False
         for taken in range(ACCEPTS_AT_ONCE):
             try:

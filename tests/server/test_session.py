@@ -346,3 +346,25 @@ async def test_the_contest_ends_with_goodbye_and_nobody_left(tmp_path: Path) -> 
         assert [goodbye.reason for goodbye in goodbyes] == ["contest_over"] * 4
         assert server.ending is not None
         assert len(server.recorder.of(MatchEnded)) == 12
+
+
+async def test_who_was_away_at_the_end_is_told_so_when_it_comes_back(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path)) as server:
+        async with seated(server.port, 1) as one, seated(server.port, 2) as two:
+            for match in (1, 2):  # whoever is asked first gives up; in the last match the other one is away
+                black = one if (await one.expect(Start)).is_black else two
+                question = await black.until(GetStep)
+                if match == 2:
+                    await (one if black is two else two).close()
+                    await server.recorder.wait_for(TeamLeft)
+                await black.say(Resign(question.id))
+                if match == 1:
+                    await one.until(End)
+            assert (await black.until(Goodbye)).reason == "contest_over"
+            away = 2 if black is one else 1
+        async with connected(server.port) as back:
+            await back.login(away)
+            goodbye = await back.expect(Goodbye)
+            assert (goodbye.reason, goodbye.retry_ms) == ("contest_over", None)
+        with trio.fail_after(2):  # and then there is nobody left to wait for
+            await server.finished()
