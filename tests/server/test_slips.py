@@ -1,0 +1,178 @@
+"""Slips: what a contestant has to type is right, and on a page of its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import getstep.cli
+from getstep_engines import GAMES
+from getstep_server._toml import ConfigError
+from getstep_server.cli import run_command
+from getstep_server.contest import Contest, ContestFile, Team, load_contest
+from getstep_server.slips import WHEEL, address_to_type, as_html, as_text, commands, lan_address
+
+TEAMS = [
+    Team(id=1, name="Ada", token="kq3m-x7fd-29pt"),
+    Team(id=0, name="<script>alert(\"x\")</script> & 'Co.'", token="aaaa-bbbb-cccc"),
+    Team(id=77, name="{host} {token} {0}", token="<b>&amp;</b>"),
+]
+
+
+def contest_of(*teams: Team, game: str = "hop", **server: Any) -> Contest:
+    file = ContestFile.model_validate({"contest": {"name": "Autumn & <i>co</i>", "game": game}, "server": server})
+    return Contest(Path("autumn"), file, {team.id: team for team in teams})
+
+
+def facts(page: str) -> dict[str, str]:
+    """What a page of text says line by line: ``  host     192.0.2.7``."""
+    return dict(re.findall(r"^  (host|port|team id|token) +(.*)$", page, re.MULTILINE))
+
+
+def test_a_page_for_each_team() -> None:
+    pages = as_text(contest_of(*TEAMS), "192.0.2.7").split("\f")
+    assert [page.splitlines()[0] for page in pages] == [team.name for team in TEAMS]
+    for page, team in zip(pages, TEAMS, strict=True):
+        expected = {"host": "192.0.2.7", "port": "7777", "team id": str(team.id), "token": team.token}
+        assert facts(page) == expected
+        others = [other.token for other in TEAMS if other is not team]
+        assert not any(token in page for token in others)
+        assert page.endswith("\n")
+
+
+def test_what_to_type() -> None:
+    contest = contest_of(TEAMS[0])
+    assert commands(contest, TEAMS[0], "192.0.2.7") == {
+        "install": f"python -m pip install {WHEEL}",
+        "new": "getstep new my_bot.py --game hop",
+        "play": "getstep play my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+        "check": "getstep check my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+    }
+    elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host")
+    assert "--host 'a host' --port 7000 --team 1" in elsewhere["play"]
+    assert all(
+        command in as_text(contest, "192.0.2.7") for command in commands(contest, TEAMS[0], "192.0.2.7").values()
+    )
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_what_is_typed_makes_a_bot(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = shlex.split(commands(contest_of(TEAMS[0], game=game), TEAMS[0], "192.0.2.7")["new"])
+    assert typed[0] == "getstep"
+    assert getstep.cli.main(typed[1:]) == 0
+    assert "def get_step(" in Path("my_bot.py").read_text(encoding="utf-8")
+
+
+class Page(HTMLParser):
+    """Tags and text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+def test_the_page_for_the_printer() -> None:
+    page = Page()
+    page.feed(as_html(contest_of(*TEAMS), "192.0.2.7"))
+    assert page.tags.count("section") == 3
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert page.links == []  # it needs nothing from the network
+    for team in TEAMS:
+        assert page.texts.count(team.name) == 1
+        assert page.texts.count(team.token) == 1
+        for typed in commands(contest_of(*TEAMS), team, "192.0.2.7").values():
+            assert typed in page.texts
+    assert "Autumn & <i>co</i>" in page.texts  # the title
+    assert "Autumn & <i>co</i>: hop, 5 s a move" in page.texts
+
+
+def test_the_budget_is_said() -> None:
+    page = as_text(contest_of(TEAMS[0], game="pseudo_tonga"), "192.0.2.7")
+    assert "pseudo_tonga, 20 s for all of one's moves in a game" in page
+
+
+# --- the address ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("listening", "typed"), [("192.0.2.9", "192.0.2.9"), ("host.lan", "host.lan"), ("::1", "::1")]
+)
+def test_an_address_that_contest_toml_names(listening: str, typed: str) -> None:
+    assert address_to_type(contest_of(host=listening)) == typed
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
+def test_all_addresses_are_none_to_type(everywhere: str) -> None:
+    assert address_to_type(contest_of(host=everywhere)) == lan_address()
+
+
+def test_the_address_on_the_lan_is_this_machines() -> None:
+    assert socket.getaddrinfo(lan_address(), 0)
+    assert lan_address() not in ("0.0.0.0", "")
+
+
+def test_without_a_network_it_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Offline(socket.socket):
+        def connect(self, address: Any) -> None:
+            raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket, "socket", Offline)
+    assert lan_address() == socket.gethostname()
+
+
+def test_a_port_that_nobody_knows_yet() -> None:
+    with pytest.raises(ConfigError, match=r"^autumn/contest\.toml: server\.port = 0, expected a port that stays"):
+        address_to_type(contest_of(port=0))
+
+
+# --- the command ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def autumn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contest:
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["init", "autumn"]) == 0
+    assert run_command(["teams", "add", "autumn", "Ada", "Blaise"]) == 0
+    return load_contest(Path("autumn"))
+
+
+def test_slips_for_the_printer(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run_command(["teams", "slips", "autumn", "--host", "192.0.2.7"]) == 0
+    path = Path("autumn/slips.html")
+    assert capsys.readouterr().out.startswith(f"2 slips for host 192.0.2.7 in {path}: open it in a browser")
+    assert path.read_text(encoding="utf-8") == as_html(autumn, "192.0.2.7")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_slips_as_text(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run_command(["teams", "slips", "autumn", "--text"]) == 0
+    assert capsys.readouterr().out == as_text(autumn, lan_address())
+    assert not Path("autumn/slips.html").exists()
+
+
+def test_slips_that_cannot_be_written(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("autumn/slips.html").mkdir()
+    assert run_command(["teams", "slips", "autumn"]) == 2
+    assert "autumn/slips.html: Is a directory" in capsys.readouterr().err
