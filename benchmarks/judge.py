@@ -26,7 +26,7 @@ import trio
 
 from benchmarks._bots import HEADER, frame, token_of
 from getstep.wire import Goodbye
-from getstep_server import session
+from getstep_server import listening, session
 from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.director import Director
 from getstep_server.events import Bus, Event, MovePlayed, ServerLate, TurnFaulted
@@ -163,7 +163,7 @@ async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Cos
         schedule = pairs(fast_teams, repeats)
         if with_thinker:
             schedule.append(Match(len(schedule) + 1, 1, len(schedule) + 1, 1, teams - 1, teams, "hop"))
-        with Store(contest.database) as store, session.open_listener("127.0.0.1", 0) as listener:
+        with Store(contest.database) as store, listening.open_listener("127.0.0.1", 0) as listener:
             store.save_schedule(schedule, 0)
             port = listener.getsockname()[1]
             last_fast = teams - 1 if with_thinker else teams
@@ -195,7 +195,7 @@ async def _play(
     timekeeper = Timekeeper()
     director = Director(contest, schedule, [], seats, store, timekeeper, bus.publish)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
+        nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
         nursery.start_soon(timekeeper.run)
         while not all(seat.connected for seat in seats.values()):
             await trio.sleep(0.05)
@@ -214,10 +214,10 @@ async def idle(count: int) -> float:
     """KiB of resident memory that each of ``count`` idle connections takes in the server."""
     contest = make_contest(Path(), 2)
     house = session.House(contest, {}, lambda _: None)
-    with session.open_listener("127.0.0.1", 0) as listener:
+    with listening.open_listener("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
+            nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
             await trio.sleep(0.1)
             before = _resident_kib()
             with bots("idle", port, count, stdin=subprocess.PIPE):

@@ -7,6 +7,8 @@ import unicodedata
 
 def printable(text: str) -> str:
     """``text`` with control, format (bidi included), surrogate and private characters as ``\\uXXXX`` escapes."""
+    if text.isprintable():  # nothing but the space has to do with C or Z
+        return text
     return "".join(char if _harmless(char) else _escaped(char) for char in text)
 
 

@@ -18,7 +18,7 @@ from getstep_engines import Player
 
 from .contest import Contest
 from .events import ContestStarted, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
-from .judge import play_match, sit_down
+from .judge import forfeit_scores, play_match, sit_down
 from .limits import MATCH_ATTEMPTS
 from .results import PLAYERS, Result, standings
 from .schedule import Match
@@ -152,15 +152,18 @@ class Director:
 
     def _never_arrived(self, match: Match, absent: list[bool]) -> Result:
         winner: Player | None = None
+        scores = None
         if not all(absent):
-            winner = 1 if absent[0] else 0
+            loser: Player = 0 if absent[0] else 1
+            winner = PLAYERS[1 - loser]
+            scores = forfeit_scores(self.contest.game.start(**match.options), loser)
         missing = " and ".join(self.contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
         return Result(
             match=match,
             winner=winner,
             reason="never_arrived",
             detail=f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s",
-            scores=None,
+            scores=scores,
             turns=0,
             thought=(0.0, 0.0),
             faults=(0, 0),

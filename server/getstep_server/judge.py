@@ -144,6 +144,9 @@ def sit_down(
 async def _turn(p: _Progress) -> _Verdict | None:
     player = p.state.to_move
     limit = p.clocks.limit(player)
+    if limit <= 0:  # a budget that is spent: not even the allowance is left to play on with
+        await trio.lowlevel.checkpoint()
+        return _missed(p, player, limit)
     asked = p.seats[player].ask(p.move_number, p.state.board(), p.last_moves[1 - player], limit)
     arrival = await _wait(p, player, asked, asked + limit + p.clocks.lag)
     if arrival is None:
@@ -181,7 +184,7 @@ async def _wait(p: _Progress, player: Player, asked: float, deadline: float) -> 
 def _judge(p: _Progress, player: Player, answer: Answer, thought: float, *, stamped: bool) -> _Verdict | None:
     if isinstance(answer, Resign):
         p.turns += 1
-        return _Verdict(_OTHER[player], "resigned", f"{p.game.players[player]} resigned")
+        return _lost(p, player, "resigned", f"{p.game.players[player]} resigned")
     if isinstance(answer, Raised):
         return _fault(p, player, "raised", answer.error or "no reason given", thought)
     if isinstance(answer, MalformedAnswer):
@@ -202,7 +205,7 @@ def _missed(p: _Progress, player: Player, limit: float) -> _Verdict | None:
     if p.misses[player] >= ABSENT_MISSES:
         p.turns += 1
         name = p.game.players[player]
-        return _Verdict(_OTHER[player], "absent", f"{name} missed {ABSENT_MISSES} limits in a row while away")
+        return _lost(p, player, "absent", f"{name} missed {ABSENT_MISSES} limits in a row while away")
     detail = f"no answer within {limit:g} s" + ("" if connected else ", and no connection")
     return _fault(p, player, "missed_limit", detail, limit)
 
@@ -227,9 +230,25 @@ def _after_turn(p: _Progress, reason: str) -> _Verdict | None:
     return _Verdict(outcome.winner, reason, outcome.reason, outcome.scores)
 
 
+def forfeit_scores(state: State, loser: Player) -> tuple[object, object] | None:
+    """The scores of a match that ``loser`` loses by a rule beside the game, or None if the game has none for it.
+
+    Where the game's own penalty ends it (pseudo_tonga fills the board), nobody is better off by resigning, staying
+    away or breaking the protocol than by a fault.
+    """
+    if state.outcome is not None:
+        return None
+    rest = state.copy()
+    rest.to_move = loser
+    rest.fault()
+    return rest.outcome.scores if rest.outcome is not None and rest.outcome.winner != loser else None
+
+
+def _lost(p: _Progress, loser: Player, reason: str, detail: str) -> _Verdict:
+    return _Verdict(_OTHER[loser], reason, detail[:MAX_TEXT], forfeit_scores(p.state, loser))
+
+
 def _forfeit(p: _Progress, arrival: Arrival, hostile: Hostile) -> _Verdict:
     player: Player = 0 if arrival.seat is p.seats[0] else 1
     name = p.game.players[player]
-    return _Verdict(
-        _OTHER[player], "hostile", f"{name} broke the protocol ({hostile.code}): {hostile.detail}"[:MAX_TEXT]
-    )
+    return _lost(p, player, "hostile", f"{name} broke the protocol ({hostile.code}): {hostile.detail}")

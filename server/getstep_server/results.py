@@ -48,10 +48,16 @@ class Result:
         return "loss" if self.reason == "never_arrived" else "draw"
 
     def difference_for(self, player: Player) -> int:
-        """Own score minus the opponent's; 0 where scores are no numbers or did not decide."""
+        """Own score minus the opponent's; 0 where scores are no numbers or did not decide.
+
+        Who lost by a fault gains nothing from having been ahead.
+        """
         if self.scores is None or not all(type(score) is int for score in self.scores):
             return 0
-        return int(self.scores[player] - self.scores[1 - player])
+        difference = int(self.scores[player] - self.scores[1 - player])
+        if self.winner is None:
+            return difference
+        return max(difference, 0) if self.winner == player else min(difference, 0)
 
 
 @dataclass(frozen=True, slots=True)

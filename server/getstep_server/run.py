@@ -21,11 +21,12 @@ from .contest import Contest, contest_path
 from .director import Director
 from .events import Bus, Event, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
+from .listening import accept_forever, open_listener
 from .records import Records
 from .results import Result
 from .schedule import Match, double_round_robin
 from .seats import Seat
-from .session import SHUTDOWN_RETRY_MS, House, WireLink, accept_forever, open_listener
+from .session import SHUTDOWN_RETRY_MS, House, WireLink
 from .store import Store
 from .timekeeper import Timekeeper
 
@@ -190,9 +191,9 @@ async def _run(
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
         nursery.start_soon(timekeeper.run)
         nursery.start_soon(records.run)
-        bus.publish(ports.listening)
         with trio.CancelScope() as playing:
-            nursery.start_soon(_stop_on_signal, playing)
+            await nursery.start(_stop_on_signal, playing)
+            bus.publish(ports.listening)
             await wait_for_start(when, contest, bus, started=bool(director.results))
             bus.subscribe(lambda event: _on_arrival(director, event))
             await director.run()
@@ -210,9 +211,12 @@ def _on_arrival(director: Director, event: Event) -> None:
         director.changed()
 
 
-async def _stop_on_signal(scope: trio.CancelScope) -> None:
+async def _stop_on_signal(
+    scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
     """The first Ctrl-C stops cleanly, the second at once."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
         async for _ in signals:
             if scope.cancel_called:
                 raise KeyboardInterrupt

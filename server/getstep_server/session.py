@@ -8,14 +8,12 @@ for which it has no room left does not read, and loses the connection at once in
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import socket
 import struct
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -31,8 +29,6 @@ from .contest import Contest
 from .doorkeeper import Doorkeeper
 from .events import Incident, Publish, ServerFault
 from .limits import (
-    ACCEPTS_AT_ONCE,
-    CROWDED_PAUSE_SECONDS,
     FAREWELL_SECONDS,
     FRAME_SECONDS,
     LINGER_BYTES,
@@ -436,82 +432,3 @@ def welcome(contest: Contest, team: int) -> Welcome:
         "time_ms": round(control.seconds * 1000),
     }
     return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=[game])
-
-
-# --- listening --------------------------------------------------------------------------------------------
-
-
-def open_listener(host: str, port: int) -> socket.socket:
-    """A non-blocking listening socket, whose connections have stamped arrivals where the system can.
-
-    Raises:
-        OSError: the port is busy, or the address is not this machine's.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    dual = host == "::" and socket.has_dualstack_ipv6()
-    listener = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=dual)
-    listener.setblocking(False)
-    arrivals.switch_on(listener)
-    return listener
-
-
-async def accept_forever(
-    listener: socket.socket,
-    make_link: Callable[[House, socket.socket, str], SocketLink],
-    house: House,
-    nursery: trio.Nursery,
-) -> None:
-    """Take connections in, a task for each, until the listener is closed.
-
-    (`trio.serve_tcp` takes one a turn, and ends when a handler fails.)
-    """
-    while listener.fileno() != -1:
-        try:
-            await trio.lowlevel.wait_readable(listener)
-        except trio.ClosedResourceError:
-            return
-        crowded = False
-        for taken in range(ACCEPTS_AT_ONCE):
-            try:
-                sock, peer = listener.accept()
-            except BlockingIOError:
-                break
-            except OSError as error:
-                if not taken:  # else there may be nobody to take in: a full table shows before an empty queue
-                    await _accept_failed(error, house)
-                break
-            crowded |= _admit(sock, peer[0], make_link, house, nursery)
-        if crowded:
-            await trio.sleep(CROWDED_PAUSE_SECONDS)
-
-
-async def _accept_failed(error: OSError, house: House) -> None:
-    """A connection that was gone before it was taken in is nothing; a full file table is as good as a limit."""
-    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-        house.make_room(house.links)
-        await trio.sleep(CROWDED_PAUSE_SECONDS)
-
-
-def _admit(
-    sock: socket.socket,
-    address: str,
-    make_link: Callable[[House, socket.socket, str], SocketLink],
-    house: House,
-    nursery: trio.Nursery,
-) -> bool:
-    """Start a task for a new connection; whether there are as many as may be. Never raises."""
-    crowd = None
-    try:
-        sock.setblocking(False)
-        link = make_link(house, sock, address)
-        crowd = house.crowd(address)
-        if crowd is None or house.make_room(crowd):
-            house.enter(link)
-            nursery.start_soon(link.run)
-        else:
-            link.evict()
-            sock.close()
-    except Exception:
-        house.publish(ServerFault("accept", traceback.format_exc()))
-        sock.close()
-    return crowd is not None

@@ -12,7 +12,7 @@ import trio
 from getstep.wire import GetStep, Start, Step
 from getstep_server import arrivals
 from getstep_server.events import MovePlayed, ServerLate, TurnFaulted
-from getstep_server.session import open_listener
+from getstep_server.listening import open_listener
 from tests.server.players import first_legal, make_contest, running, seated
 
 stamped_only = pytest.mark.skipif(not arrivals.stamps_supported(), reason="no kernel timestamps on this system")

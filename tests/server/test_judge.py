@@ -282,3 +282,28 @@ async def test_a_miss_with_a_connection_interrupts_the_count(autojump_clock: tri
 
     played = await play(lambda _, q: None, honest, during=come_and_go)
     assert played.result.reason == "finished"
+
+
+async def test_who_gives_up_pseudo_tonga_is_scored_like_a_fault(autojump_clock: trio.testing.MockClock) -> None:
+    """Else a loser would escape the match's value, and deny it to the winner, by resigning in time."""
+    resigned = await play(honest, at_move(2, lambda _, q: Resign(q.id)), "pseudo_tonga")
+    fault = await play(honest, at_move(2, FAULTS["raised"]), "pseudo_tonga")
+    assert resigned.result.scores == fault.result.scores == (64 * 64, 0)
+    assert (resigned.result.winner, resigned.result.reason) == (0, "resigned")
+
+
+async def test_a_breach_out_of_turn_is_scored_against_who_committed_it(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def misbehave(links: list[MemoryLink]) -> None:
+        await trio.sleep(1.5)
+        links[1].seat.breach(links[1], "oversize_frame", "a frame of 5000 bytes")
+
+    played = await play(after(4.0), honest, "pseudo_tonga", during=misbehave)
+    assert (played.result.winner, played.result.scores) == (0, (64 * 64, 0))
+
+
+async def test_a_spent_budget_leaves_no_allowance_to_play_on_with(autojump_clock: trio.testing.MockClock) -> None:
+    played = await play(at_move(1, after(2.05)), honest, "hop", TimeControl("budget", 2.0))
+    assert played.result.faults == (199, 0)  # the first answer was within the allowance
+    assert len(played.links[0].of(GetStep)) == 1

@@ -86,3 +86,8 @@ def test_the_order_of_the_results_does_not_matter() -> None:
     for _ in range(5):
         rng.shuffle(results)
         assert standings(range(5), results) == table
+
+
+def test_who_lost_gains_nothing_from_having_been_ahead() -> None:
+    rows = standings([1, 2], [result(1, 2, 1, (30, 2), reason="missed_limit")])
+    assert {r.team: r.difference for r in rows} == {1: 0, 2: 0}
