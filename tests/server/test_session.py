@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from getstep.wire import End, GetStep, Goodbye, Hello, Raised, Resign, Start, Step, Welcome
-from getstep_server import session
+from getstep_server import listening, session
 from getstep_server.events import Incident, MatchEnded, MatchStarted, ServerFault, TeamArrived, TeamLeft
 from getstep_server.run import StartWhen
 from getstep_server.seats import Seat
@@ -305,10 +305,10 @@ async def test_a_full_file_table_is_as_good_as_a_limit(tmp_path: Path, monkeypat
     contest, recorder = make_contest(tmp_path), Recorder()
     seats = {number: Seat(team, recorder) for number, team in contest.teams.items()}
     house = session.House(contest, seats, recorder)
-    listener: Any = Full(session.open_listener("127.0.0.1", 0))
+    listener: Any = Full(listening.open_listener("127.0.0.1", 0))
     port = listener.listener.getsockname()[1]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(session.accept_forever, listener, session.WireLink, house, nursery)
+        nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
         async with seated(port, 1), connected(port) as idle:
             await idle.expect(Hello)
             with trio.fail_after(5):
