@@ -106,9 +106,9 @@ def test_every_goodbye_of_the_server_is_documented() -> None:
 
 
 def test_every_end_of_the_server_is_documented() -> None:
-    verdicts = set(re.findall(r'_Verdict\([^"]*"(\w+)"', SOURCES)) | set(re.findall(r'reason="(\w+)"', SOURCES))
-    assert verdicts
-    assert verdicts <= set(codes("### End codes"))
+    said = set(re.findall(r'(?:_after_turn|_fault|_lost)\(p, (?:player, )?"(\w+)"', SOURCES))
+    said |= set(re.findall(r'reason="(\w+)"', SOURCES)) | set(re.findall(r'End\([^)]*"void", "(\w+)"', SOURCES))
+    assert said == set(codes("### End codes"))
 
 
 # --- as a client sees it -------------------------------------------------------------------------------------

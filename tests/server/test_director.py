@@ -1,0 +1,470 @@
+"""The director, with players in memory and a clock that jumps: who plays when, who forfeits, what survives."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from getstep.wire import End, Start
+from getstep_engines import GAMES
+from getstep_server.contest import Contest
+from getstep_server.director import ContestStopped, Director
+from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
+from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.results import Result
+from getstep_server.run import Ending, StartWhen, results_of
+from getstep_server.schedule import Match, double_round_robin
+from getstep_server.seats import Seat
+from getstep_server.store import Store
+from getstep_server.timekeeper import Timekeeper
+from tests.server.players import make_contest, running, seated
+from tests.server.test_judge import MemoryLink, Reply, after, honest
+
+PATIENCE = 60.0
+SMALL: dict[str, Any] = {"contest": {"game": "pseudo_tonga", "options": {"size": 6}}}
+"""The shortest game: 36 moves, whoever plays."""
+
+
+class MemoryStore:
+    """Keeps results; what `save` does before, a test may say."""
+
+    def __init__(self, before: Callable[[Result], Awaitable[None]] | None = None) -> None:
+        self.saved: list[Result] = []
+        self._before = before
+
+    async def save(self, result: Result) -> None:
+        await trio.lowlevel.checkpoint()
+        if self._before is not None:
+            await self._before(result)
+        self.saved.append(result)
+
+
+class Tournament:
+    """A contest without sockets, disk and real time."""
+
+    def __init__(
+        self, contest: Contest, *, store: MemoryStore | None = None, results: Sequence[Result] = ()
+    ) -> None:
+        self.events: list[tuple[float, Event]] = []
+        self.links: dict[int, list[MemoryLink]] = {team: [] for team in contest.teams}
+        self.store = store or MemoryStore()
+        self.schedule = double_round_robin(list(contest.teams), 1, contest.game.name, contest.options)
+        self._seats = {number: Seat(team, self._publish) for number, team in contest.teams.items()}
+        self._timekeeper = Timekeeper()
+        self._director = Director(
+            contest,
+            self.schedule,
+            results,
+            self._seats,
+            cast(Store, self.store),
+            self._timekeeper,
+            self._publish,
+        )
+        self._nursery: trio.Nursery | None = None
+
+    def _publish(self, event: Event) -> None:
+        self.events.append((trio.current_time(), event))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """All events of one type."""
+        return [event for _, event in self.events if isinstance(event, kind)]
+
+    def said(self, team: int, kind: type[Any]) -> list[Any]:
+        """All messages of one type that a team was told."""
+        return [message for link in self.links[team] for message in link.of(kind)]
+
+    def come(self, team: int, reply: Reply = honest) -> None:
+        """Have a team arrive."""
+        assert self._nursery is not None
+        self.links[team].append(MemoryLink(self._nursery, self._seats[team], reply))
+        self._director.changed()
+
+    def go(self, team: int) -> None:
+        """Have a team's connection end."""
+        self._seats[team].detach(self.links[team][-1], "gone")
+        self._director.changed()
+
+    async def play(
+        self,
+        *here: int,
+        seconds: dict[int, float] | None = None,
+        during: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Play it to its end, with the teams that are ``here`` at first; ``seconds`` a team takes for each move."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            nursery.start_soon(self._timekeeper.run)
+            for team in here:
+                self.come(team, after((seconds or {}).get(team, 0.0)))
+            if during is not None:
+                nursery.start_soon(during)
+            await self._director.run()
+            nursery.cancel_scope.cancel()
+
+
+def numbers(matches: Sequence[Match]) -> list[int]:
+    return [match.number for match in matches]
+
+
+# --- who plays when ------------------------------------------------------------------------------------------
+
+
+async def test_every_match_is_played_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 5, **SMALL))
+    await tournament.play(1, 2, 3, 4, 5)
+    assert sorted(numbers([event.match for event in tournament.of(MatchStarted)])) == list(range(1, 21))
+    assert sorted(numbers([result.match for result in tournament.store.saved])) == list(range(1, 21))
+    ended = tournament.of(MatchEnded)
+    assert [(event.done, event.total) for event in ended] == [(n, 20) for n in range(1, 21)]
+    assert [event.result for event in ended] == tournament.store.saved
+    assert {row.played for row in ended[-1].standings} == {8}
+    for team in range(1, 6):
+        assert len(tournament.said(team, Start)) == len(tournament.said(team, End)) == 8
+
+
+async def test_matches_run_side_by_side_but_never_two_of_a_team(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 6, **SMALL))
+    await tournament.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
+    playing: set[int] = set()
+    most = 0
+    for _, event in tournament.events:
+        if isinstance(event, MatchStarted):
+            assert playing.isdisjoint(event.match.teams)
+            playing.update(event.match.teams)
+            most = max(most, len(playing))
+        elif isinstance(event, MatchEnded):
+            playing.difference_update(event.result.match.teams)
+    assert playing == set()
+    assert most == 6  # three matches at once
+
+
+async def test_a_free_pair_never_waits_for_others(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 6, **SMALL))
+    await tournament.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
+    free, left = set(range(1, 7)), set(range(1, 31))
+    by_number = {match.number: match for match in tournament.schedule}
+    at_once = [event.match.number for at, event in tournament.events if isinstance(event, MatchStarted) and at == 0]
+    assert sorted(at_once) == [1, 2, 3]
+    for _, instant in itertools.groupby(tournament.events, key=lambda entry: round(entry[0], 6)):
+        for _, event in instant:
+            if isinstance(event, MatchEnded):
+                free.update(event.result.match.teams)
+            elif isinstance(event, MatchStarted):
+                free.difference_update(event.match.teams)
+                left.remove(event.match.number)
+        assert not [number for number in left if free.issuperset(by_number[number].teams)]
+
+
+async def test_a_slow_pair_holds_up_nobody_else(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 4, **SMALL))
+    await tournament.play(1, 2, 3, 4, seconds={1: 1.0})
+    others = [event for event in tournament.of(MatchEnded) if 1 not in event.result.match.teams]
+    assert max(tournament.of(MatchEnded).index(event) for event in others) < 11
+    assert trio.current_time() < 7 * 18  # team 1 plays six matches of 18 moves of a second, and waits for no one
+
+
+# --- who is not there ----------------------------------------------------------------------------------------
+
+
+async def test_a_team_that_never_comes_forfeits_when_patience_is_over(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+    began = trio.current_time()
+    await tournament.play(1, 2)
+    assert trio.current_time() - began == pytest.approx(PATIENCE)
+    forfeits = [result for result in tournament.store.saved if 3 in result.match.teams]
+    assert len(forfeits) == 4
+    for result in forfeits:
+        assert result.reason == "never_arrived"
+        assert result.outcome_for(0 if result.match.first == 3 else 1) == "loss"
+        assert result.winner is not None
+        assert result.detail == "Team 3 did not come in 60 s"
+        assert result.turns == 0
+        assert result.scores in ((0, 36 * 36), (36 * 36, 0))  # as after a fault in the first turn
+    played = [event.match for event in tournament.of(MatchStarted)]
+    assert all(3 not in match.teams for match in played)
+    ends = [end for end in tournament.said(1, End) if end.reason == "never_arrived"]
+    assert [end.result for end in ends] == ["win"] * 2
+    assert tournament.of(Waiting)[0].teams == (3,)
+
+
+async def test_when_neither_comes_both_lose(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 4, start={"absent_seconds": PATIENCE}, **SMALL))
+    await tournament.play(1, 2)
+    between = [result for result in tournament.store.saved if set(result.match.teams) == {3, 4}]
+    assert len(between) == 2
+    for result in between:
+        assert (result.winner, result.reason, result.scores) == (None, "never_arrived", None)
+        assert [result.outcome_for(0), result.outcome_for(1)] == ["loss", "loss"]
+        assert "Team 3" in result.detail
+        assert "Team 4" in result.detail
+    table = {row.team: row for row in tournament.of(MatchEnded)[-1].standings}
+    assert [(table[team].lost, table[team].drawn) for team in (3, 4)] == [(6, 0)] * 2
+    assert [table[team].points for team in (3, 4)] == [-4 * 36] * 2  # nothing for the two without an opponent
+    assert trio.current_time() == pytest.approx(PATIENCE)
+
+
+async def test_nobody_at_all(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}))
+    await tournament.play()
+    assert [result.winner for result in tournament.store.saved] == [None] * 6
+    assert tournament.of(MatchStarted) == []
+
+
+async def test_who_comes_in_time_plays(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 2, start={"absent_seconds": PATIENCE}, **SMALL))
+
+    async def come_late() -> None:
+        await trio.sleep(PATIENCE - 0.01)
+        tournament.come(2)
+
+    await tournament.play(1, during=come_late)
+    assert [result.reason for result in tournament.store.saved] == ["finished"] * 2
+
+
+async def test_patience_begins_anew_when_a_team_has_been_there(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+
+    async def come_and_go() -> None:
+        await trio.sleep(PATIENCE - 1)
+        tournament.come(3, lambda *_: None)
+        await trio.sleep(0.5)
+        assert len(tournament.of(MatchStarted)) == 3  # the two of 1 and 2, and its first
+        tournament.go(3)
+
+    await tournament.play(1, 2, during=come_and_go)
+    reasons = [result.reason for result in tournament.store.saved if 3 in result.match.teams]
+    assert reasons[0] == "missed_limit"  # it was there when its first match began
+    assert reasons[1:] == ["never_arrived"] * 3
+    # Its own match ends after the whole budget; the others had to wait for its patience from when it left
+    forfeited = [at for at, event in tournament.events if isinstance(event, MatchEnded)][-3:]
+    assert forfeited == pytest.approx([2 * PATIENCE - 0.5] * 3)
+
+
+async def test_waiting_is_said_only_when_nothing_is_being_played(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+    await tournament.play(1, 2, seconds={1: 0.1})
+    said = [event.teams for _, event in tournament.events if isinstance(event, Waiting)]
+    assert said[0] == (3,)
+    before = [type(event) for _, event in tournament.events]
+    assert before.index(Waiting) > [i for i, kind in enumerate(before) if kind is MatchEnded][1]
+
+
+# --- going on ------------------------------------------------------------------------------------------------
+
+
+async def test_only_the_rest_is_played(tmp_path: Path, autojump_clock: MockClock) -> None:
+    contest = make_contest(tmp_path, 4, **SMALL)
+    whole = Tournament(contest)
+    await whole.play(1, 2, 3, 4)
+    done = whole.store.saved[:5]
+    rest = Tournament(contest, results=done)
+    await rest.play(1, 2, 3, 4)
+    assert rest.of(ContestStarted) == [ContestStarted(5, 12)]
+    played = numbers([result.match for result in done + rest.store.saved])
+    assert sorted(played) == list(range(1, 13))
+    last = rest.of(MatchEnded)[-1]
+    assert (last.done, last.total) == (12, 12)
+    assert {row.played for row in last.standings} == {6}
+
+
+async def test_nothing_is_left(tmp_path: Path, autojump_clock: MockClock) -> None:
+    contest = make_contest(tmp_path, 3, **SMALL)
+    whole = Tournament(contest)
+    await whole.play(1, 2, 3)
+    again = Tournament(contest, results=whole.store.saved)
+    await again.play()
+    assert again.store.saved == []
+    assert again.of(MatchStarted) == []
+
+
+# --- the server's own faults ---------------------------------------------------------------------------------
+
+
+def break_engine(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Have the small game's ``play`` fail in its fifth move, so many times."""
+    kind = type(GAMES["pseudo_tonga"].start(size=6))
+    real, left, calls = kind.play, [times], [0]
+
+    def play(self: Any, move: Any) -> None:
+        calls[0] += 1
+        if calls[0] % 5 == 0 and left[0]:
+            left[0] -= 1
+            raise KeyError("a bug in the engine")
+        real(self, move)
+
+    monkeypatch.setattr(kind, "play", play)
+
+
+async def test_a_match_that_the_server_spoilt_is_played_again(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_engine(monkeypatch, MATCH_ATTEMPTS - 1)
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL))
+    await tournament.play(1, 2)
+    assert [result.reason for result in tournament.store.saved] == ["finished"] * 2
+    assert numbers([event.match for event in tournament.of(MatchStarted)]) == [1] * MATCH_ATTEMPTS + [2]
+    faults = tournament.of(ServerFault)
+    assert [fault.where for fault in faults] == ["match 1"] * (MATCH_ATTEMPTS - 1)
+    assert all("KeyError: 'a bug in the engine'" in fault.trace for fault in faults)
+    for team in (1, 2):
+        ends = tournament.said(team, End)
+        assert [end.result for end in ends[:2]] == ["void"] * 2
+        assert {(end.match, end.reason) for end in ends[:2]} == {(1, "server_fault")}
+        assert [end.reason for end in ends[2:]] == ["finished"] * 2
+    assert {row.played for row in tournament.of(MatchEnded)[-1].standings} == {2}
+
+
+async def test_a_match_that_never_succeeds_stops_the_contest(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_engine(monkeypatch, 1000)
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL))
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(ContestStopped, match="^match 1 failed 3 times"), flatten_subgroups=True
+    ):
+        await tournament.play(1, 2)
+    assert tournament.store.saved == []
+    assert tournament.of(MatchEnded) == []
+    assert len(tournament.of(ServerFault)) == MATCH_ATTEMPTS
+    assert {end.result for end in tournament.said(1, End)} == {"void"}
+
+
+# --- announced only when it is stored ------------------------------------------------------------------------
+
+
+async def test_nothing_is_said_of_a_result_before_it_is_stored(tmp_path: Path, autojump_clock: MockClock) -> None:
+    seen: list[bool] = []
+
+    async def slowly(result: Result) -> None:
+        def told() -> int:
+            return sum(len(tournament.said(team, End)) for team in result.match.teams)
+
+        before = (told(), len(tournament.of(MatchEnded)))
+        await trio.sleep(5)
+        seen.append(before == (told(), len(tournament.of(MatchEnded))))
+
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(slowly))
+    await tournament.play(1, 2)
+    assert seen == [True, True]
+    assert trio.current_time() == pytest.approx(10)
+    assert len(tournament.of(MatchEnded)) == 2
+    assert len(tournament.said(1, End)) == 2
+    # No team began its next match before the last one was stored
+    starts = [at for at, event in tournament.events if isinstance(event, MatchStarted)]
+    assert starts == pytest.approx([0, 5])
+
+
+async def test_a_slow_disk_holds_up_only_the_teams_concerned(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async def slow_for_one(result: Result) -> None:
+        if 1 in result.match.teams:
+            await trio.sleep(10)
+
+    tournament = Tournament(make_contest(tmp_path, 4, **SMALL), store=MemoryStore(slow_for_one))
+    await tournament.play(1, 2, 3, 4)
+    assert trio.current_time() == pytest.approx(60)
+    assert len(tournament.store.saved) == 12
+
+
+async def test_a_result_that_cannot_be_stored_is_never_announced(tmp_path: Path, autojump_clock: MockClock) -> None:
+    async def fails(result: Result) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails))
+    with pytest.RaisesGroup(ContestStopped, flatten_subgroups=True):
+        await tournament.play(1, 2)
+    assert tournament.of(MatchEnded) == []
+    assert all("database or disk is full" in fault.trace for fault in tournament.of(ServerFault))
+    for team in (1, 2):
+        assert {end.result for end in tournament.said(team, End)} == {"void"}
+
+
+async def test_a_disk_that_fails_once_costs_one_more_match(tmp_path: Path, autojump_clock: MockClock) -> None:
+    failures = [sqlite3.OperationalError("database is locked")]
+
+    async def fails_once(result: Result) -> None:
+        if failures:
+            raise failures.pop()
+
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails_once))
+    await tournament.play(1, 2)
+    assert numbers([event.match for event in tournament.of(MatchStarted)]) == [1, 1, 2]
+    assert [end.result == "void" for end in tournament.said(1, End)] == [True, False, False]
+    assert len(tournament.store.saved) == 2
+
+
+async def test_what_is_announced_is_on_disk(tmp_path: Path) -> None:
+    """With the real store and real sockets: another connection to the database sees it at once."""
+    contest = make_contest(tmp_path, 3, **SMALL)
+    on_disk = []
+
+    def look(event: Event) -> None:
+        if isinstance(event, MatchEnded):
+            database = sqlite3.connect(contest.database)
+            on_disk.append((event.done, database.execute("SELECT count(*) FROM results").fetchone()[0]))
+            database.close()
+
+    async with running(contest, consumers=[look]) as server, trio.open_nursery() as nursery:
+        for team in contest.teams:
+            nursery.start_soon(_play, server.port, team)
+        await server.finished()
+    assert [done for done, _ in on_disk] == list(range(1, 7))
+    assert all(stored >= done for done, stored in on_disk)
+
+
+async def _play(port: int, team: int) -> None:
+    async with seated(port, team) as player:
+        await player.play()
+
+
+# --- when the first match begins -----------------------------------------------------------------------------
+
+
+async def test_it_starts_when_the_last_team_is_there(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path, 3)) as server:
+        async with seated(server.port, 1), seated(server.port, 2):
+            async with seated(server.port, 1):  # the same team twice is one team
+                assert server.recorder.of(ContestStarted) == []
+            async with seated(server.port, 1), seated(server.port, 3):
+                await server.recorder.wait_for(ContestStarted)
+
+
+async def test_it_starts_at_once(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
+    async with running(contest, StartWhen(now=True)) as server:
+        await server.finished()
+        assert server.ending is Ending.FINISHED
+    assert [result.reason for result in results_of(contest)] == ["never_arrived"] * 2
+
+
+async def test_it_starts_at_a_time_of_day_and_not_before(tmp_path: Path) -> None:
+    at = datetime.now().astimezone() + timedelta(seconds=0.4)
+    contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
+    async with running(contest, StartWhen(at=at)) as server:
+        async with seated(server.port, 1) as one, seated(server.port, 2):  # all are there: it waits all the same
+            assert server.recorder.of(ContestStarted) == []
+            assert datetime.now().astimezone() < at
+            await server.recorder.wait_for(ContestStarted)
+            assert datetime.now().astimezone() >= at
+            await one.expect(Start)
+
+
+async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
+    with Store(contest.database) as store:
+        store.save_schedule(double_round_robin([1, 2], 1, "hop", {}), 1)
+        match = store.schedule()[0]
+        await store.save(Result(match, 0, "finished", "", (7, 5), 9, (0.0, 0.0), (0, 0), 0.0, 1.0))
+    async with running(contest) as server:
+        await server.finished()
+        assert server.recorder.of(ContestStarted) == [ContestStarted(1, 2)]
+        assert numbers([event.result.match for event in server.recorder.of(MatchEnded)]) == [2]
