@@ -161,6 +161,9 @@ def hostile() -> Iterator[tuple[str, bytes, str]]:
         yield f"{name}, after many", answer(MANY + value), "bad_msgpack"
         yield f"{name}, as a key", keyed(value), "bad_msgpack"
         yield f"{name}, alone", value, "bad_msgpack"
+    for name, value in SCALARS.items():
+        yield f"bin behind {name}", answer(b"\x92" + value + b"\xc4\x00"), "bad_msgpack"
+        yield f"deep behind {name}", answer(b"\x92" + value + b"\x91" * (MAX_DEPTH - 2) + b"\x90"), "too_deep"
     for name, value in NOT_UTF8.items():
         yield f"not UTF-8: {name}", answer(value), "bad_msgpack"
         yield f"not UTF-8: {name}, as a key", keyed(value), "bad_msgpack"
@@ -199,11 +202,21 @@ def _too_deep() -> Iterator[tuple[str, bytes, str]]:
     yield "deep: unfinished", b"\x91" * MAX_CLIENT_FRAME, "too_deep"
 
 
-_NUMBERS = [
-    *(b"\xcc\xc1", b"\xcd\xc4\xc7", b"\xce" + b"\xc1" * 4, b"\xcf" + b"\xc1" * 8, b"\xd0\xc4", b"\xd1\xd4\xd8"),
-    *(b"\xd2" + b"\xc4" * 4, b"\xd3" + b"\xc7" * 8, b"\xca" + b"\xc8" * 4, b"\xcb" + b"\xc4" * 8, b"\xc0", b"\xc2"),
-    *(b"\xc3", b"\x7f", b"\xe0"),
-]
+SCALARS = {  # one of each encoding, made of bytes that would be containers, bin or ext if they were headers
+    **{f"constant {byte:x}": bytes([byte]) for byte in (0x00, 0x7F, 0xE0, 0xFF, 0xC0, 0xC2, 0xC3)},
+    **{
+        f"number {byte:x}": bytes([byte]) + b"\xc4" * size
+        for byte, size in zip(range(0xCA, 0xD4), (4, 8, 1, 2, 4, 8, 1, 2, 4, 8), strict=True)
+    },
+    "fixstr": b"\xa2\xc3\x91",
+    "longest fixstr": b"\xbf" + b"\xc4\x91" * 15 + b"x",
+    "str8": b"\xd9\x02\xc4\x91",
+    "long str8": b"\xd9\xfe" + b"\xc4\x91" * 127,
+    "str16": b"\xda\x00\x02\xc4\x91",
+    "long str16": b"\xda\x03\xe8" + b"\xc4\x91" * 500,
+    "str32": b"\xdb\x00\x00\x00\x02\xc4\x91",
+    "long str32": b"\xdb\x00\x00\x03\xe8" + b"\xc4\x91" * 500,
+}
 
 HONEST = {
     "longest array16": sized(0xDC, ">H", MAX_ARRAY, b"\x00" * MAX_ARRAY),
@@ -215,10 +228,7 @@ HONEST = {
     "longest fixarray": b"\x9f" + b"\x90" * 15,
     "longest fixmap": b"\x8f" + entries(15, b"\x80"),
     "longest fixstr": b"\xbf" + b"\xc2\xad" * 15 + b"x",
-    "numbers made of hostile bytes": b"\x9f" + b"".join(_NUMBERS),
-    "text made of hostile bytes": b"\x99"
-    + (pack("\u07c1\u07c4\u0800" * 9) + b"\xd9\x02\xc3\x91" + b"\xda\x00\x02\xc2\x9f") * 3,
-    "a str32 of one byte": b"\x92" + sized(0xDB, ">I", 1, b"x") + b"\x91" * 5 + b"\x90",
+    **{f"{name} after many": MANY + value for name, value in SCALARS.items()},
     "many containers, none deep": b"\x9f" + b"\x92\x80\x91\x90" * 15,
     **{f"deepest {name}": opener * (MAX_DEPTH - 1) + b"\x07" for name, opener in OPENERS.items()},
     **{f"deepest empty {name}": b"\x91" * (MAX_DEPTH - 2) + core for name, core in EMPTY.items()},

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgpack
 import pytest
+from msgpack import fallback
 
 from getstep.wire import (
     ANSWERS,
@@ -41,9 +42,10 @@ from getstep.wire import (
     Role,
     State,
     Step,
+    _frames,
 )
 from tests.sdk.conversations import SAMPLES, ends, frame, framed, hearer
-from tests.sdk.hostile import HONEST, answer, hostile, pack
+from tests.sdk.hostile import HONEST, answer, hostile, keyed, pack
 
 Feed: TypeAlias = Callable[[Connection, bytes], Event]
 
@@ -169,6 +171,38 @@ def test_hostile_body(body: bytes, code: str) -> None:
         fails(listening(role), feed, framed(body), code)
 
 
+STRUCTURAL = {name: (body, code) for name, (body, code) in HOSTILE.items() if code != "unknown_type"}
+
+
+@pytest.mark.parametrize(("body", "code"), STRUCTURAL.values(), ids=STRUCTURAL)
+def test_hostile_body_without_the_c_extension(body: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where msgpack has no wheel, its Python decoder stands in."""
+    monkeypatch.setattr(msgpack, "unpackb", fallback.unpackb)
+    fails(listening(Role.SERVER), whole, framed(body), code)
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (answer(b"\x00") + b"\x00", "bytes after the end of the map"),
+        (answer(b"\xa1\xff"), "a string that is not UTF-8: invalid start byte"),
+        (answer(b"\xc4\x00"), "type byte 0xc4: bin and ext are not used here"),
+        (answer(b"\x91" * 8 + b"\x00"), "more than 8 containers inside each other"),
+        (answer(b"\xdd\xff\xff\xff\xff"), "an array that claims a length of 4294967295, expected at most 128"),
+        (answer(b"\xde\x00\x21"), "a map that claims a length of 33, expected at most 32"),
+        (answer(b"\xda\x07\xd1"), "a string that claims a length of 2001, expected at most 2000"),
+        (keyed(b"\x07"), "a key 7, expected a string"),
+        (keyed(b"\xa2id"), "the key 'id' twice"),
+        (b"\x90", "a list, expected a map"),
+        (b"\xc0", "a NoneType, expected a map"),
+    ],
+)
+def test_details_name_what_is_wrong(body: bytes, detail: str) -> None:
+    with pytest.raises(RemoteProtocolError) as caught:
+        whole(listening(Role.SERVER), framed(body))
+    assert caught.value.detail == detail
+
+
 @pytest.mark.parametrize(("body", "code"), HOSTILE.values(), ids=HOSTILE)
 def test_server_says_why(body: bytes, code: str) -> None:
     server, client = ends(State.TURN)
@@ -250,6 +284,12 @@ def test_message_at_the_wrong_moment(cls: type[Message], state: State) -> None:
 
 def test_wrong_moment_before_wrong_field() -> None:
     fails(ends(State.LOBBY)[0], whole, framed(pack({"type": "join"})), "out_of_order")
+
+
+@pytest.mark.parametrize("cls", [Penalty, End, Goodbye], ids=lambda cls: cls.type)
+def test_malformed_news_while_a_question_is_open(cls: type[Message]) -> None:
+    """Only an answer can be malformed and no worse."""
+    fails(ends(State.TURN)[1], whole, framed(pack(SAMPLES[cls].to_fields() | {"reason": None})), "bad_field")
 
 
 def test_second_join() -> None:
@@ -410,7 +450,19 @@ def test_move_that_the_wire_cannot_carry(move: Any) -> None:
     ):
         client.send(Step(id=31, move=move))
     assert (client.state, client.question) == (State.TURN, 31)
-    assert client.send(Raised(id=31, error="no move"))
+    assert client.send(SAMPLES[Raised]) == frame(SAMPLES[Raised])  # nothing of the move is left behind
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, OverflowError, RecursionError])
+def test_whatever_msgpack_raises(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(fields: object) -> bytes:
+        raise error("so")
+
+    server, _ = ends(State.MATCH)
+    monkeypatch.setattr(_frames, "_pack", fail)
+    with pytest.raises(LocalProtocolError, match=r"^cannot be sent: so$"):
+        server.send(SAMPLES[GetStep])
+    assert (server.state, server.question) == (State.MATCH, None)
 
 
 @pytest.mark.parametrize(
