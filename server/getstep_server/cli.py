@@ -24,6 +24,7 @@ from getstep_engines import GAMES
 from . import __version__
 from ._text import printable
 from ._toml import ConfigError
+from .attack import add_attack
 from .contest import Contest, init_contest, load_contest, teams_path
 from .demo import make_demo_contest, run_demo
 from .director import ContestStopped
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_standings(commands)
     _add_incidents(commands)
     _add_demo(commands)
+    add_attack(commands)
     return parser
 
 
