@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import shlex
 import socket
+import textwrap
 
 import getstep
 
@@ -13,6 +14,17 @@ from .contest import Contest, Team, contest_path
 
 WHEEL = f"getstep-{getstep.__version__}-py3-none-any.whl"
 """The contestants' package, as ``pip wheel ./sdk`` names it."""
+
+_INSTALL = f"""\
+python3 -m venv .venv
+. .venv/bin/activate
+python -m pip install {WHEEL}"""
+"""Into an environment of its own: many systems refuse anything else, and the command is on the path there."""
+
+_NOTES = f"""\
+In each new terminal the second line again. On Windows type this instead:
+py -m pip install {WHEEL}
+and then "py -m getstep" wherever it says "getstep"."""
 
 _PAGE = """\
 <section>
@@ -26,6 +38,7 @@ _PAGE = """\
 </table>
 <p>Once, with the file <code>{wheel}</code> from the host and Python 3.10 or newer:</p>
 <pre>{install}</pre>
+<p>{notes}</p>
 <p>Write a bot that already plays, then make it better:</p>
 <pre>{new}</pre>
 <p>Play (start it again whenever you like; it finds its match):</p>
@@ -43,9 +56,12 @@ _TEXT_PAGE = """\
   team id  {team}
   token    {token}
 
-Once, with the file {wheel} from the host and Python 3.10 or newer:
+Once, with the file {wheel} from the host
+and Python 3.10 or newer:
 
-  {install}
+{install}
+
+{notes}
 
 Write a bot that already plays, then make it better:
 
@@ -98,12 +114,12 @@ def address_to_type(contest: Contest) -> str:
 
 
 def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
-    """What the team types: to install, to make a bot, to play with it, and to find out what is wrong."""
+    """What the team types: to install (three lines), to make a bot, to play, and to find out what is wrong."""
     port = contest.file.server.port
     where = f"--host {shlex.quote(host)}" + (f" --port {port}" if port != 7777 else "")
     login = f"{where} --team {team.id} --token {team.token}"
     return {
-        "install": f"python -m pip install {WHEEL}",
+        "install": _INSTALL,
         "new": f"getstep new my_bot.py --game {contest.game.name}",
         "play": f"getstep play my_bot.py {login}",
         "check": f"getstep check my_bot.py {login}",
@@ -122,7 +138,9 @@ def as_html(contest: Contest, host: str) -> str:
 
 
 def _text_page(contest: Contest, team: Team, host: str) -> str:
-    return _TEXT_PAGE.format_map(_facts(contest, team, host))
+    facts = _facts(contest, team, host)
+    install = textwrap.indent(_INSTALL, "  ")
+    return _TEXT_PAGE.format_map({**facts, "install": install})
 
 
 def _html_page(contest: Contest, team: Team, host: str) -> str:
@@ -141,5 +159,6 @@ def _facts(contest: Contest, team: Team, host: str) -> dict[str, object]:
         "team": team.id,
         "token": team.token,
         "wheel": WHEEL,
+        "notes": _NOTES,
         **commands(contest, team, host),
     }
