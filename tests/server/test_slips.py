@@ -50,16 +50,17 @@ def test_a_page_for_each_team() -> None:
 def test_what_to_type() -> None:
     contest = contest_of(TEAMS[0])
     assert commands(contest, TEAMS[0], "192.0.2.7") == {
-        "install": f"python -m pip install {WHEEL}",
+        "install": f"python3 -m venv .venv\n. .venv/bin/activate\npython -m pip install {WHEEL}",
         "new": "getstep new my_bot.py --game hop",
         "play": "getstep play my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
         "check": "getstep check my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
     }
     elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host")
     assert "--host 'a host' --port 7000 --team 1" in elsewhere["play"]
-    assert all(
-        command in as_text(contest, "192.0.2.7") for command in commands(contest, TEAMS[0], "192.0.2.7").values()
-    )
+    typed = "\n".join(commands(contest, TEAMS[0], "192.0.2.7").values()).splitlines()
+    page = as_text(contest, "192.0.2.7").splitlines()
+    assert [line for line in page if line[2:] in typed] == [f"  {line}" for line in typed]
+    assert max(map(len, page)) < 80
 
 
 @pytest.mark.parametrize("game", GAMES)
