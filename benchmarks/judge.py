@@ -9,15 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import resource
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +24,21 @@ import msgpack
 import trio
 
 from benchmarks._bots import HEADER, frame, token_of
-from getstep.wire import Goodbye
 from getstep_server import listening, session
 from getstep_server.contest import Contest, ContestFile, Team
-from getstep_server.director import Director
-from getstep_server.events import Bus, Event, MovePlayed, ServerLate, TurnFaulted
+from getstep_server.events import (
+    Bus,
+    ContestStarted,
+    Event,
+    Listening,
+    MatchEnded,
+    MovePlayed,
+    ServerLate,
+    TurnFaulted,
+)
+from getstep_server.run import StartWhen, run_contest
 from getstep_server.schedule import Match
-from getstep_server.seats import Seat
 from getstep_server.store import Store
-from getstep_server.timekeeper import Timekeeper
 
 THINK_MS = 50.0
 TURNS = 400  # of a hop game in which nobody arrives
@@ -79,8 +84,8 @@ def bots(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
 # --- the floor ----------------------------------------------------------------------------------------------
 
 
-async def ping_pong(clients: int, round_trips: int) -> Cost:
-    """Question and answer with nothing in between: no rules, no clock, no record."""
+async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> Cost:
+    """Question and answer with nothing in between: no rules, no clock, no record; with or without a ``limit``."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=clients)
     question = {
         "type": "get_step",
@@ -94,11 +99,12 @@ async def ping_pong(clients: int, round_trips: int) -> Cost:
 
     async def serve(stream: trio.SocketStream) -> None:
         for _ in range(round_trips):
-            await stream.send_all(frame(question))
-            buffer = await stream.receive_some(4096)
-            while len(buffer) < HEADER + int.from_bytes(buffer[:HEADER], "big"):
-                buffer += await stream.receive_some(4096)
-            msgpack.unpackb(buffer[HEADER:])
+            with trio.fail_after(5) if limit else nullcontext():
+                await stream.send_all(frame(question))
+                buffer = await stream.receive_some(4096)
+                while len(buffer) < HEADER + int.from_bytes(buffer[:HEADER], "big"):
+                    buffer += await stream.receive_some(4096)
+                msgpack.unpackb(buffer[HEADER:])
         await stream.send_all(frame({"type": "goodbye"}))
 
     port = listeners[0].socket.getsockname()[1]
@@ -117,26 +123,41 @@ async def ping_pong(clients: int, round_trips: int) -> Cost:
 # --- the judge ------------------------------------------------------------------------------------------------
 
 
-@dataclass
 class Heard:
-    """What the events told."""
+    """A consumer of events that measures: from the contest's start to its last result."""
 
-    contest: Contest
-    thinker: int
-    moves: int = 0
-    faults: int = 0
-    late: int = 0
-    thoughts_ms: list[float] = field(default_factory=list)
+    def __init__(self, thinker: int) -> None:
+        self.listening = trio.Event()
+        self.over = trio.Event()
+        self.port = 0
+        self.cost = Cost(0, 0.0, 0.0)
+        self.faults = self.late = 0
+        self.thoughts_ms: list[float] = []
+        self._thinker = thinker
 
     def __call__(self, event: Event) -> None:
-        if isinstance(event, MovePlayed):
-            self.moves += 1
-            if event.match.teams[event.player] == self.thinker:
-                self.thoughts_ms.append(event.thought * 1000)
-        elif isinstance(event, TurnFaulted):
-            self.faults += 1
-        elif isinstance(event, ServerLate):
-            self.late += 1
+        match event:
+            case Listening():
+                self.port = event.port
+                self.listening.set()
+            case ContestStarted():
+                self._began = time.process_time(), time.perf_counter()
+            case MovePlayed():
+                self._moved(event)
+            case TurnFaulted():
+                self.faults += 1
+            case ServerLate():
+                self.late += 1
+            case MatchEnded(done=done, total=total) if done == total:
+                cpu, wall = self._began
+                self.cost.cpu_seconds = time.process_time() - cpu
+                self.cost.seconds = time.perf_counter() - wall
+                self.over.set()
+
+    def _moved(self, event: MovePlayed) -> None:
+        self.cost.count += 1
+        if event.match.teams[event.player] == self._thinker:
+            self.thoughts_ms.append(event.thought * 1000)
 
 
 def make_contest(folder: Path, teams: int) -> Contest:
@@ -153,24 +174,30 @@ def pairs(teams: int, repeats: int) -> list[Match]:
     return [Match(i, 1, i, 1, first, second, "hop") for i, (first, second) in enumerate(couples, start=1)]
 
 
-async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Cost, Heard, list[float]]:
-    """Play ``matches`` at once, ``repeats`` times over; the last team may be one that thinks exactly 50 ms."""
+async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Heard, list[float]]:
+    """Run a contest of ``matches`` at once, ``repeats`` times over; the last team may be one that thinks 50 ms.
+
+    Everything is on: rules, timestamps, store, log, record of incidents.
+    """
     fast_teams = 2 * matches
     teams = fast_teams + 2 if with_thinker else fast_teams
+    schedule = pairs(fast_teams, repeats)
+    if with_thinker:
+        schedule.append(Match(len(schedule) + 1, 1, len(schedule) + 1, 1, teams - 1, teams, "hop"))
+    heard, bus = Heard(teams), Bus()
+    bus.subscribe(heard)
     with tempfile.TemporaryDirectory(prefix="getstep-benchmark-") as folder:
         contest = make_contest(Path(folder), teams)
-        heard = Heard(contest, teams)
-        schedule = pairs(fast_teams, repeats)
-        if with_thinker:
-            schedule.append(Match(len(schedule) + 1, 1, len(schedule) + 1, 1, teams - 1, teams, "hop"))
-        with Store(contest.database) as store, listening.open_listener("127.0.0.1", 0) as listener:
+        with Store(contest.database) as store:
             store.save_schedule(schedule, 0)
-            port = listener.getsockname()[1]
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(run_contest, contest, bus, StartWhen())
+            await heard.listening.wait()
             last_fast = teams - 1 if with_thinker else teams
-            with bots("fast", port, 1, last_fast), thinker(port, teams, with_thinker) as exact:
-                cost = await _play(contest, schedule, store, listener, heard)
-                true_ms = [float(line) for line in exact.communicate(timeout=10)[0].split()] if exact else []
-    return cost, heard, true_ms
+            with bots("fast", heard.port, 1, last_fast), thinker(heard.port, teams, with_thinker) as exact:
+                await heard.over.wait()
+                told = None if exact is None else await trio.to_thread.run_sync(exact.communicate)
+    return heard, [float(line) for line in told[0].split()] if told else []
 
 
 @contextmanager
@@ -183,28 +210,6 @@ def thinker(port: int, team: int, wanted: bool) -> Iterator[subprocess.Popen[str
         if os.geteuid() == 0:
             os.setpriority(os.PRIO_PROCESS, process.pid, -15)
         yield process
-
-
-async def _play(
-    contest: Contest, schedule: list[Match], store: Store, listener: socket.socket, heard: Heard
-) -> Cost:
-    bus = Bus()
-    bus.subscribe(heard)
-    seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
-    house = session.House(contest, seats, bus.publish)
-    timekeeper = Timekeeper()
-    director = Director(contest, schedule, [], seats, store, timekeeper, bus.publish)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
-        nursery.start_soon(timekeeper.run)
-        while not all(seat.connected for seat in seats.values()):
-            await trio.sleep(0.05)
-        with measured(len(schedule) * TURNS) as cost:
-            await director.run()
-        house.close_all(Goodbye("contest_over", "", None))
-        await house.all_gone()
-        nursery.cancel_scope.cancel()
-    return cost
 
 
 # --- idle connections -------------------------------------------------------------------------------------------
@@ -262,18 +267,25 @@ def main() -> None:
     cores = os.cpu_count()
     python = sys.version.split()[0]
     print(f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {python}, {cores} cores")
-    floor: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2)
-    cost, heard, _ = _run(judged, args.matches, 1, with_thinker=False)
-    _report_cost(floor, cost, heard)
-    _, heard, true_ms = _run(judged, args.matches, args.repeats, with_thinker=True)
+    bare: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2, limit=False)
+    floor: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2, limit=True)
+    heard, _ = _run(judged, args.matches, 1, with_thinker=False)
+    _report_cost(bare, floor, heard)
+    heard, true_ms = _run(judged, args.matches, args.repeats, with_thinker=True)
     _report_clock(heard, true_ms)
     print(f"{args.idle} idle connections: {_run(idle, args.idle):.1f} KiB each")
 
 
-def _report_cost(floor: Cost, cost: Cost, heard: Heard) -> None:
-    print(f"ping-pong:   {floor.cpu_us:.1f} µs CPU, {floor.a_second:,.0f} round trips/s")
-    print(f"judged move: {cost.cpu_us:.1f} µs CPU, {cost.a_second:,.0f} moves/s, {1e6 / cost.cpu_us:,.0f}/s a core")
-    print(f"ratio:           {cost.cpu_us / floor.cpu_us:.2f}; faults {heard.faults}, server late {heard.late}")
+def _report_cost(bare: Cost, floor: Cost, heard: Heard) -> None:
+    cost = heard.cost
+    for name, one in (("ping-pong", bare), ("with a time limit", floor), ("judged move", cost)):
+        print(
+            f"{name + ':':<19}{one.cpu_us:6.1f} µs CPU, {one.a_second:9,.0f}/s, {1e6 / one.cpu_us:9,.0f}/s a core"
+        )
+    print(
+        f"a judged move is {cost.cpu_us / floor.cpu_us:.2f} of a ping-pong with a time limit,"
+        f" {cost.cpu_us / bare.cpu_us:.2f} of one without; faults {heard.faults}, server late {heard.late}"
+    )
 
 
 def _report_clock(heard: Heard, true_ms: list[float]) -> None:

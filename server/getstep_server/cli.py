@@ -28,7 +28,7 @@ from .attack import add_attack
 from .contest import Contest, init_contest, load_contest, teams_path
 from .demo import make_demo_contest, run_demo
 from .director import ContestStopped
-from .events import Bus
+from .events import SELDOM, Bus
 from .incident_report import as_json, by_culprit, incidents_table
 from .progress import Progress
 from .results import Result, Standing, standings
@@ -322,7 +322,7 @@ def _run(args: argparse.Namespace) -> int:
     progress = _progress(contest, plain=args.plain)
     _say_hello(contest, progress, when)
     bus = Bus()
-    bus.subscribe(progress)
+    bus.subscribe(progress, SELDOM)
     with progress.shown():
         ending = trio.run(run_contest, contest, bus, when)
     goes_on = f"Every finished match is kept; go on with: {_typed('run', contest.folder)}"
@@ -479,7 +479,7 @@ def _demo_game(folder: Path, game: str, args: argparse.Namespace) -> int:
     progress = _progress(contest, plain=args.plain)
     _say_hello(contest, progress, StartWhen())
     bus = Bus()
-    bus.subscribe(progress)
+    bus.subscribe(progress, SELDOM)
     with progress.shown():
         ending = trio.run(run_demo, contest, bus)
     return _say_ending(contest, progress, ending, "That was the demo.")

@@ -68,7 +68,7 @@ async def _play_with_bots(contest: Contest, bus: Bus) -> Ending:
                 for i, team in enumerate(contest.teams.values()):
                     nursery.start_soon(_run_bot, bots[i % len(bots)], team, event.port, contest.folder)
 
-        bus.subscribe(note)
+        bus.subscribe(note, [Listening])
         ending = await run_contest(contest, bus, StartWhen())
         patience = BOT_EXIT_SECONDS if ending is Ending.FINISHED else 0  # stopped, they would wait for the server
         nursery.cancel_scope.deadline = trio.current_time() + patience

@@ -7,9 +7,9 @@ nothing: an event is published in the middle of a match or of a connection, whic
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from getstep_engines import Player
 
@@ -171,26 +171,31 @@ Event: TypeAlias = (
 )
 Publish: TypeAlias = Callable[[Event], None]
 
+EVERY: tuple[type[Event], ...] = get_args(Event)
+SELDOM: tuple[type[Event], ...] = tuple(kind for kind in EVERY if kind is not MovePlayed)
+"""All but what happens with every move, for who has nothing to say about that."""
+
 
 class Bus:
     """Hands each event to every subscriber."""
 
     def __init__(self) -> None:
-        self._consumers: list[Publish] = []
+        self._consumers: dict[type[Event], tuple[Publish, ...]] = {}
         self._failed: list[Publish] = []
 
-    def subscribe(self, consumer: Publish) -> None:
-        """Have ``consumer`` called with every event from now on."""
-        self._consumers.append(consumer)
+    def subscribe(self, consumer: Publish, kinds: Iterable[type[Event]] = EVERY) -> None:
+        """Have ``consumer`` called with every event of these kinds from now on."""
+        for kind in kinds:
+            self._consumers[kind] = (*self._consumers.get(kind, ()), consumer)
 
     def publish(self, event: Event) -> None:
-        """Hand ``event`` to every consumer; never raises.
+        """Hand ``event`` to every consumer of its kind; never raises.
 
         A consumer that raises keeps getting events, since the next one may suit it; the others are told of its
         first failure only.
         """
         faults = []
-        for consumer in list(self._consumers):
+        for consumer in self._consumers.get(type(event), ()):
             try:
                 consumer(event)
             except Exception:

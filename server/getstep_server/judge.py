@@ -239,7 +239,7 @@ def forfeit_scores(state: State, loser: Player) -> tuple[object, object] | None:
     if state.outcome is not None:
         return None
     rest = state.copy()
-    rest.to_move = loser
+    rest.to_move = loser  # type: ignore[misc]  # every game has a slot for it
     rest.fault()
     return rest.outcome.scores if rest.outcome is not None and rest.outcome.winner != loser else None
 

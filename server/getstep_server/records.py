@@ -11,7 +11,7 @@ from types import TracebackType
 import trio
 
 from .contest import Contest
-from .events import Bus, IncidentsSummed, ServerFault
+from .events import SELDOM, Bus, IncidentsSummed, ServerFault
 from .incidents import IncidentTally
 from .limits import INCIDENTS_SAVED_EVERY_SECONDS, SUMMARY_ROWS
 from .log import ContestLog
@@ -39,8 +39,8 @@ class Records:
 
     async def __aenter__(self) -> Records:
         self._log = ContestLog(self._contest)
-        self._bus.subscribe(self._repeats)
-        self._bus.subscribe(self._log)
+        self._bus.subscribe(self._repeats, SELDOM)
+        self._bus.subscribe(self._log, SELDOM)
         return self
 
     async def __aexit__(

@@ -195,7 +195,7 @@ async def _run(
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)
             await wait_for_start(when, contest, bus, started=bool(director.results))
-            bus.subscribe(lambda event: _on_arrival(director, event))
+            bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft])
             await director.run()
             ending = Ending.FINISHED
         if ending is Ending.STOPPED:
@@ -204,11 +204,6 @@ async def _run(
         await house.all_gone()
         nursery.cancel_scope.cancel()
     return ending
-
-
-def _on_arrival(director: Director, event: Event) -> None:
-    if isinstance(event, (TeamArrived, TeamLeft)):
-        director.changed()
 
 
 async def _stop_on_signal(
@@ -257,7 +252,7 @@ def _all_here(contest: Contest, bus: Bus) -> Callable[[], Awaitable[None]]:
         if here == set(contest.teams):
             complete.set()
 
-    bus.subscribe(note)
+    bus.subscribe(note, [TeamArrived, TeamLeft])
     return complete.wait
 
 

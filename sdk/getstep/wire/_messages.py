@@ -15,6 +15,7 @@ from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, 
 
 _HEX = frozenset("0123456789abcdef")
 _CELLS = frozenset([int])
+_ROWS = frozenset([list, tuple])
 
 
 @dataclass(frozen=True)
@@ -304,8 +305,9 @@ def _array(name: str, value: object) -> None:
 def _board(value: list[list[int]]) -> None:
     """Rows of ints; in two passes that Python's built-ins make, because every question of a contest comes here."""
     _array("board", value)
-    for row in value:
-        _array("board", row)
+    if not _ROWS.issuperset(map(type, value)) or max(map(len, value), default=0) > MAX_ARRAY:
+        for row in value:
+            _array("board", row)  # says which
     if not _CELLS.issuperset(map(type, chain.from_iterable(value))):
         wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
         raise ValueError(f"board has the row {_shown(wrong)}, expected whole numbers")
