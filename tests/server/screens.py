@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import termios
@@ -134,10 +133,6 @@ class OnTerminal:
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         self.type("\x03")
-
-    def hang_up(self) -> None:
-        """What closing the window does."""
-        self.process.send_signal(signal.SIGHUP)
 
     def expect(self, pattern: str, *, seconds: float = 30) -> re.Match[str]:
         """Wait until something has been on the screen.
