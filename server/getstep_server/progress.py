@@ -123,8 +123,8 @@ class Progress:
             self._lines.put(line)
 
     def say(self, line: str) -> None:
-        """Print a line, or a few, while there is no live view."""
-        self.console.print("\n".join(map(printable, line.split("\n"))))
+        """Print a line, or a few, while there is no live view; broken by the terminal alone: one may copy them."""
+        self.console.print("\n".join(map(printable, line.split("\n"))), soft_wrap=True)
 
     # --- events as lines ---
 
