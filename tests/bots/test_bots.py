@@ -1,0 +1,130 @@
+"""Every sample bot plays whole games of its game, and only legal moves; the simple ones stay simple."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+import getstep_bots
+from benchmarks.bots import ask, bot, play
+from getstep import Turn
+from getstep_bots import mcts, random_bot
+from getstep_engines import GAMES
+
+BOTS = sorted(module.name for module in pkgutil.iter_modules(getstep_bots.__path__))
+SHORT_LINES = 40
+
+
+def games_of(name: str) -> list[str]:
+    """The games that a bot plays: the one in its name, or all."""
+    return [game for game in GAMES if name.endswith(game)] or list(GAMES)
+
+
+PAIRINGS = [(name, game) for name in BOTS for game in games_of(name)]
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcts, "LONGEST_THINK", 0.001)
+
+
+def the_turn(game: str, **fields: Any) -> Turn:
+    turn = Turn(game, match=1, move_number=1, opponent="a bot", last_move=None, time_left_ms=5000)
+    return replace(turn, **fields)
+
+
+@pytest.mark.parametrize(("name", "game"), PAIRINGS)
+def test_it_plays_whole_games_against_a_random_bot(name: str, game: str) -> None:
+    players = bot(name), random_bot.get_step
+    for first, second in (players, players[::-1]):
+        assert play(game, first, second).outcome is not None
+
+
+@pytest.mark.parametrize("size", [6, 16])
+def test_the_bots_of_all_games_play_on_every_size_of_board(size: int) -> None:
+    for name in BOTS:
+        if "pseudo_tonga" in games_of(name) and not name.startswith("house"):
+            play("pseudo_tonga", bot(name), random_bot.get_step, size=size)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_has_a_greedy_bot(game: str) -> None:
+    assert f"greedy_{game}" in BOTS
+
+
+@pytest.mark.parametrize("name", [name for name in BOTS if name == "random_bot" or name.startswith("greedy_")])
+def test_a_simple_bot_fits_on_a_page(name: str) -> None:
+    lines = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8").splitlines()
+    assert sum(1 for line in lines if line.strip()) < SHORT_LINES
+    assert any(line.startswith("def get_step(board") for line in lines)
+    assert f"``getstep play {name}.py --team 7``" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "game"), [pairing for pairing in PAIRINGS if pairing[0] != "mcts"], ids=lambda value: str(value)
+)
+def test_the_same_turn_again_gives_the_same_move(name: str, game: str) -> None:
+    state = GAMES[game].start()
+    for number in range(6):
+        turn = the_turn(game, move_number=number)
+        move = ask(bot(name), state, turn)
+        assert ask(bot(name), state.copy(), turn) == move
+        state.play(move)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_random_bot_plays_another_game_in_another_match(game: str) -> None:
+    state = GAMES[game].start()
+    moves = [ask(random_bot.get_step, state, the_turn(game, match=match)) for match in range(20)]
+    assert len({repr(move) for move in moves}) > 1
+
+
+# --- the Monte Carlo bot ----------------------------------------------------------------------------------------
+
+
+def test_it_thinks_for_a_part_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(mcts, "LONGEST_THINK", 1.0)
+    monkeypatch.setattr(mcts, "search", lambda position, seconds, style: asked.append(seconds))
+    for game, ms in [("hop", 60_000), ("hop", 1000), ("pseudo_tonga", 20_000), ("pseudo_tonga", 100)]:
+        ask(mcts.get_step, GAMES[game].start(), the_turn(game, time_left_ms=ms))
+    assert asked == pytest.approx([1.0, 0.2, 0.5, 0.0025])
+
+
+def test_a_budget_lasts_for_the_largest_board() -> None:
+    left = 20.0
+    for _ in range(16 * 16 // 2):
+        left -= min(1.0, mcts.SHARES["budget"] * left)
+    assert left > 0.5
+
+
+def test_it_has_a_move_when_there_is_no_time_to_think() -> None:
+    for game in GAMES:
+        state = GAMES[game].start()
+        assert state.is_legal(ask(mcts.get_step, state, the_turn(game, time_left_ms=0)))
+
+
+def test_it_does_not_think_about_the_only_move() -> None:
+    state = GAMES["pseudo_tonga"].start(size=6)
+    while len(list(state.legal_moves())) > 1:
+        state.play(next(state.legal_moves()))
+    started = perf_counter()
+    assert mcts.search(state, 60.0, mcts.TO_THE_END) == (5, 5)
+    assert perf_counter() - started < 30
+
+
+@pytest.mark.parametrize(("game", "expected"), [("hop", False), ("chain_reaction", False), ("pseudo_tonga", True)])
+def test_it_knows_in_which_games_moves_run_out(game: str, expected: bool) -> None:
+    assert mcts.moves_run_out(game) is expected
+
+
+def test_it_finds_a_win_in_one() -> None:
+    board = [[0] * 8 for _ in range(8)]
+    board[3][4], board[3][5], board[7][0] = 1, 2, 1  # whoever hops over White's last piece wins at once
+    state = GAMES["hop"].from_board(board, True)
+    assert mcts.search(state, 0.2, mcts.A_FEW_MOVES) == [(3, 4), (3, 6)]
