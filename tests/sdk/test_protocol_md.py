@@ -30,6 +30,7 @@ from getstep.wire import (
     VERSION,
     Connection,
     Event,
+    GetStep,
     Hello,
     Join,
     MalformedAnswer,
@@ -152,7 +153,8 @@ def values(kind: str) -> tuple[list[Any], list[Any]]:
         return ["", "x" * most, "\U0001f3b2" * most], ["x" * (most + 1), *NOT_TEXTS]
     if found := re.fullmatch(r"(\d+) lower-case hexadecimal digits", kind):
         digits = "0123456789abcdef" * (number(found[1]) // 16)
-        return [digits], [digits[1:], digits + "0", digits.upper(), "g" + digits[1:], "", *NOT_TEXTS]
+        others = [other + digits[1:] for other in "/:`gxGF é٣"]
+        return [digits, digits[::-1]], [digits[1:], digits + "0", digits.upper(), "", *others, *NOT_TEXTS]
     words = re.findall(r'`"(\w+)"`', kind)
     assert words, f"no test knows the type {kind!r}"
     return words, ["", "later", words[0].upper(), words[0] + " ", *NOT_TEXTS]
@@ -205,6 +207,13 @@ def test_array_is_bounded_before_it_is_sent(name: str, element: Any) -> None:
     assert replace(SAMPLES[cls], **{name: [element] * MAX_ARRAY})
     with pytest.raises(ValueError, match=f"^{name} is .* at most {MAX_ARRAY} elements$"):
         replace(SAMPLES[cls], **{name: [element] * (MAX_ARRAY + 1)})
+
+
+def test_rows_are_bounded_before_they_are_sent() -> None:
+    with pytest.raises(ValueError, match=f"^board is .* at most {MAX_ARRAY} elements$"):
+        GetStep(
+            id=1, move_number=1, board=[[0], [0] * (MAX_ARRAY + 1)], is_black=True, time_left_ms=0, last_move=None
+        )
 
 
 @pytest.mark.parametrize("key", [1, None, b"size"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
+from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from getstep.wire import (
     Join,
     LateAnswer,
     LocalProtocolError,
+    MalformedAnswer,
     Message,
     Penalty,
     Raised,
@@ -402,6 +405,50 @@ FIELDS: dict[type[Message], dict[str, Any]] = {
     Raised: {"id": st.just(31), "error": TEXTS},
     Resign: {"id": st.just(31)},
 }
+
+
+@pytest.mark.parametrize("event", [*SAMPLES.values(), LateAnswer(31), MalformedAnswer(31, "step: ...")])
+def test_messages_do_not_change(event: Message | LateAnswer | MalformedAnswer) -> None:
+    with pytest.raises(FrozenInstanceError):
+        event.id = 32  # type: ignore[misc,union-attr]
+
+
+def test_malformed_answers_are_told_apart_by_their_question() -> None:
+    assert MalformedAnswer(31, "step: move is missing") == MalformedAnswer(31, "resign: id is missing")
+    assert MalformedAnswer(31, "") != MalformedAnswer(32, "")
+
+
+def test_message_without_a_check() -> None:
+    with pytest.raises(NotImplementedError):
+        Message()
+
+
+@pytest.mark.parametrize(
+    ("cls", "name", "value", "text"),
+    [
+        (Join, "version", 0, "version is 0, expected a whole number from 1 to 2147483647"),
+        (Join, "team", True, "team is True, expected a whole number from 0 to 2147483647"),
+        (Join, "client", "x" * 100, f"client is '{'x' * 76}..., expected text of at most 64 characters"),
+        (Join, "mac", "F0", "mac is 'F0', expected 64 lower-case hexadecimal digits"),
+        (Join, "purpose", "look", "purpose is 'look', expected one of play, check"),
+        (Raised, "error", b"\xff", "error is b'\\xff', expected text of at most 500 characters"),
+        (GetStep, "board", [[0], ["é"]], "board has the row ['\\xe9'], expected whole numbers"),
+        (GetStep, "board", [[0], 7], "board is 7, expected an array of at most 128 elements"),
+        (GetStep, "is_black", 1, "is_black is 1, expected true or false"),
+        (
+            Start,
+            "options",
+            {"size": None},
+            "'size' is None, expected a whole number from -2147483647 to 2147483647",
+        ),
+        (Welcome, "games", [[]], "games is [], expected a map"),
+        (End, "scores", [1], "scores is [1], expected one for each player"),
+    ],
+)
+def test_error_shows_the_value_and_what_was_expected(cls: type[Message], name: str, value: Any, text: str) -> None:
+    keys = {**SAMPLES[cls].to_fields(), name: value}
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        cls(**{key: keys[key] for key in cls.names})
 
 
 @pytest.mark.parametrize("cls", TYPES, ids=lambda cls: cls.type)
