@@ -32,7 +32,7 @@ $(VENV)/bin/python:
 		{ echo "getstep's server needs Python 3.11 or newer; name one with: make demo PYTHON=python3.12"; exit 1; }
 	@echo "Setting up $(VENV) (once) ..."
 	@$(PYTHON) -m venv $(VENV) || \
-		{ echo "Could not make a virtual environment; on Debian or Ubuntu: apt install python3-venv"; exit 1; }
+		{ rm -rf $(VENV); echo "Could not make a virtual environment; on Debian or Ubuntu: apt install python3-venv"; exit 1; }
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
