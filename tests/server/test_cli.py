@@ -431,7 +431,8 @@ def test_a_contest_goes_on_when_nobody_reads_any_more(autumn: Path) -> None:
         os.close(writer)
         seen = b""
         while b"Listening" not in seen:
-            assert (more := os.read(reader, 4096)), seen
+            more = os.read(reader, 4096)
+            assert more, seen
             seen += more
         os.close(reader)
         _, errors = process.communicate(timeout=30)
