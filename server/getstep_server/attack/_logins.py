@@ -10,7 +10,7 @@ import trio
 from getstep.wire import MAX_NAME, MAX_TEAM, VERSION, sign
 from getstep_server import limits
 
-from ._case import HARMLESS, VANISHES, Attack, Case, Expected, NotAsExpected, Who, by_stranger, hostile, refused
+from ._case import VANISHES, Attack, Case, Expected, NotAsExpected, Who, by_stranger, hostile, refused
 from ._line import Line, join_bytes, message, step
 from ._match import Actor
 
@@ -82,7 +82,7 @@ _STRANGERS: list[tuple[str, Expected, Attack]] = [
     ("a purpose that does not exist", _BAD_FIELD, _joins(purpose="watch")),
     ("a move instead of a join", _TOO_EARLY, _says(type="step", id=1, move=[0, 0])),
     ("giving up instead of joining", _TOO_EARLY, _says(type="resign", id=1)),
-    ("guessed ids, one after the other", HARMLESS, _guesses),
+    ("guessed ids, one after the other", Expected(recorded="unknown_team"), _guesses),
 ]
 
 # --- with a team's id, or its token ---------------------------------------------------------------------------
@@ -93,9 +93,9 @@ def _team(actor: Actor) -> int:
 
 
 async def _refused_quickly(line: Line, reason: str) -> None:
-    said = await line.until("goodbye")
-    if said["reason"] != reason:
-        raise NotAsExpected(f"goodbye {said['reason']}, expected {reason}")
+    said = await line.hear()
+    if said is None or said.get("reason") != reason:
+        raise NotAsExpected(f"expected goodbye {reason}; heard {line.summary()}")
 
 
 async def _wrong_token(actor: Actor) -> None:

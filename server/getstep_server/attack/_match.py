@@ -20,9 +20,6 @@ T = TypeVar("T")
 STALE_SECONDS = 1.0
 """A question that has waited so long is answered and passed over: a case is to have time for the next one."""
 
-ASKED_SECONDS = 4.0
-"""How soon one of two players is asked, if they have a match."""
-
 
 class Player:
     """A team at a line, and what it knows of its match.
@@ -133,16 +130,19 @@ class Actor:
         return float(start["time_ms"] + start["lag_ms"]) / 1000
 
 
-async def turn_of(players: list[Player], wanted: Player | None = None) -> tuple[Player, Player] | None:
+async def turn_of(
+    players: list[Player], patience: float, wanted: Player | None = None
+) -> tuple[Player, Player] | None:
     """Who of two players is on turn, and who is not; None if they have no match.
 
     Args:
         players: both.
+        patience: how many seconds it may take until one of them is asked.
         wanted: who has to be on turn, if it matters; the other one answers until then.
     """
     for player in players:
         await player.catch_up()
-    deadline = trio.current_time() + ASKED_SECONDS
+    deadline = trio.current_time() + patience
     while True:
         asked = next((player for player in players if player.question is not None), None)
         if asked is None:
@@ -166,7 +166,7 @@ async def go_on(actor: Actor) -> None:
     if me.line.closed:
         me = await actor.stage.back(me)
     for _ in "ab":
-        turn = await turn_of([me, other])
+        turn = await turn_of([me, other], actor.stage.times.grace)
         if turn is None:
             raise NotAsExpected(f"nobody is asked any more; the opponent heard {other.line.summary()}")
         await turn[0].answer()
