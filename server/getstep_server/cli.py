@@ -34,7 +34,7 @@ from .progress import Progress
 from .results import Result, Standing, standings
 from .roster import Newcomer, add_teams, read_roster
 from .run import Ending, StartWhen, incidents_of, results_of, run_contest
-from .slips import address_to_type, as_html, as_text
+from .slips import WHEEL, address_to_type, as_html, as_text
 from .store import StoreError
 from .tables import console, describe_game, describe_limit, standings_table
 
@@ -278,7 +278,9 @@ def _teams_slips(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
     print(f"{len(contest.teams)} slips for host {host} in {path}: open it in a browser and print it.")
-    print("If contestants reach this machine under another address, give it with --host.")
+    print(f"If contestants reach this machine under another address, give it with --host. They also need {WHEEL}:")
+    print("README.md says how to make it. Then:")
+    print(f"  {_typed('run', args.contest)}")
     return EXIT_OK
 
 

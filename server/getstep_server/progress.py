@@ -48,6 +48,10 @@ NAMES_SHOWN = 8
 """Teams named one by one in a line; further ones are counted."""
 
 
+NAME_IN_VIEW = 20
+"""Characters of a team's name in a line of the live view, so that two of them and a result fit 80 columns."""
+
+
 class Progress:
     """A consumer of events that prints.
 
@@ -162,7 +166,7 @@ class Progress:
             case TeamLeft(_, why) if why in OUR_GOODBYES:
                 return None
             case TeamLeft(team, why):
-                return f"- {self.contest.team_name(team)} has left: {why}{_this_minute(count)}"
+                return f"- {self._name(team)} has left: {why}{_this_minute(count)}"
             case Waiting(teams) if teams:
                 return f"Waiting for {self._names(teams)}"
             case Incident():
@@ -179,7 +183,7 @@ class Progress:
     def _arrived(self, event: TeamArrived) -> str:
         verb = "is back" if event.again else "has arrived"
         where = f"{event.address} ({event.client or 'no name given'})"
-        who = f"+ {self.contest.team_name(event.team)} {verb} from {where}"
+        who = f"+ {self._name(event.team)} {verb} from {where}"
         return who if self.live else f"{who}; {self._who_is_here()}"  # the live view has a line for that
 
     def _who_is_here(self) -> str:
@@ -191,7 +195,7 @@ class Progress:
         why = f"{event.code}: {event.detail}"
         if event.team is None:
             return f"! refused {event.address}: {why}"
-        return f"! {self.contest.team_name(event.team)}, from {event.address}, broke the protocol: {why}"
+        return f"! {self._name(event.team)}, from {event.address}, broke the protocol: {why}"
 
     def _fault(self, event: ServerFault, count: int) -> str:
         what = f"! the server failed in {event.where}; this costs no bot anything{_so_far(count)}"
@@ -203,10 +207,15 @@ class Progress:
     def _ended(self, event: MatchEnded) -> str:
         self._running.pop(event.result.match.number, None)
         self._done, self._total, self._standings = event.done, event.total, event.standings
-        return f"[{event.done}/{event.total}] {result_line(self.contest, event.result)}"
+        return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"
+
+    def _name(self, team: int) -> str:
+        """The team's name; in the live view, where a line has no second one, as much of it as tells it apart."""
+        name = self.contest.team_name(team)
+        return f"{name[: NAME_IN_VIEW - 1]}…" if self.live and len(name) > NAME_IN_VIEW else name
 
     def _names(self, teams: Sequence[int]) -> str:
-        names = [self.contest.team_name(team) for team in teams[:NAMES_SHOWN]]
+        names = [self._name(team) for team in teams[:NAMES_SHOWN]]
         more = f" and {len(teams) - NAMES_SHOWN} more" if len(teams) > NAMES_SHOWN else ""
         return ", ".join(names) + more
 
@@ -244,7 +253,7 @@ class Progress:
         return f"about {seconds // 60:.0f} min {seconds % 60:.0f} s left"
 
     def _playing(self) -> str:
-        pairs = [" – ".join(map(self.contest.team_name, match.teams)) for match in list(self._running.values())]
+        pairs = [" – ".join(map(self._name, match.teams)) for match in list(self._running.values())]
         return "playing: " + ("; ".join(pairs) or "nobody")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -40,10 +40,9 @@ def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | 
     return table
 
 
-def result_line(contest: Contest, result: Result) -> str:
-    """One match in one line: who, result, why, how long."""
-    match = result.match
-    first, second = contest.team_name(match.first), contest.team_name(match.second)
+def result_line(result: Result, names: Callable[[int], str]) -> str:
+    """One match in one line: who, result, why, how long; ``names`` gives a team's name."""
+    first, second = (names(team) for team in result.match.teams)
     if result.winner is not None:
         who = f"{(first, second)[result.winner]} wins"
     else:

@@ -190,8 +190,8 @@ def test_long_names_and_markup_on_80_columns(programs: Programs, make_contest: M
     folder = named(make_contest([""] * 2, game="pseudo_tonga"), *NAMES)
     with run_on_terminal(folder) as terminal:
         play_on(programs, terminal, 1)
-        terminal.expect(rf"^1 of 2 teams are here, missing: {NAMES[1][:40]}")
-        terminal.expect(rf"^\+ {re.escape(NAMES[0])} has arrived")
+        terminal.expect(rf"^1 of 2 teams are here, missing: {NAMES[1][:19]}…$")
+        terminal.expect(rf"^\+ {re.escape(NAMES[0][:19])}… has arrived")
         play_on(programs, terminal, 2)
         assert terminal.wait() == 0
     lines = terminal.screen.text.splitlines()

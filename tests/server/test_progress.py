@@ -156,7 +156,7 @@ RESULTS = [
 
 @pytest.mark.parametrize(("changed", "line"), RESULTS)
 def test_a_match_in_one_line(changed: dict[str, Any], line: str) -> None:
-    assert result_line(THREE, result_of(THREE, **changed)) == line
+    assert result_line(result_of(THREE, **changed), THREE.team_name) == line
 
 
 def test_a_large_class_does_not_flood_its_own_list() -> None:
@@ -349,6 +349,15 @@ def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
     assert all(len(line) <= 80 and "…" in line for line in lines)
     assert lines[0].split()[-6:] == ["2", "2", "0", "0", "1264.90", "+799988"]
     assert lines[2].split()[-2:] == ["-1264.90", "-799988"]
+
+
+def test_a_result_of_long_names_fits_a_line() -> None:
+    contest = contest_of(*LONG[:2])
+    view = LiveView(contest)
+    with view.progress.shown():
+        view.progress(ended(contest, result_of(contest)))
+        text = view.until(lambda text: "diff" in text)
+    assert "[1/6] Die außerordentlich… – Die außerordentlich…: Die außerordentlich… wins (" in text
 
 
 def test_names_are_no_markup() -> None:
