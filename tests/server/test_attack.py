@@ -93,11 +93,39 @@ def test_everybody_sends_something() -> None:
 # --- each case against a server -------------------------------------------------------------------------------
 
 
+AT_ONCE = 8
+BATCHES = [CATALOGUE[first : first + AT_ONCE] for first in range(0, len(CATALOGUE), AT_ONCE)]
+
+
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("case", CATALOGUE, ids=lambda case: f"{case.number} {case.title}")
-async def test_case(tmp_path: Path, case: Case) -> None:
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: f"{batch[0].number} to {batch[-1].number}")
+async def test_cases(tmp_path: Path, batch: list[Case]) -> None:
+    """Each against a server of its own; some at once, because most of it is waiting."""
+    await at_once(batch, lambda case: run_case(tmp_path / case.number, case))
+
+
+async def at_once(cases: list[Case], run: Callable[[Case], Awaitable[None]]) -> None:
+    """Run all, and fail with all that failed."""
+    failures = []
+
+    async def note_failure(case: Case) -> None:
+        try:
+            await run(case)
+        except Exception as error:
+            error.add_note(f"in case {case.number}, {case.title}")
+            failures.append(error)
+
+    async with trio.open_nursery() as nursery:
+        for case in cases:
+            nursery.start_soon(note_failure, case)
+    if failures:
+        raise ExceptionGroup("cases that failed", failures)
+
+
+async def run_case(folder: Path, case: Case) -> None:
+    folder.mkdir()
     async with (
-        running(target(tmp_path, case, teams=3), StartWhen(now=True)) as server,
+        running(target(folder, case, teams=3), StartWhen(now=True)) as server,
         aclosing(stage_at(server)) as stage,
     ):
         await stage.run(case)
@@ -127,30 +155,32 @@ def vars_of(event: Any) -> list[Any]:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("number", ["3.3", "6.20", "7.8", "7.13", "7.17", "8.1"])
 @pytest.mark.parametrize("game", [game for game in GAMES if game != "hop"])
-async def test_case_in_another_game(tmp_path: Path, game: str, number: str) -> None:
+async def test_cases_in_another_game(tmp_path: Path, game: str) -> None:
     time = {"budget_seconds": 1.0} if game == "pseudo_tonga" else {"move_seconds": 1.0}
-    contest = make_contest(tmp_path, teams=3, contest={"game": game}, start={"absent_seconds": 3600}, time=time)
-    async with running(contest, StartWhen(now=True)) as server, aclosing(stage_at(server)) as stage:
-        await stage.run(CASES[number])
-        assert server.recorder.of(ServerFault) == []
+
+    async def run(case: Case) -> None:
+        folder = tmp_path / case.number
+        folder.mkdir()
+        contest = make_contest(folder, contest={"game": game}, start={"absent_seconds": 3600}, time=time)
+        async with running(contest, StartWhen(now=True)) as server, aclosing(stage_at(server)) as stage:
+            await stage.run(case)
+            assert server.recorder.of(ServerFault) == []
+
+    await at_once([CASES[number] for number in ("3.3", "6.20", "7.1", "7.8", "7.13", "7.17", "8.1")], run)
 
 
 async def test_the_clocks_are_protocol_md_s(tmp_path: Path) -> None:
-    """Without any limit changed, all at once: 10 s to join, 5 s for a frame, 1 s for a refused classic client."""
-    clocks = ["1.8", "1.9", "3.33", "3.35", "10.1", "10.7"]
-    contests = [make_contest(tmp_path / number, teams=2, **TARGET) for number in clocks]
+    """Without any limit changed: 10 s to join, 5 s for a frame, 1 s for a refused classic client."""
 
-    async def run(contest: Contest, number: str) -> None:
-        contest.folder.mkdir()
-        async with running(contest, StartWhen(now=True)) as server:
-            stage = stage_at(server, Times(grace=1.0))
-            await stage.run(CASES[number])
+    async def run(case: Case) -> None:
+        folder = tmp_path / case.number
+        folder.mkdir()
+        async with running(make_contest(folder, **TARGET), StartWhen(now=True)) as server:
+            async with aclosing(stage_at(server, Times(grace=1.0))) as stage:
+                await stage.run(case)
 
-    async with trio.open_nursery() as nursery:
-        for contest, number in zip(contests, clocks, strict=True):
-            nursery.start_soon(run, contest, number)
+    await at_once([CASES[number] for number in ("1.8", "1.9", "3.33", "3.35", "10.1", "10.7")], run)
 
 
 async def test_one_after_the_other(tmp_path: Path, quick: None) -> None:

@@ -260,7 +260,7 @@ class Stage:
 
     async def _settle(self) -> None:
         """End the match that may be going on, and hang up."""
-        pair = self._pairs[0] if self._pairs else ()
+        pair = self._pairs[0] if self._pairs and len(self._ended) < MATCHES_OF_A_PAIR else ()
         players = [self._players[team] for team in pair if team in self._players]
         modern = [player for player in players if not isinstance(player.line, ClassicLine)]
         if len(players) == 2 and modern and not any(player.line.closed for player in players):
