@@ -210,9 +210,10 @@ class Progress:
         return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"
 
     def _name(self, team: int) -> str:
-        """The team's name; in the live view, where a line has no second one, as much of it as tells it apart."""
+        """The team's name; in the live view, where a line has no second one, its beginning and its end."""
         name = self.contest.team_name(team)
-        return f"{name[: NAME_IN_VIEW - 1]}…" if self.live and len(name) > NAME_IN_VIEW else name
+        end = NAME_IN_VIEW // 3
+        return f"{name[: NAME_IN_VIEW - end - 1]}…{name[-end:]}" if self.live and len(name) > NAME_IN_VIEW else name
 
     def _names(self, teams: Sequence[int]) -> str:
         names = [self._name(team) for team in teams[:NAMES_SHOWN]]
@@ -233,7 +234,7 @@ class Progress:
             parts += [self._bar(), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
         if self._standings and left > 0:
-            parts += [Text(), standings_table(self.contest, self._standings[:left])]
+            parts += [Text(), standings_table(self.contest, self._standings[:left], one_line_each=True)]
             if len(self._standings) > left:
                 parts.append(Text(f"and {len(self._standings) - left} more teams"))
         return Group(*parts)

@@ -25,8 +25,10 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=width)
 
 
-def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | None = None) -> Table:
-    """The standings. Where they do not fit, names are cut, never numbers."""
+def standings_table(
+    contest: Contest, rows: Sequence[Standing], *, title: str | None = None, one_line_each: bool = False
+) -> Table:
+    """The standings. Where names do not fit they are broken, or cut if a team may have ``one_line_each``."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("team", min_width=8)
@@ -35,7 +37,8 @@ def standings_table(contest: Contest, rows: Sequence[Standing], *, title: str | 
     for row in rows:
         points = f"{row.points:.2f}" if contest.scoring == "signed_roots" else f"{row.points:g}"
         cells = (row.played, row.won, row.drawn, row.lost, points, f"{row.difference:+d}")
-        name = Text(contest.team_name(row.team), overflow="ellipsis", no_wrap=True)
+        name = Text(contest.team_name(row.team), overflow="ellipsis" if one_line_each else "fold")
+        name.no_wrap = one_line_each
         table.add_row(str(row.rank), name, *map(str, cells))
     return table
 

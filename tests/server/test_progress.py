@@ -31,7 +31,7 @@ from getstep_server.events import (
 from getstep_server.progress import Progress
 from getstep_server.results import Result, standings
 from getstep_server.schedule import Match
-from getstep_server.tables import result_line
+from getstep_server.tables import result_line, standings_table
 from tests.server.screens import Screen
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\u202e[bold red]:boom:[/]"
@@ -357,7 +357,18 @@ def test_a_result_of_long_names_fits_a_line() -> None:
     with view.progress.shown():
         view.progress(ended(contest, result_of(contest)))
         text = view.until(lambda text: "diff" in text)
-    assert "[1/6] Die außerordentlich… – Die außerordentlich…: Die außerordentlich… wins (" in text
+    assert "[1/6] Die außerorde…kel 10 – Die außerorde…kel 11: Die außerorde…kel 10 wins (" in text
+
+
+def test_names_are_whole_in_the_table_that_stays() -> None:
+    contest = contest_of(*LONG[:3])
+    screen = Screen(80, 24)
+    console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
+    console.print(standings_table(contest, standings(list(contest.teams), [result_of(contest)])))
+    words = " ".join(screen.text.split())
+    assert "…" not in words
+    assert words.count("lange Mannschaft") == 3
+    assert all(f"Winkel {n}" in words for n in (10, 11, 12))
 
 
 def test_names_are_no_markup() -> None:
