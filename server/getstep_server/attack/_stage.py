@@ -134,8 +134,6 @@ class Stage:
             if said is not None and said["type"] == "welcome":
                 return self.player(team, line)
             reason = "no answer" if said is None else said.get("reason")
-            if reason == "contest_over":
-                raise NotRun("the contest is over")
             if said is None or reason != "too_many_logins":
                 raise NotAsExpected(f"team {team} could not log in: {reason}")
             line = None
@@ -195,6 +193,8 @@ class Stage:
         player = await self.login(rested[next(self._numbers) % len(rested)])
         self.take_place(player)
         await player.catch_up()
+        if player.line.goodbye is not None:
+            raise NotRun(f"the server says goodbye at once: {player.line.goodbye['reason']}")
         if player.start is not None:
             raise NotRun(f"team {player.team} is in the middle of a match")
         return Actor(self, player.line, player)
