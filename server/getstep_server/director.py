@@ -129,9 +129,9 @@ class Director:
             result = await self._played(match, (first, second), absent)
             farewells = [_farewell(result, player) for player in PLAYERS]
             await self._store.save(result)
-        except Exception:
+        except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            self._again(match, seats)
+            self._again(match, seats, error)
         else:
             self._announce(result, zip(seats, farewells, strict=True))
         finally:
@@ -171,7 +171,7 @@ class Director:
             seconds=0.0,
         )
 
-    def _again(self, match: Match, seats: Sequence[Seat]) -> None:
+    def _again(self, match: Match, seats: Sequence[Seat], error: Exception) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
         for seat in seats:
             if seat.in_match:
@@ -181,7 +181,10 @@ class Director:
         self._attempts[match.number] += 1
         if self._attempts[match.number] >= MATCH_ATTEMPTS:
             self._left.clear()
-            raise ContestStopped(f"match {match.number} failed {MATCH_ATTEMPTS} times; the log says where")
+            raise ContestStopped(
+                f"match {match.number} failed {MATCH_ATTEMPTS} times, at last with {error!r}; contest.log says where."
+                " What is finished is kept; go on with the same command when that is mended"
+            )
         self._left.insert(0, match)
 
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:

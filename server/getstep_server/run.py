@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
@@ -87,32 +87,38 @@ def check_teams(contest: Contest) -> None:
 
 
 def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
-    """The stored schedule; made and stored now if this is the first run.
+    """The stored schedule; made and stored now if there is none, or none that fits and nothing is played yet.
 
     Raises:
-        ConfigError: the roster or the game is not the one the schedule was made for.
+        ConfigError: matches are played, and the roster or the game is not the one their schedule was made for.
     """
     stored = store.schedule()
-    if not stored:
-        seed = contest.file.contest.seed
-        stored = double_round_robin(list(contest.teams), seed, contest.game.name, contest.options)
-        store.save_schedule(stored, seed)
+    misfit = _misfit(contest, stored)
+    if misfit is None:
         return stored
-    scheduled = {team for match in stored for team in match.teams}
+    if store.results():
+        raise ConfigError(misfit)
+    seed = contest.file.contest.seed
+    schedule = double_round_robin(list(contest.teams), seed, contest.game.name, contest.options)
+    store.save_schedule(schedule, seed)
+    return schedule
+
+
+def _misfit(contest: Contest, schedule: list[Match]) -> str | None:
+    """Why ``schedule`` is not one for this contest, or None."""
+    scheduled = {team for match in schedule for team in match.teams}
     if scheduled != set(contest.teams):
         changed = ", ".join(str(team) for team in sorted(scheduled ^ set(contest.teams)))
-        raise ConfigError(
+        return (
             f"{contest.folder / 'teams.toml'}: team ids {changed} differ from the schedule made at the first run;"
             " put the roster back, or make a new contest folder"
         )
-    if {(match.game, *match.options.items()) for match in stored} != {
-        (contest.game.name, *contest.options.items())
-    }:
-        raise ConfigError(
+    if any((match.game, match.options) != (contest.game.name, contest.options) for match in schedule):
+        return (
             f"{contest_path(contest.folder)}: game = {contest.game.name!r} with options {contest.options!r},"
-            f" expected {stored[0].game!r} with {stored[0].options!r}: the schedule was made for that"
+            f" expected {schedule[0].game!r} with {schedule[0].options!r}: the schedule was made for that"
         )
-    return stored
+    return None
 
 
 class Ports:
@@ -224,9 +230,10 @@ async def _stop_on_signal(
 async def wait_for_start(when: StartWhen, contest: Contest, bus: Bus, *, started: bool) -> None:
     """Return when the first match may begin.
 
-    A contest that had begun before (``started``) goes on at once: each match waits for its own missing team.
+    A contest that had begun before (``started``) goes on at once, unless a time was given: each match waits for its
+    own missing team.
     """
-    if when.now or started:
+    if when.now or (started and when.at is None):
         return
     ways: list[Callable[[], Awaitable[None]]] = []
     if when.at is not None:
@@ -276,13 +283,6 @@ async def _first_of(ways: list[Callable[[], Awaitable[None]]]) -> None:
     async with trio.open_nursery() as nursery:
         for way in ways:
             nursery.start_soon(one, way)
-
-
-def with_ports(contest: Contest, *, host: str | None, port: int | None, classic_port: int | None) -> Contest:
-    """The contest with other ports than contest.toml says; None leaves one as it is."""
-    wanted = {"host": host, "port": port, "classic_port": classic_port}
-    server = contest.file.server.model_copy(update={k: v for k, v in wanted.items() if v is not None})
-    return replace(contest, file=contest.file.model_copy(update={"server": server}))
 
 
 def results_of(contest: Contest) -> list[Result]:

@@ -127,7 +127,7 @@ class Store:
         return int(row[0]) if row else None
 
     def save_schedule(self, matches: list[Match], seed: int) -> None:
-        """Store the schedule, once."""
+        """Store the schedule, in place of one of which nothing is played."""
         self._run(lambda: self._write_schedule(matches, seed))
 
     def incidents(self) -> list[IncidentRow]:
@@ -230,7 +230,8 @@ class Store:
 
     def _write_schedule(self, matches: list[Match], seed: int) -> None:
         def write() -> None:
-            self._db.execute("INSERT INTO meta VALUES ('seed', ?)", (str(seed),))
+            self._db.execute("DELETE FROM schedule")
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('seed', ?)", (str(seed),))
             self._db.executemany(
                 "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 
 from getstep_server.results import Result
 from getstep_server.schedule import Match, double_round_robin
@@ -104,3 +105,16 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="unable to open"):
         Store(tmp_path / "nowhere" / "contest.db").__enter__()
+
+
+def test_a_schedule_is_replaced_only_while_nothing_is_played(tmp_path: Path) -> None:
+    other = double_round_robin([1, 2, 3, 4], 8, "hop", {})
+    with Store(tmp_path / "contest.db") as store:
+        store.save_schedule(SCHEDULE, 7)
+        store.save_schedule(other, 8)
+        assert store.schedule() == other
+        assert store.seed() == 8
+        trio.run(store.save, result_of(other[0]))
+        with pytest.raises(sqlite3.IntegrityError):
+            store.save_schedule(SCHEDULE, 7)
+        assert store.schedule() == other
