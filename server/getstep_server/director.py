@@ -182,7 +182,7 @@ class Director:
         if self._attempts[match.number] >= MATCH_ATTEMPTS:
             self._left.clear()
             raise ContestStopped(
-                f"match {match.number} failed {MATCH_ATTEMPTS} times, at last with {error!r}; contest.log says where."
+                f"match {match.number} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
                 " What is finished is kept; go on with the same command when that is mended"
             )
         self._left.insert(0, match)
