@@ -42,7 +42,7 @@ SET_UP, THEN_DEMO, THEN_TEST = re.split(r"^(\.venv/bin/getstep-server demo\n)", 
 
 
 def environment() -> dict[str, str]:
-    """A newcomer's: nothing of this test run's own (nor of a make it runs in), and the same Python as ``python3``."""
+    """A newcomer's: nothing of this test run's own, nor of a make around it, and the same Python as ``python3``."""
     own = ("PYTHON", "VIRTUAL_ENV", "MAKE", "MFLAGS")
     plain = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     python = Path(getattr(sys, "_base_executable", sys.executable)).parent
