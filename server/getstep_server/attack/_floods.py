@@ -133,6 +133,6 @@ FLOODS = [
          Expected(closes=True, match="lost", recorded="never_reads"), _never_reads, game="hop"),
     Case("9.7", "300 silent connections from one address", Who.ON_TURN, HARMLESS, _held_connections),
     Case("9.8", "300 half frames from one address", Who.OUT_OF_TURN, HARMLESS, _held_frames),
-    Case("9.9", "300 silent connections from 250 addresses", Who.ON_TURN, HARMLESS, _held_everywhere),
+    Case("9.9", "300 silent connections from as many addresses", Who.ON_TURN, HARMLESS, _held_everywhere),
     Case("9.10", "a thousand connections that hang up at once", Who.ON_TURN, HARMLESS, _passing_connections),
 ]  # fmt: skip

@@ -21,6 +21,9 @@ from ._verdict import compare
 
 MATCHES_OF_A_PAIR = 2
 
+_SOURCES = count()
+"""For all stages of this process, which may be at the same server."""
+
 ALIVE_SECONDS = 2.0
 """How soon an unharmed server greets a newcomer."""
 
@@ -51,6 +54,7 @@ class Stage:
         teams: credentials; without any, only strangers can be put in place.
         classic: its classic port, if it has one.
         times: how long the server waits for what.
+        rounds: how often all pairs meet for two matches.
     """
 
     def __init__(
@@ -59,17 +63,18 @@ class Stage:
         teams: Sequence[Credential] = (),
         classic: Address | None = None,
         times: Times | None = None,
+        rounds: int = 1,
     ) -> None:
         self.server = server
         self.teams = {credential.team: credential for credential in teams}
         self.classic = classic
         self.times = times or Times()
-        self._pairs = [pair for pairs in circle(list(self.teams)) for pair in pairs] if teams else []
+        self._pairs = rounds * [pair for pairs in circle(list(self.teams)) for pair in pairs] if teams else []
         self._ended: set[int] = set()
         self._players: dict[int, Player] = {}
         self._rest_until: dict[int, float] = {}
         self._open: list[Line] = []
-        self._numbers = count(2)
+        self._logins = count()
 
     async def run(self, case: Case) -> None:
         """Put the sender in place, let it act, and compare.
@@ -104,7 +109,8 @@ class Stage:
 
     def strange_source(self) -> str:
         """A loopback address of its own, where there are some: for what one stranger does, another does not pay."""
-        return f"127.0.1.{next(self._numbers) % 250 + 2}"
+        number = next(_SOURCES)
+        return f"127.{number // 62500 % 250 + 1}.{number // 250 % 250}.{number % 250 + 2}"
 
     async def connect(self, source: str | None = None, *, narrow: bool = False) -> Line:
         """A fresh connection to the main port, closed after the case.
@@ -190,7 +196,7 @@ class Stage:
     async def _in_lobby(self) -> Actor:
         await self._settle()
         rested = [team for team in self.teams if not self._resting(team)] or list(self.teams)
-        player = await self.login(rested[next(self._numbers) % len(rested)])
+        player = await self.login(rested[next(self._logins) % len(rested)])
         self.take_place(player)
         await player.catch_up()
         if player.line.goodbye is not None:

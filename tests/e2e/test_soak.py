@@ -1,0 +1,167 @@
+"""Every hostile case again and again while honest matches run: they must not notice, and nothing must remain of it.
+
+GETSTEP_SOAK_SECONDS=600 makes it last longer than the usual quarter of a minute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from getstep_server.attack import CASES
+from getstep_server.contest import load_contest
+from getstep_server.limits import LOGIN_SECONDS
+from getstep_server.run import results_of
+from getstep_server.schedule import Match, circle
+from getstep_server.store import Store
+
+if TYPE_CHECKING:
+    from .conftest import MakeContest, Program, Programs, Server
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and connects from 127.0.0.0/8")
+
+HONEST = 64
+HOSTILE = 48
+HOSTILE_GROUP = 4
+HOSTILE_ROUNDS = 50
+THINK_SECONDS = 0.03
+MATCH_SECONDS = 12.0
+"""How long a match lasts at that pace, roughly: hop takes up to 400 turns."""
+
+SOAK_SECONDS = float(os.environ.get("GETSTEP_SOAK_SECONDS", MATCH_SECONDS))
+MATCHES = ceil(SOAK_SECONDS / MATCH_SECONDS)
+GROWTH_KB = 10 * 1024
+FEW_FILES = 48
+PATIENCE = 60 + 5 * SOAK_SECONDS
+
+BOTS = Path(__file__).with_name("soak_bots.py")
+ATTACKERS = Path(__file__).with_name("soak_attackers.py")
+
+
+def schedule() -> list[Match]:
+    """Each honest team meets one other, ``MATCHES`` times; hostile teams meet in groups of four, over and over."""
+    pairs = [(team, team + 1) for team in range(1, HONEST, 2)] * MATCHES
+    for first in range(HONEST + 1, HONEST + HOSTILE, HOSTILE_GROUP):
+        group = list(range(first, first + HOSTILE_GROUP))
+        pairs += [pair for pairs_of_round in circle(group) for pair in pairs_of_round] * 2 * HOSTILE_ROUNDS
+    return [Match(n, 1, n, 1, *pair, "hop", {}) for n, pair in enumerate(pairs, start=1)]
+
+
+def start_server(programs: Programs, folder: Path) -> Server:
+    contest = load_contest(folder)
+    with Store(contest.database) as store:
+        store.save_schedule(schedule(), seed=0)
+    return programs.serve(folder, "--now")
+
+
+def start_bots(programs: Programs, server: Server, log: Path, think_seconds: float) -> Program:
+    where = ["127.0.0.1", str(server.port), str(log)]
+    bots = programs.start(sys.executable, str(BOTS), *where, str(HONEST), str(MATCHES), str(think_seconds))
+    bots.expect("^all here$")
+    return bots
+
+
+def memory_kb(server: Server) -> int:
+    """Resident memory of the server's process."""
+    status = Path(f"/proc/{server._process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def contest_folder(make_contest: MakeContest) -> Path:
+    teams = [""] * HONEST + ["classic = true"] * HOSTILE
+    return make_contest(teams, classic_port=0, move_seconds=6, absent_seconds=3600)
+
+
+def undisturbed(programs: Programs, make_contest: MakeContest, log: Path) -> Any:
+    """What the bots write down when nobody attacks."""
+    folder = contest_folder(make_contest)
+    server = start_server(programs, folder)
+    bots = start_bots(programs, server, log, 0.0)
+    bots.expect("^all done$", seconds=PATIENCE)
+    server.signal(signal.SIGINT)
+    assert server.wait() == 130
+    folder.rename(folder.with_name("undisturbed"))
+    return json.loads(log.read_text())
+
+
+def test_honest_matches_do_not_notice(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
+    expected = undisturbed(programs, make_contest, tmp_path / "undisturbed.json")
+
+    folder = contest_folder(make_contest)
+    server = start_server(programs, folder)
+    bots = start_bots(programs, server, tmp_path / "attacked.json", THINK_SECONDS)
+    before = memory_kb(server)
+    where = ["127.0.0.1", str(server.port), str(server.classic_port)]
+    attackers = programs.start(sys.executable, str(ATTACKERS), *where, str(HONEST + 1), str(HOSTILE))
+    bots.expect("^all done$", seconds=PATIENCE)
+    attackers.expect("^all cases ran", seconds=PATIENCE)
+    report = stop(attackers)
+    after = settled_memory_kb(server, before + GROWTH_KB)
+
+    print(f"{sum(report['ran'].values())} attacks; memory {before} kB before, {after} kB after")
+
+    attacked = json.loads((tmp_path / "attacked.json").read_text())
+    assert attacked == expected
+    check_honest(attacked)
+    assert report["wrong"] == []
+    assert set(report["ran"]) == set(CASES)
+    assert after < before + GROWTH_KB
+    server.signal(signal.SIGINT)
+    assert server.wait() == 130
+    assert "the server failed" not in server.output
+    honest = [result for result in results_of(load_contest(folder)) if max(result.match.teams) <= HONEST]
+    assert len(honest) == MATCHES * HONEST // 2
+    assert {(result.reason, result.faults) for result in honest} == {("finished", (0, 0))}
+
+
+def stop(attackers: Program) -> Any:
+    """Stop the attack; its own report."""
+    attackers.signal(signal.SIGTERM)
+    attackers.wait()
+    return json.loads(attackers.output.splitlines()[-1])
+
+
+def settled_memory_kb(server: Server, enough: int) -> int:
+    """The server's memory once the last connection of the attack is gone, at the latest after some seconds."""
+    deadline = time.monotonic() + 15
+    while (now := memory_kb(server)) >= enough and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return now
+
+
+def check_honest(log: Any) -> None:
+    """No penalty, no second start, nothing but questions and one end in each match."""
+    assert len(log) == HONEST
+    for matches in log.values():
+        assert len(matches) == MATCHES
+        for lines in matches.values():
+            told = [line[0] for line in lines if isinstance(line[0], str)]
+            assert told == ["end"]
+            assert len(lines) > 2
+
+
+def test_a_server_without_file_descriptors_still_takes_teams_in(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    folder = make_contest(["", ""], game="linkage")
+    command = f"ulimit -n {FEW_FILES}; exec {sys.executable} -m getstep_server run {folder} --plain"
+    server = programs.start("sh", "-c", command)
+    port = int(server.expect(r"^Listening on \S+, port (\d+)")[1])
+    with contextlib.ExitStack() as strangers:
+        for _ in range(2 * FEW_FILES):
+            strangers.enter_context(socket.create_connection(("127.0.0.1", port)))
+        where = ["127.0.0.1", str(port), str(tmp_path / "log.json")]
+        bots = programs.start(sys.executable, str(BOTS), *where, "2", "2", "0")
+        bots.expect("^all here$", seconds=LOGIN_SECONDS / 2)  # after that, the strangers' time to log in is up
+        bots.expect("^all done$")
+    assert server.wait() == 0
