@@ -171,13 +171,14 @@ async def test_cases_in_another_game(tmp_path: Path, game: str) -> None:
 
 
 async def test_the_clocks_are_protocol_md_s(tmp_path: Path) -> None:
-    """Without any limit changed: 10 s to join, 5 s for a frame, 1 s for a refused classic client."""
+    """Without any limit changed."""
+    times = Times(login=10.0, frame=5.0, linger=2.0, refusal=1.0, grace=1.0)
 
     async def run(case: Case) -> None:
         folder = tmp_path / case.number
         folder.mkdir()
         async with running(make_contest(folder, **TARGET), StartWhen(now=True)) as server:
-            async with aclosing(stage_at(server, Times(grace=1.0))) as stage:
+            async with aclosing(stage_at(server, times)) as stage:
                 await stage.run(case)
 
     await at_once([CASES[number] for number in ("1.8", "1.9", "3.33", "3.35", "10.1", "10.7")], run)
