@@ -429,6 +429,8 @@ def test_message_without_a_check() -> None:
         (Join, "version", 0, "version is 0, expected a whole number from 1 to 2147483647"),
         (Join, "team", True, "team is True, expected a whole number from 0 to 2147483647"),
         (Join, "client", "x" * 100, f"client is '{'x' * 76}..., expected text of at most 64 characters"),
+        (Join, "client", "x" * 79, f"client is '{'x' * 76}..., expected text of at most 64 characters"),
+        (Join, "client", "x" * 78, f"client is '{'x' * 78}', expected text of at most 64 characters"),
         (Join, "mac", "F0", "mac is 'F0', expected 64 lower-case hexadecimal digits"),
         (Join, "purpose", "look", "purpose is 'look', expected one of play, check"),
         (Raised, "error", b"\xff", "error is b'\\xff', expected text of at most 500 characters"),
