@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 import trio
 
-from getstep.wire import Connection, End, GetStep, Role, Start, _frames
+from getstep.wire import Connection, End, GetStep, Goodbye, Role, Start, _frames
 from getstep_engines.linkage import LinkageState
 from getstep_server import director, judge, session
 from getstep_server.classic import ClassicLink, ClassicReader
 from getstep_server.director import ContestStopped
 from getstep_server.events import Bus, Event, Incident, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
 from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.log import ContestLog
+from getstep_server.repeats import Repeats
 from getstep_server.results import Result
 from getstep_server.run import StartWhen, results_of, run_contest
 from getstep_server.seats import Seat, Table
@@ -185,6 +187,7 @@ BY_MATCH: dict[str, tuple[Any, str]] = {
     "seat: asking": (Seat, "ask"),
     "table: waiting": (Table, "get"),
     "store: writing": (Store, "save"),
+    "store: its thread": (Store, "_write_result"),
 }
 
 
@@ -290,6 +293,30 @@ async def test_a_consumer_that_raises_at_the_news_of_its_own_failure_is_not_told
     bus.publish(TeamLeft(1, "x"))
     assert [type(event) for event in heard] == [TeamLeft, ServerFault, ServerFault]
     assert "broken" in heard[1].where
+
+
+BESIDE: dict[str, tuple[Any, str]] = {
+    "the log": (ContestLog, "__call__"),
+    "the counting of repeats": (Repeats, "__call__"),
+    "the record of incidents": (Store, "_write_incidents"),
+}
+
+
+@pytest.mark.parametrize("layer", BESIDE)
+async def test_what_only_keeps_records_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    inject(monkeypatch, *BESIDE[layer])
+    async with running(make_contest(tmp_path, contest=SHORT)) as server:
+        async with connected(server.port) as wrong:
+            await wrong.join(1, token="wrong")
+            await wrong.until(Goodbye)
+        await play_all(server)
+    (fault,) = server.recorder.of(ServerFault)
+    assert "Injected" in fault.trace
+    assert [incident.code for incident in server.recorder.of(Incident)] == ["bad_token"]
+    assert [ended.result.reason for ended in server.recorder.of(MatchEnded)] == ["finished"] * 2
+    assert len(server.recorder.of(TeamArrived)) == 2
 
 
 # --- the classic wire ---------------------------------------------------------------------------------------------
