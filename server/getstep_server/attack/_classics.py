@@ -141,7 +141,7 @@ _ILLEGAL = costs_turn("illegal_move")
 
 _PLAYERS: list[tuple[str, Expected, Attack]] = [
     ("-1 squares", _FIELD, _numbers(-1)),
-    ("101 squares", _FIELD, _numbers(limits.CLASSIC_MAX_SQUARES + 1)),
+    ("101 squares", _FIELD, _numbers(101)),
     ("2³¹−1 squares", _FIELD, _numbers(_LARGEST)),
     ("-2³¹ squares", _FIELD, _numbers(_LEAST)),
     ("a row beside the board", _FIELD, _numbers(2, SIZE, 2, 4, 3)),

@@ -8,7 +8,6 @@ from dataclasses import replace
 import trio
 
 from getstep.wire import MAX_TEXT
-from getstep_server import limits
 
 from ._case import HARMLESS, Case, Expected, NotAsExpected, Who, by_stranger, hostile
 from ._line import message, step
@@ -31,9 +30,23 @@ _TRICKLE = struct.pack(">I", 4000) + b"\x81"
 async def _bytes_after_goodbye(actor: Actor) -> None:
     """Earns a goodbye, and then sends twice what anybody could have had under way."""
     await actor.send(struct.pack(">I", 0))
-    with trio.move_on_after(limits.LINGER_SECONDS):
-        for _ in range(2 * limits.LINGER_BYTES // 65536):
+    with trio.move_on_after(actor.stage.times.linger):
+        for _ in range(32):
             await actor.send(b"\0" * 65536)
+
+
+async def _stays_after_goodbye(actor: Actor) -> None:
+    """Earns a goodbye and does not close: the server does, and answers what comes then with a reset."""
+    await actor.send(struct.pack(">I", 0))
+    await actor.line.until_closed()
+    with trio.move_on_after(actor.stage.times.slack):
+        while True:
+            try:
+                await actor.line.stream.send_all(b"\0")
+            except trio.BrokenResourceError:
+                return
+            await trio.sleep(actor.stage.times.linger / 20)
+    raise NotAsExpected("the server keeps a connection that it has said goodbye on")
 
 
 async def _stray_answers(actor: Actor) -> None:
@@ -78,12 +91,14 @@ async def _prompt_login(actor: Actor, source: str | None) -> None:
 
 
 async def _held_connections(actor: Actor) -> None:
-    """Connections from one address that say nothing. A team can still log in, even from that address."""
+    """Connections from one address that say nothing: the first has to go. A team can log in, even from there."""
     source = actor.stage.strange_source()
-    for _ in range(HELD):
-        await actor.stage.connect(source)
+    first, *_ = [await actor.stage.connect(source) for _ in range(HELD)]
     await _prompt_login(actor, source)
     await _prompt_login(actor, None)
+    goodbye = await first.until("goodbye")
+    if goodbye["reason"] != "too_many_connections":
+        raise NotAsExpected(f"goodbye {goodbye['reason']}, expected too_many_connections")
 
 
 async def _held_frames(actor: Actor) -> None:
@@ -135,4 +150,6 @@ FLOODS = [
     Case("9.8", "300 half frames from one address", Who.OUT_OF_TURN, HARMLESS, _held_frames),
     Case("9.9", "300 silent connections from as many addresses", Who.ON_TURN, HARMLESS, _held_everywhere),
     Case("9.10", "a thousand connections that hang up at once", Who.ON_TURN, HARMLESS, _passing_connections),
+    Case("9.11", "nothing after goodbye, not even the end", Who.STRANGER, by_stranger(hostile("empty_frame")),
+         _stays_after_goodbye),
 ]  # fmt: skip

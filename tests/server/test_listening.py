@@ -1,0 +1,78 @@
+"""Taking connections in: a crowd at the door neither stops the other tasks nor costs a whole core."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import trio
+
+from getstep_server import listening, session
+from tests.server.players import Recorder, make_contest
+
+CROWD = 300
+
+
+@pytest.fixture
+def crowd() -> Iterator[socket.socket]:
+    """A listener with a crowd of connections waiting to be taken in."""
+    with ExitStack() as opened:
+        listener = opened.enter_context(listening.open_listener("127.0.0.1", 0))
+        for _ in range(CROWD):
+            opened.enter_context(socket.create_connection(listener.getsockname()))
+        yield listener
+
+
+async def batches(listener: socket.socket, folder: Path, seconds: float) -> list[tuple[float, int]]:
+    """When, after the beginning, how many connections were taken in at a time, in so many seconds."""
+    house = session.House(make_contest(folder), {}, Recorder())
+    taken: list[float] = []
+
+    def make_link(house: session.House, sock: socket.socket, address: str) -> session.SocketLink:
+        taken.append(trio.current_time() - began)
+        return session.WireLink(house, sock, address)
+
+    seen: list[tuple[float, int]] = []
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listening.accept_forever, listener, make_link, house, nursery)
+        with trio.move_on_after(seconds):
+            while sum(number for _, number in seen) < CROWD:
+                await trio.lowlevel.checkpoint()  # what another task would have: its turn between two batches
+                if taken:
+                    seen.append((taken[0], len(taken)))
+                    taken.clear()
+        nursery.cancel_scope.cancel()
+    return seen
+
+
+async def test_the_other_tasks_get_their_turn(tmp_path: Path, crowd: socket.socket) -> None:
+    numbers = [number for _, number in await batches(crowd, tmp_path, 5.0)]
+    assert sum(numbers) == CROWD
+    assert max(numbers) <= 64
+
+
+async def test_too_many_are_taken_in_slowly(
+    tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "MAX_CONNECTIONS_PER_ADDRESS", 10)
+    times = [time for time, _ in await batches(crowd, tmp_path, 5.0)]
+    pauses = [after - before for before, after in pairwise(times)]
+    assert len(pauses) >= 4
+    assert min(pauses) >= 0.02
+
+
+async def test_a_closed_listener_is_the_end(tmp_path: Path) -> None:
+    listener = listening.open_listener("127.0.0.1", 0)
+    house = session.House(make_contest(tmp_path), {}, Recorder())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
+        await trio.testing.wait_all_tasks_blocked()
+        trio.lowlevel.notify_closing(listener)
+        listener.close()
+        nursery.cancel_scope.deadline = trio.current_time() + 2
+    assert not nursery.cancel_scope.cancelled_caught
