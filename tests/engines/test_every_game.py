@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import pkgutil
 from collections import Counter
@@ -102,6 +103,10 @@ def test_it_has_what_its_kind_of_file_needs(name: str) -> None:
     assert name in PENALTIES, "add its penalty to PENALTIES"
     folder = Path(__file__).with_name("playthroughs")
     assert (folder / f"{name}.txt").is_file(), "record a game: see test_playthroughs.py"
+
+
+def test_the_packages_examples_are_true() -> None:
+    assert doctest.testmod(getstep_engines, optionflags=doctest.IGNORE_EXCEPTION_DETAIL).failed == 0
 
 
 @EVERY_GAME
