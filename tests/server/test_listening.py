@@ -53,7 +53,7 @@ async def batches(listener: socket.socket, folder: Path, seconds: float) -> list
 async def test_the_other_tasks_get_their_turn(tmp_path: Path, crowd: socket.socket) -> None:
     numbers = [number for _, number in await batches(crowd, tmp_path, 5.0)]
     assert sum(numbers) == CROWD
-    assert max(numbers) <= 64
+    assert max(numbers) <= 2 * 64  # trio's order is random: two batches may come between two turns
 
 
 async def test_too_many_are_taken_in_slowly(
