@@ -41,7 +41,7 @@ from getstep_server.seats import Seat
 from tests.sdk.conversations import rows
 from tests.server.players import Recorder, Running, make_contest, running, token_of
 
-QUICK = Times(login=0.5, frame=0.3, refusal=0.2)
+QUICK = Times(login=2.0, frame=0.3, refusal=0.2)
 TARGET: dict[str, Any] = {"server": {"classic_port": 0}, "start": {"absent_seconds": 3600}}
 
 
