@@ -62,6 +62,27 @@ def test_a_step_of_the_wall_clock_changes_no_age(
     assert age_of(clocks.wall, looked) == 0.0
 
 
+def test_a_stamp_from_before_the_second_step_has_its_age_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = Clocks(monkeypatch)
+    age_of = arrivals.AgeOf()
+    looked = clocks.monotonic
+    clocks.wall += 3600 * SECOND
+    assert age_of(clocks.wall, looked) == 0.0  # here the first one is noticed
+    clocks.pass_(0.2)
+    stamp = clocks.wall
+    clocks.pass_(0.1)
+    clocks.wall -= 1800 * SECOND
+    assert age_of(stamp, looked) == pytest.approx(0.1)
+
+
+def test_a_flood_is_taken_in_by_parts() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.setblocking(False)
+        theirs.send(b"x" * 100_000)
+        assert len(arrivals.receive(ours)[0]) == 4 * 4096
+
+
 def test_a_stamp_that_fits_nowhere_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = Clocks(monkeypatch)
     age_of = arrivals.AgeOf()

@@ -331,6 +331,15 @@ async def test_raised_and_resign_over_the_wire(tmp_path: Path) -> None:
             assert (end.result, end.reason) == ("win", "resigned")
 
 
+async def test_the_end_does_not_wait_for_ever_for_who_went_away(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path, start={"absent_seconds": 0.1}), StartWhen(now=True)) as server:
+        async with seated(server.port, 1):
+            await server.recorder.wait_for(TeamArrived)
+        await server.recorder.wait_for(MatchEnded, 2)
+        with trio.fail_after(10):
+            await server.finished()
+
+
 async def test_the_contest_ends_with_goodbye_and_nobody_left(tmp_path: Path) -> None:
     async with running(make_contest(tmp_path, teams=4), StartWhen()) as server:
         goodbyes: list[Any] = []
