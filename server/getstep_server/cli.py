@@ -29,7 +29,9 @@ from .contest import Contest, init_contest, load_contest, teams_path
 from .demo import make_demo_contest, run_demo
 from .director import ContestStopped
 from .events import SELDOM, Bus
+from .game_record import RecordError
 from .incident_report import as_json, by_culprit, incidents_table
+from .journal import JournalError
 from .progress import Progress
 from .results import Result, Standing, standings
 from .roster import Newcomer, add_teams, read_roster
@@ -87,7 +89,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     except* ConfigError as group:
         code = EXIT_USAGE
         _print_errors(group)
-    except* (StoreError, ContestStopped, sqlite3.Error) as group:
+    except* (StoreError, RecordError, JournalError, ContestStopped, sqlite3.Error) as group:
         _print_errors(group)
     except* KeyboardInterrupt:
         code = EXIT_STOPPED

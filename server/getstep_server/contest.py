@@ -234,6 +234,11 @@ class Contest:
     def database(self) -> Path:
         return self.folder / "contest.db"
 
+    @property
+    def running(self) -> Path:
+        """The folder with the journals of matches that are being played."""
+        return self.folder / "running"
+
     def team_name(self, team: int) -> str:
         """Its name; results may know teams that are no longer in teams.toml."""
         return self.teams[team].name if team in self.teams else f"team {team}"

@@ -1,7 +1,8 @@
 """The director: which match starts when.
 
 A match starts as soon as both its teams are free, in the order of the schedule. A team that is not there is waited
-for; once it has been missing as long as the host allows, its match is forfeited: nobody holds the contest up.
+for; once it has been missing as long as the host allows, its match is forfeited: nobody holds the contest up. What
+an earlier run left unfinished comes first, and goes on where it was.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import trio
 
@@ -17,11 +19,15 @@ from getstep.wire import End
 from getstep_engines import Player
 
 from .contest import Contest
-from .events import ContestStarted, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
-from .judge import forfeit_scores, play_match, sit_down
+from .course import forfeit_scores
+from .disk import Disk
+from .events import ContestStarted, Event, Incident, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
+from .game_record import VOID, Record, counting, head_of_game, record_of_game
+from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
 from .results import PLAYERS, Result, standings
 from .schedule import Match
+from .scoresheet import Scoresheet, Scoresheets
 from .seats import Seat
 from .store import Store
 from .timekeeper import Timekeeper
@@ -37,9 +43,12 @@ class Director:
     Args:
         contest: its time control, lag and patience.
         schedule: all matches, in playing order.
-        results: those already played, in an earlier run.
+        attempts: the results of all that was played in earlier runs, void ones included.
+        unfinished: the scoresheets of matches that an earlier run left in the middle.
         seats: every team's.
-        store: where results go.
+        sheets: makes scoresheets for those that begin.
+        store: where records go.
+        disk: says whether there is room for another match.
         timekeeper: wakes the judge, and knows when the server itself stood still.
         publish: called with what happens.
     """
@@ -48,30 +57,45 @@ class Director:
         self,
         contest: Contest,
         schedule: Sequence[Match],
-        results: Sequence[Result],
+        attempts: Sequence[Result],
+        unfinished: Sequence[Scoresheet],
         seats: dict[int, Seat],
+        sheets: Scoresheets,
         store: Store,
+        disk: Disk,
         timekeeper: Timekeeper,
         publish: Publish,
     ) -> None:
         self.contest = contest
-        self.results = list(results)
-        played = {result.match.number for result in results}
-        self._left = [match for match in schedule if match.number not in played]
+        self.results = counting(attempts)
+        played = {result.match.number for result in self.results}
+        self._unfinished = {sheet.match.number: sheet for sheet in unfinished}
+        left = [match for match in schedule if match.number not in played]
+        self._left = sorted(left, key=lambda match: match.number not in self._unfinished)
         self._total = len(schedule)
         self._seats = seats
+        self._sheets = sheets
         self._store = store
+        self._disk = disk
         self._timekeeper = timekeeper
         self._publish = publish
         self._busy: set[int] = set()
-        self._attempts: Counter[int] = Counter()
+        self._open: dict[int, Scoresheet] = {}
+        """The scoresheet of each team that is playing."""
+        self._attempts = Counter(result.match.number for result in attempts)
+        self._failures: Counter[int] = Counter()
         self._missing_since: dict[int, float] = {}
         self._waiting_said: tuple[int, ...] = ()
         self._changed = trio.Event()
 
     def changed(self) -> None:
-        """Look again: a team has come or gone, or a match is over."""
+        """Look again: a team has come or gone, a match is over, or there is room on the disk."""
         self._changed.set()
+
+    def note(self, event: Event) -> None:
+        """Have hostile or refused traffic of a team that is playing stand in its game's record."""
+        if isinstance(event, Incident) and event.team in self._open:
+            self._open[event.team].incident(event)
 
     async def run(self) -> None:
         """Play what is left.
@@ -83,14 +107,14 @@ class Director:
         async with trio.open_nursery() as nursery:
             while self._left or self._busy:
                 self._changed = trio.Event()
-                self._start_matches(nursery)
-                with trio.move_on_at(self._next_forfeit()):
+                now = trio.current_time()
+                self._start_matches(nursery, now)
+                with trio.move_on_at(self._next_forfeit(now)):
                     await self._changed.wait()
 
-    def _start_matches(self, nursery: trio.Nursery) -> None:
-        now = trio.current_time()
+    def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
-        for match in list(self._left):
+        for match in list(self._left) if self._disk.usable else ():
             if self._busy.isdisjoint(match.teams) and all(self._ready(team, now) for team in match.teams):
                 self._left.remove(match)
                 self._busy.update(match.teams)
@@ -109,9 +133,9 @@ class Director:
         since = self._missing_since.get(team)
         return since is None or now >= since + self.contest.file.start.absent_seconds
 
-    def _next_forfeit(self) -> float:
-        """When patience with the next missing team is over."""
-        now, patience = trio.current_time(), self.contest.file.start.absent_seconds
+    def _next_forfeit(self, now: float) -> float:
+        """When patience is over with the next of the teams for which it was not ``now``."""
+        patience = self.contest.file.start.absent_seconds
         ends = [since + patience for since in self._missing_since.values()]
         return min((end for end in ends if end > now), default=float("inf"))
 
@@ -125,30 +149,40 @@ class Director:
     async def _conduct(self, match: Match, absent: list[bool]) -> None:
         """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
         first, second = seats = [self._seats[team] for team in match.teams]
+        sheet = self._unfinished.pop(match.number, None)
         try:
-            result = await self._played(match, (first, second), absent)
+            if sheet is None and not any(absent):
+                sheet = await self._sheets.begin(match, self._attempts[match.number] + 1)
+            result, record = await self._played(match, sheet, (first, second), absent)
             farewells = [_farewell(result, player) for player in PLAYERS]
-            await self._store.save(result)
+            await self._disk.insist(partial(self._store.save, record, _put_away(sheet)))
         except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            self._again(match, seats, error)
+            await self._again(match, sheet, seats, error)
         else:
+            self._attempts[match.number] += 1
             self._announce(result, zip(seats, farewells, strict=True))
         finally:
             for seat in seats:
                 seat.leave()
+                self._open.pop(seat.team.id, None)
+            if sheet is not None:
+                sheet.close()
             self._busy.difference_update(match.teams)
             self.changed()
 
-    async def _played(self, match: Match, seats: tuple[Seat, Seat], absent: list[bool]) -> Result:
+    async def _played(
+        self, match: Match, sheet: Scoresheet | None, seats: tuple[Seat, Seat], absent: list[bool]
+    ) -> tuple[Result, Record]:
         contest = self.contest
-        if any(absent):
+        if sheet is None:
             sit_down(match, seats, contest.time_control, contest.lag, self._timekeeper)
-            return self._never_arrived(match, absent)
-        self._publish(MatchStarted(match))
-        return await play_match(
-            match, contest.game, seats, contest.time_control, contest.lag, self._timekeeper, self._publish
-        )
+            result = self._never_arrived(match, absent)
+            return result, record_of_game(head_of_game(contest, match, result.attempt, result.started), result)
+        self._open.update(dict.fromkeys(match.teams, sheet))
+        self._publish(MatchStarted(match, sheet.course.turns))
+        result = await play_match(sheet, seats, self._timekeeper, self._publish)
+        return result, sheet.record(result)
 
     def _never_arrived(self, match: Match, absent: list[bool]) -> Result:
         winner: Player | None = None
@@ -158,28 +192,42 @@ class Director:
             winner = PLAYERS[1 - loser]
             scores = forfeit_scores(self.contest.game.start(**match.options), loser)
         missing = " and ".join(self.contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
+        detail = f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s"
+        return self._unplayed(match, winner, "never_arrived", detail, scores)
+
+    def _unplayed(
+        self,
+        match: Match,
+        winner: Player | None,
+        reason: str,
+        detail: str,
+        scores: tuple[object, object] | None = None,
+    ) -> Result:
         return Result(
             match=match,
             winner=winner,
-            reason="never_arrived",
-            detail=f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s",
+            reason=reason,
+            detail=detail,
             scores=scores,
             turns=0,
             thought=(0.0, 0.0),
             faults=(0, 0),
-            started=time.time(),
+            started=round(time.time(), 3),
             seconds=0.0,
+            attempt=self._attempts[match.number] + 1,
         )
 
-    def _again(self, match: Match, seats: Sequence[Seat], error: Exception) -> None:
+    async def _again(self, match: Match, sheet: Scoresheet | None, seats: Sequence[Seat], error: Exception) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
+        detail = "the server failed; it will be played again"
         for seat in seats:
             if seat.in_match:
-                seat.end(
-                    End(match.number, "void", "server_fault", "the server failed; it will be played again", None)
-                )
+                seat.end(End(match.number, "void", VOID, detail, None))
+        void = self._unplayed(match, None, VOID, detail)
         self._attempts[match.number] += 1
-        if self._attempts[match.number] >= MATCH_ATTEMPTS:
+        self._failures[match.number] += 1
+        await self._save_void(void, sheet)
+        if self._failures[match.number] >= MATCH_ATTEMPTS:
             self._left.clear()
             raise ContestStopped(
                 f"match {match.number} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
@@ -187,12 +235,27 @@ class Director:
             )
         self._left.insert(0, match)
 
+    async def _save_void(self, void: Result, sheet: Scoresheet | None) -> None:
+        """An attempt that came to nothing is on record as well, unless just that is what fails."""
+        head = head_of_game(self.contest, void.match, void.attempt, void.started)
+        try:
+            record = record_of_game(head, void) if sheet is None else sheet.record(void)
+            await self._store.save(record, _put_away(sheet))
+        except Exception:
+            await trio.to_thread.run_sync(_put_away(sheet))  # given up all the same
+            self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
+
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:
         self.results.append(result)
         for seat, end in farewells:
             seat.end(end)
         table = standings(list(self._seats), self.results, scoring=self.contest.scoring)
         self._publish(MatchEnded(result, len(self.results), self._total, table))
+
+
+def _put_away(sheet: Scoresheet | None) -> Callable[[], None]:
+    """What deletes the journal of a match that is on record, or given up."""
+    return sheet.remove if sheet is not None else lambda: None
 
 
 def _farewell(result: Result, player: Player) -> End:

@@ -86,9 +86,10 @@ class ContestStarted:
 
 @dataclass(frozen=True, slots=True)
 class MatchStarted:
-    """A match begins."""
+    """A match begins, or goes on after ``turns`` that were played in an earlier run."""
 
     match: Match
+    turns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,29 @@ class MatchEnded:
     done: int
     total: int
     standings: list[Standing]
+
+
+@dataclass(frozen=True, slots=True)
+class JournalCut:
+    """The last line of a running game's journal was torn when the server died; it was cut off."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFull:
+    """There is no room on the disk of ``folder``: no new match starts until there is."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUsable:
+    """There is room again, and everything goes on."""
+
+    folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +189,9 @@ Event: TypeAlias = (
     | MovePlayed
     | TurnFaulted
     | MatchEnded
+    | JournalCut
+    | DiskFull
+    | DiskUsable
     | Waiting
     | Noted
     | IncidentsSummed

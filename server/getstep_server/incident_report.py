@@ -10,10 +10,9 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
-from ._text import printable
+from ._text import printable, utc_time
 from .contest import Contest
 from .incidents import IncidentRow
-from .log import utc_time
 
 WIDTH = 80
 

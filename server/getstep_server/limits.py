@@ -111,3 +111,15 @@ LOG_TEXT_CHARS = 8000
 
 SUMMARY_ROWS = 20
 """Rows in the log's last word on incidents; all of them are in the store."""
+
+MAX_JOURNAL_BYTES = 64 << 20
+"""Of one running game: 400 turns of the longest moves (hop, 100 squares) and faults take 1 MB."""
+
+DISK_LEAST_FREE_BYTES = 16_000_000
+"""Below that no new match starts: the matches that run need room for their journals and records, 30 kB each."""
+
+DISK_LOOKED_AT_EVERY_SECONDS = 1.0
+"""How soon after space was freed everything goes on."""
+
+GAME_INCIDENTS_KEPT = 32
+"""Kinds of incidents (player and code) that one game's record names; there are about 25 codes."""

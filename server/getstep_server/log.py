@@ -18,7 +18,6 @@ import queue
 import re
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,14 +25,17 @@ from typing import Any, TypeAlias
 import structlog
 
 from . import __version__
-from ._text import printable
+from ._text import printable, utc_time
 from ._toml import ConfigError
 from .contest import Contest
 from .events import (
     ContestStarted,
+    DiskFull,
+    DiskUsable,
     Event,
     Incident,
     IncidentsSummed,
+    JournalCut,
     Listening,
     MatchEnded,
     MatchStarted,
@@ -55,11 +57,6 @@ _UNSTAMPED = (
     "this system does not stamp arrivals: thinking times are taken when the server wakes up to read an answer,"
     " which may be some milliseconds after it arrived"
 )
-
-
-def utc_time(seconds: float) -> str:
-    """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def log_path(folder: Path) -> Path:
@@ -108,8 +105,14 @@ class ContestLog:
         match event:
             case Noted(what, count):
                 self._noted(what, count)
-            case MatchStarted(match):
-                self._log.info("match_started", **self._about(match))
+            case MatchStarted(match, turns):
+                self._log.info("match_started", **self._about(match), turns=turns)
+            case JournalCut(path, line):
+                self._log.warning("journal_cut", path=path, line=line)
+            case DiskFull(folder, why):
+                self._log.error("disk_full", folder=folder, why=why)
+            case DiskUsable(folder):
+                self._log.info("disk_usable", folder=folder)
             case MatchEnded():
                 self._ended(event)
             case ContestStarted(done, total):

@@ -19,9 +19,12 @@ from ._text import printable
 from .contest import Contest
 from .events import (
     ContestStarted,
+    DiskFull,
+    DiskUsable,
     Event,
     Incident,
     IncidentsSummed,
+    JournalCut,
     Listening,
     MatchEnded,
     MatchStarted,
@@ -151,9 +154,15 @@ class Progress:
                 self._done, self._done_before, self._total = done, done, total
                 self._began = time.monotonic()
                 return f"The contest begins: {total - done} of {total} matches to play."
-            case MatchStarted(match):
+            case MatchStarted(match, turns):
                 self._running[match.number] = match
-                return None
+                return f"{self._pair(match)} goes on after turn {turns}." if turns else None
+            case JournalCut(path, line):
+                return f"! {path}: line {line} was torn when the server died; that turn is played again"
+            case DiskFull():
+                return self._disk_full(event)
+            case DiskUsable():
+                return "There is room on the disk again; everything goes on."
             case MatchEnded():
                 return self._ended(event)
             case _:
@@ -203,6 +212,13 @@ class Progress:
         if count == 1 and len(self._faults) < FAULTS_KEPT:
             self._faults.append(report)
         return report
+
+    def _disk_full(self, event: DiskFull) -> str:
+        wait = "no match starts, and matches wait between two turns, until there is room"
+        return f"! The disk of {event.folder} is full ({event.why}): {wait}. Nothing is lost; delete something."
+
+    def _pair(self, match: Match) -> str:
+        return " – ".join(map(self._name, match.teams))
 
     def _ended(self, event: MatchEnded) -> str:
         self._running.pop(event.result.match.number, None)
@@ -254,7 +270,7 @@ class Progress:
         return f"about {seconds // 60:.0f} min {seconds % 60:.0f} s left"
 
     def _playing(self) -> str:
-        pairs = [" – ".join(map(self._name, match.teams)) for match in list(self._running.values())]
+        pairs = [self._pair(match) for match in list(self._running.values())]
         return "playing: " + ("; ".join(pairs) or "nobody")
 
 

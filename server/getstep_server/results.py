@@ -27,7 +27,7 @@ class Result:
     player's and the second's in the game's own measure, or None if a rule beside the game decided.
     ``turns`` counts moves and faults. ``thought`` is each player's thinking time in seconds, ``faults`` the
     number of turns that got the game's penalty. ``started`` is wall-clock time (seconds since the epoch),
-    ``seconds`` the match's length.
+    ``seconds`` the match's length. ``attempt`` counts from 1 how often the match was begun.
     """
 
     match: Match
@@ -40,6 +40,7 @@ class Result:
     faults: tuple[int, int]
     started: float
     seconds: float
+    attempt: int = 1
 
     def outcome_for(self, player: Player) -> str:
         """``"win"``, ``"draw"`` or ``"loss"`` for one of the two players."""

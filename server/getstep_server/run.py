@@ -19,12 +19,15 @@ from .arrivals import stamps_supported
 from .classic import ClassicLink
 from .contest import Contest, contest_path
 from .director import Director
-from .events import Bus, Event, Listening, TeamArrived, TeamLeft
+from .disk import Disk
+from .events import Bus, DiskUsable, Event, Incident, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
 from .listening import accept_forever, open_listener
+from .lock import ContestLock
 from .records import Records
 from .results import Result
 from .schedule import Match, double_round_robin
+from .scoresheet import Scoresheets
 from .seats import Seat
 from .session import SHUTDOWN_RETRY_MS, House, WireLink
 from .store import Store
@@ -59,12 +62,13 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
     """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
 
     Raises:
-        ConfigError: a port is busy, or teams.toml no longer fits the schedule.
+        ConfigError: another server runs it, a port is busy, or teams.toml no longer fits the schedule.
         StoreError: the database cannot be used.
+        JournalError, RecordError: what an earlier run left behind is not what was written.
         ContestStopped: a match could not be played or stored.
     """
     check_teams(contest)
-    with Store(contest.database) as store:
+    with ContestLock(contest.folder), Store(contest.database) as store:
         schedule = prepare_schedule(contest, store)
         with open_ports(contest) as ports:
             async with Records(contest, store, bus) as records:
@@ -96,7 +100,7 @@ def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
     misfit = _misfit(contest, stored)
     if misfit is None:
         return stored
-    if store.results():
+    if store.attempts() or any(contest.running.glob("*.journal")):
         raise ConfigError(misfit)
     seed = contest.file.contest.seed
     schedule = double_round_robin(list(contest.teams), seed, contest.game.name, contest.options)
@@ -189,7 +193,15 @@ async def _run(
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     house = House(contest, seats, bus.publish)
     timekeeper = Timekeeper()
-    director = Director(contest, schedule, store.results(), seats, store, timekeeper, bus.publish)
+    disk = Disk(contest.folder, bus.publish)
+    sheets = Scoresheets(contest, disk)
+    attempts = store.attempts()
+    unfinished, cuts = sheets.unfinished(schedule, {(r.match.number, r.attempt) for r in attempts})
+    for cut in cuts:
+        bus.publish(cut)
+    director = Director(
+        contest, schedule, attempts, unfinished, seats, sheets, store, disk, timekeeper, bus.publish
+    )
     ending = Ending.STOPPED
     async with trio.open_nursery() as nursery:
         nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
@@ -197,11 +209,13 @@ async def _run(
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)
         nursery.start_soon(timekeeper.run)
         nursery.start_soon(records.run)
+        nursery.start_soon(disk.run)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)
-            await wait_for_start(when, contest, bus, started=bool(director.results))
-            bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft])
+            await wait_for_start(when, contest, bus, started=bool(attempts or unfinished))
+            bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
+            bus.subscribe(director.note, [Incident])
             await director.run()
             ending = Ending.FINISHED
         if ending is Ending.STOPPED:

@@ -1,23 +1,35 @@
-"""What must survive a crash: the schedule, the results and the record of incidents, in SQLite.
+"""What must survive a crash: the chain of records and the counts of incidents, in SQLite.
 
 One thread owns the connection and does all the writing, a transaction at a time, so that the event loop never waits
-for a disk and SQLite never sees two threads. A result counts once `save` has returned: that is after COMMIT with
-synchronous=FULL. What can be derived (standings, progress) is not stored.
+for a disk and SQLite never sees two threads. A record counts once `save` has returned: that is after COMMIT with
+synchronous=FULL. What can be derived (schedule, results, standings, progress) is not stored beside the records.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import trio
 
 from .events import Incident
+from .game_record import (
+    FIRST,
+    Record,
+    content_of,
+    counting,
+    matches_of,
+    parse,
+    record_of_pairings,
+    result_of,
+    sealed,
+)
 from .incidents import IncidentRow
 from .results import Result
 from .schedule import Match
@@ -26,33 +38,20 @@ T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 _SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE schedule (
-    number INTEGER PRIMARY KEY,
-    round INTEGER NOT NULL,
-    pairing INTEGER NOT NULL,
-    leg INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    second INTEGER NOT NULL,
-    game TEXT NOT NULL,
-    options TEXT NOT NULL,
-    UNIQUE (pairing, leg)
-) STRICT;
-CREATE TABLE results (
+CREATE TABLE records (
     place INTEGER PRIMARY KEY,
-    number INTEGER NOT NULL UNIQUE REFERENCES schedule (number),
-    winner INTEGER CHECK (winner IN (0, 1)),
-    reason TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    scores TEXT,
-    turns INTEGER NOT NULL,
-    thought_first REAL NOT NULL,
-    thought_second REAL NOT NULL,
-    faults_first INTEGER NOT NULL,
-    faults_second INTEGER NOT NULL,
-    started REAL NOT NULL,
-    seconds REAL NOT NULL
+    number INTEGER,
+    pairing INTEGER,
+    leg INTEGER,
+    attempt INTEGER,
+    head TEXT NOT NULL,
+    turns TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    UNIQUE (pairing, leg, attempt)
 ) STRICT;
+CREATE TABLE chain (length INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+INSERT INTO chain VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
 CREATE TABLE incidents (
     team INTEGER,
     address TEXT NOT NULL,
@@ -114,21 +113,45 @@ class Store:
     # --- reading and the schedule: before the first match, when waiting disturbs nobody ---
 
     def schedule(self) -> list[Match]:
-        """The stored schedule, in playing order; empty if there is none yet."""
-        return self._run(self._read_schedule)
+        """All matches that were given out, in playing order; empty if there are none yet."""
+        return [match for fields in self._heads(game=False) for match in matches_of(fields)]
 
     def results(self) -> list[Result]:
-        """All results, in the order they were stored."""
-        return self._run(self._read_results)
+        """The results that count, in the order they were stored."""
+        return counting(self.attempts())
+
+    def attempts(self) -> list[Result]:
+        """The results of all attempts, void ones included, in the order they were stored."""
+        return [result_of(fields) for fields in self._heads(game=True)]
 
     def seed(self) -> int | None:
-        """The seed that the stored schedule was made from."""
-        row = self._run(lambda: self._db.execute("SELECT value FROM meta WHERE key = 'seed'").fetchone())
-        return int(row[0]) if row else None
+        """The seed that the schedule was made from."""
+        for fields in self._heads(game=False):
+            return int(fields["seed"])
+        return None
+
+    def lines(self) -> Iterator[bytes]:
+        """All records as they were sealed, in the order of their places, without line ends.
+
+        They are read a few at a time: all of them may not fit into memory.
+        """
+        last = 0
+        while rows := self._run(partial(self._read_lines, last)):
+            yield from (line for _, line in rows)
+            last = rows[-1][0]
+
+    def chain(self) -> tuple[int, str]:
+        """How many records there should be, and the hash of the last one."""
+        length, digest = self._run(lambda: self._db.execute("SELECT length, hash FROM chain").fetchone())
+        return length, digest
 
     def save_schedule(self, matches: list[Match], seed: int) -> None:
-        """Store the schedule, in place of one of which nothing is played."""
-        self._run(lambda: self._write_schedule(matches, seed))
+        """Store the schedule, in place of one of which nothing is played.
+
+        Raises:
+            StoreError: something is.
+        """
+        self._run(lambda: self._transact(partial(self._write_schedule, record_of_pairings(matches, seed))))
 
     def incidents(self) -> list[IncidentRow]:
         """The incidents of all runs."""
@@ -136,13 +159,23 @@ class Store:
 
     # --- while matches are being played ---
 
-    async def save(self, result: Result) -> None:
-        """Store one result; it is on disk when this returns.
+    async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
+        """Store one record at the end of the chain; it is on disk when this returns.
+
+        Args:
+            record: a game's.
+            after: called in the thread once it is; an `OSError` of it is nobody's business.
 
         Raises:
-            sqlite3.Error: it is not stored: the disk is full or gone, or the match has a result already.
+            sqlite3.Error: it is not stored: the disk is full or gone, or there is one of this attempt already.
         """
-        await self._run_async(lambda: self._write_result(result))
+
+        def write() -> None:
+            self._transact(partial(self._write_record, record))
+            with contextlib.suppress(OSError):
+                after()
+
+        await self._run_async(write)
 
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         """Add the counts of ``rows`` to those stored, in one transaction.
@@ -228,40 +261,21 @@ class Store:
             raise
         self._db.execute("COMMIT")
 
-    def _write_schedule(self, matches: list[Match], seed: int) -> None:
-        def write() -> None:
-            self._db.execute("DELETE FROM schedule")
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('seed', ?)", (str(seed),))
-            self._db.executemany(
-                "INSERT INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (m.number, m.round, m.pairing, m.leg, m.first, m.second, m.game, json.dumps(m.options))
-                    for m in matches
-                ],
-            )
+    def _write_schedule(self, record: Record) -> None:
+        if self._db.execute("SELECT 1 FROM records WHERE number IS NOT NULL").fetchone():
+            raise StoreError(f"{self.path}: matches are played, their schedule cannot be replaced")
+        self._db.execute("DELETE FROM records")
+        self._db.execute("UPDATE chain SET length = 0, hash = ?", (FIRST,))
+        self._write_record(record)
 
-        self._transact(write)
-
-    def _write_result(self, r: Result) -> None:
-        scores = None if r.scores is None else json.dumps(r.scores)
-        row = (
-            r.match.number,
-            r.winner,
-            r.reason,
-            r.detail,
-            scores,
-            r.turns,
-            *r.thought,
-            *r.faults,
-            r.started,
-            r.seconds,
-        )
-        marks = ", ".join("?" * len(row))
-
-        def write() -> None:
-            self._db.execute(f"INSERT INTO results VALUES (NULL, {marks})", row)  # noqa: S608 - only marks
-
-        self._transact(write)
+    def _write_record(self, record: Record) -> None:
+        length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
+        _, digest = sealed(record.content(), length + 1, previous)
+        match, turns = record.match, b",".join(record.turns).decode()
+        keys = (None,) * 4 if match is None else (match.number, match.pairing, match.leg, record.attempt)
+        row = (length + 1, *keys, record.head.decode(), turns, previous, digest)
+        self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._db.execute("UPDATE chain SET length = ?, hash = ?", (length + 1, digest))
 
     def _write_incidents(self, rows: list[IncidentRow]) -> None:
         def write() -> None:
@@ -269,14 +283,14 @@ class Store:
 
         self._transact(write)
 
-    def _read_schedule(self) -> list[Match]:
-        rows = self._db.execute("SELECT * FROM schedule ORDER BY number")
-        return [_match(*row) for row in rows]
+    def _heads(self, *, game: bool) -> list[dict[str, Any]]:
+        what = "NOT NULL" if game else "NULL"
+        query = f"SELECT head FROM records WHERE number IS {what} ORDER BY place"  # noqa: S608 - two constants
+        return [parse(head.encode()) for (head,) in self._run(lambda: self._db.execute(query).fetchall())]
 
-    def _read_results(self) -> list[Result]:
-        matches = {match.number: match for match in self._read_schedule()}
-        rows = self._db.execute("SELECT * FROM results ORDER BY place")
-        return [_result(matches[number], columns) for _, number, *columns in rows]
+    def _read_lines(self, after: int) -> list[tuple[int, bytes]]:
+        rows = self._db.execute("SELECT * FROM records WHERE place > ? ORDER BY place LIMIT 64", (after,))
+        return [(row[0], _line(*row)) for row in rows]
 
     def _read_incidents(self) -> list[IncidentRow]:
         return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
@@ -294,29 +308,8 @@ def _incident_row(
     return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
 
 
-def _match(
-    number: int, round_: int, pairing: int, leg: int, first: int, second: int, game: str, options: str
-) -> Match:
-    return Match(number, round_, pairing, leg, first, second, game, json.loads(options))
-
-
-def _result(match: Match, columns: list[Any]) -> Result:
-    winner, reason, detail, scores, turns, *rest = columns
-    thought_first, thought_second, faults_first, faults_second, started, seconds = rest
-    return Result(
-        match=match,
-        winner=winner,
-        reason=reason,
-        detail=detail,
-        scores=None if scores is None else _as_scores(json.loads(scores)),
-        turns=turns,
-        thought=(thought_first, thought_second),
-        faults=(faults_first, faults_second),
-        started=started,
-        seconds=seconds,
-    )
-
-
-def _as_scores(scores: list[Any]) -> tuple[Any, Any]:
-    first, second = (tuple(score) if isinstance(score, list) else score for score in scores)
-    return (first, second)
+def _line(place: int, number: int | None, *rest: Any) -> bytes:
+    """The line of a stored record, with the hashes that are stored and not those that would fit."""
+    *_, head, turns, previous, digest = rest
+    content = content_of(head.encode(), turns.encode(), game=number is not None)
+    return b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous.encode(), digest.encode())

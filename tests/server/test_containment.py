@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import struct
 import sys
 from collections.abc import Callable
@@ -17,13 +16,15 @@ from getstep.wire import Connection, End, GetStep, Goodbye, Role, Start, _frames
 from getstep_engines.linkage import LinkageState
 from getstep_server import director, judge, session
 from getstep_server.classic import ClassicLink, ClassicReader
+from getstep_server.course import Course
 from getstep_server.director import ContestStopped
 from getstep_server.events import Bus, Event, Incident, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
+from getstep_server.journal import Journal
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.log import ContestLog
 from getstep_server.repeats import Repeats
-from getstep_server.results import Result
-from getstep_server.run import StartWhen, results_of, run_contest
+from getstep_server.run import StartWhen, run_contest
+from getstep_server.scoresheet import Scoresheet
 from getstep_server.seats import Seat, Table
 from getstep_server.store import Store
 from tests.server.players import Player, Running, connected, make_contest, running, seated
@@ -187,7 +188,12 @@ BY_MATCH: dict[str, tuple[Any, str]] = {
     "seat: asking": (Seat, "ask"),
     "table: waiting": (Table, "get"),
     "store: writing": (Store, "save"),
-    "store: its thread": (Store, "_write_result"),
+    "store: its thread": (Store, "_run_async"),
+    "course: a move": (Course, "move"),
+    "sheet: beginning": (Scoresheet, "begin"),
+    "sheet: a turn": (Scoresheet, "write"),
+    "sheet: the record": (Scoresheet, "record"),
+    "journal: a line": (Journal, "append"),
 }
 
 
@@ -209,26 +215,9 @@ async def test_it_replays_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_only_fault(server)
     assert len(server.recorder.of(TeamArrived)) == 4  # nobody lost its connection
     void = [end for end in ends if end.result == "void"]
-    assert len({end.match for end in void}) == (layer != "judge: sitting down")  # nobody was told of that one
+    told_nothing = layer in ("judge: sitting down", "sheet: beginning", "journal: a line")
+    assert len({end.match for end in void}) == (not told_nothing)
     assert {end.reason for end in void} <= {"server_fault"}
-
-
-async def test_a_full_disk_replays_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = [sqlite3.OperationalError("database or disk is full")]
-    real = Store._write_result
-
-    def write(self: Store, result: Result) -> None:
-        if full:
-            raise full.pop()
-        real(self, result)
-
-    monkeypatch.setattr(Store, "_write_result", write)
-    contest = make_contest(tmp_path, contest=SHORT)
-    async with running(contest) as server:
-        await play_all(server)
-    (fault,) = server.recorder.of(ServerFault)
-    assert "disk is full" in fault.trace
-    assert [result.reason for result in results_of(contest)] == ["finished"] * 2
 
 
 async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
@@ -259,7 +248,7 @@ async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
             nursery.start_soon(run_contest, contest, bus, StartWhen())
             nursery.start_soon(join, 1)
             nursery.start_soon(join, 2)
-    assert len(faults) == MATCH_ATTEMPTS
+    assert [fault.where for fault in faults] == ["match 1", "the record of void match 1"] * MATCH_ATTEMPTS
 
 
 # --- what ends nothing --------------------------------------------------------------------------------------------

@@ -17,11 +17,14 @@ from getstep.wire import End, Start
 from getstep_engines import GAMES
 from getstep_server.contest import Contest
 from getstep_server.director import ContestStopped, Director
+from getstep_server.disk import Disk
 from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
+from getstep_server.game_record import Record, head_of_game, parse, record_of_game, result_of, void
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.results import Result
 from getstep_server.run import Ending, StartWhen, results_of
 from getstep_server.schedule import Match, double_round_robin
+from getstep_server.scoresheet import Scoresheet, Scoresheets
 from getstep_server.seats import Seat
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
@@ -40,11 +43,24 @@ class MemoryStore:
         self.saved: list[Result] = []
         self._before = before
 
-    async def save(self, result: Result) -> None:
+    async def save(self, record: Record, after: Callable[[], None]) -> None:
         await trio.lowlevel.checkpoint()
+        result = result_of(parse(record.content()))
+        if void(result):
+            return
         if self._before is not None:
             await self._before(result)
         self.saved.append(result)
+        after()
+
+
+class MemorySheets(Scoresheets):
+    """Scoresheets without threads, beside which a clock may jump."""
+
+    async def begin(self, match: Match, attempt: int) -> Scoresheet:
+        self._contest.running.mkdir(exist_ok=True)
+        head = head_of_game(self._contest, match, attempt, 0.0)
+        return Scoresheet.begin(self._path(match.number, attempt), head, self._disk)
 
 
 class Tournament:
@@ -59,12 +75,16 @@ class Tournament:
         self.schedule = double_round_robin(list(contest.teams), 1, contest.game.name, contest.options)
         self._seats = {number: Seat(team, self._publish) for number, team in contest.teams.items()}
         self._timekeeper = Timekeeper()
+        disk = Disk(contest.folder, self._publish)
         self._director = Director(
             contest,
             self.schedule,
             results,
+            [],
             self._seats,
+            MemorySheets(contest, disk),
             cast(Store, self.store),
+            disk,
             self._timekeeper,
             self._publish,
         )
@@ -410,7 +430,12 @@ async def test_what_is_announced_is_on_disk(tmp_path: Path) -> None:
     def look(event: Event) -> None:
         if isinstance(event, MatchEnded):
             database = sqlite3.connect(contest.database)
-            on_disk.append((event.done, database.execute("SELECT count(*) FROM results").fetchone()[0]))
+            on_disk.append(
+                (
+                    event.done,
+                    database.execute("SELECT count(*) FROM records WHERE number IS NOT NULL").fetchone()[0],
+                )
+            )
             database.close()
 
     async with running(contest, consumers=[look]) as server, trio.open_nursery() as nursery:
@@ -463,7 +488,8 @@ async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path) -> None:
     with Store(contest.database) as store:
         store.save_schedule(double_round_robin([1, 2], 1, "hop", {}), 1)
         match = store.schedule()[0]
-        await store.save(Result(match, 0, "finished", "", (7, 5), 9, (0.0, 0.0), (0, 0), 0.0, 1.0))
+        result = Result(match, 0, "finished", "", (7, 5), 9, (0.0, 0.0), (0, 0), 0.0, 1.0)
+        await store.save(record_of_game(head_of_game(contest, match, 1, 0.0), result))
     async with running(contest) as server:
         await server.finished()
         assert server.recorder.of(ContestStarted) == [ContestStarted(1, 2)]

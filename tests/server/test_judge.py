@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,13 +13,17 @@ import trio
 from getstep.wire import GetStep, Goodbye, MalformedAnswer, Message, Penalty, Raised, Resign, Start, Step
 from getstep_engines import GAMES, TimeControl
 from getstep_server.contest import Team
-from getstep_server.events import Event, MovePlayed, TurnFaulted
-from getstep_server.judge import Clocks, play_match
+from getstep_server.course import Clocks
+from getstep_server.disk import Disk
+from getstep_server.events import Event, MovePlayed, Publish, TurnFaulted
+from getstep_server.game_record import head_of_game
+from getstep_server.judge import play_match
 from getstep_server.results import Result
 from getstep_server.schedule import Match
+from getstep_server.scoresheet import Scoresheet
 from getstep_server.seats import Answer, Seat
 from getstep_server.timekeeper import Timekeeper
-from tests.server.players import first_legal
+from tests.server.players import first_legal, make_contest
 
 LAG = 0.1
 Reply = Callable[["MemoryLink", GetStep], Any]
@@ -89,6 +95,13 @@ class Played:
         return [event for event in self.events if isinstance(event, kind)]
 
 
+def make_sheet(match: Match, control: TimeControl, publish: Publish) -> Scoresheet:
+    folder = Path(tempfile.mkdtemp())
+    contest = make_contest(folder, contest={"game": match.game}, time={f"{control.kind}_seconds": control.seconds})
+    head = head_of_game(contest, match, 1, 0.0)
+    return Scoresheet.begin(folder / "test.journal", head, Disk(folder, publish))
+
+
 async def play(
     first: Reply,
     second: Reply,
@@ -105,8 +118,9 @@ async def play(
         links = [MemoryLink(nursery, seat, reply) for seat, reply in zip(seats, (first, second), strict=True)]
         if during is not None:
             nursery.start_soon(during, links)
-        limits = control or TimeControl("move", 5.0)
-        result = await play_match(match, GAMES[game], (seats[0], seats[1]), limits, LAG, timekeeper, events.append)
+        sheet = make_sheet(match, control or TimeControl("move", 5.0), events.append)
+        result = await play_match(sheet, (seats[0], seats[1]), timekeeper, events.append)
+        sheet.remove()
         nursery.cancel_scope.cancel()
     return Played(result, links, events)
 
@@ -220,7 +234,7 @@ async def test_a_budget_is_spent_over_the_whole_match(autojump_clock: trio.testi
 
 def test_the_allowance_is_no_extra_thinking_time_in_a_budget() -> None:
     clocks = Clocks(TimeControl("budget", 1.0), LAG)
-    clocks.charge(0, 1.05)
+    clocks.charge(0, 1050.0)
     assert clocks.limit(0) == 0.0
     assert clocks.limit(1) == 1.0
 

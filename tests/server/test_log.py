@@ -24,9 +24,12 @@ from getstep_server import log as log_module
 from getstep_server._toml import ConfigError
 from getstep_server.events import (
     ContestStarted,
+    DiskFull,
+    DiskUsable,
     Event,
     Incident,
     IncidentsSummed,
+    JournalCut,
     Listening,
     MatchEnded,
     MatchStarted,
@@ -61,7 +64,10 @@ EVIL = 'a"b\\c\nd\re\x1b[31mf\u202eg\u2066h\x7fi\u2028j\ud800k\x00l\x9bm'
 TOLD: list[tuple[Event, dict[str, Any]]] = [
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
-    (MatchStarted(MATCH), {"level": "info", "event": "match_started", **ABOUT}),
+    (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
+    (JournalCut("match-1-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
+    (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
+    (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),
     (
         MatchEnded(result_of(MATCH), 4, 12, []),
         {

@@ -14,7 +14,8 @@ import trio
 import getstep_server
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
 from getstep_engines import GAMES
-from getstep_server import limits, run, session
+from getstep_server import course, limits, run, session
+from getstep_server.game_record import VOID
 from tests.sdk.conversations import PROTOCOL, rows
 from tests.server.players import connected, make_contest, running, seated
 
@@ -106,8 +107,15 @@ def test_every_goodbye_of_the_server_is_documented() -> None:
 
 
 def test_every_end_of_the_server_is_documented() -> None:
-    said = set(re.findall(r'(?:_after_turn|_fault|_lost)\(p, (?:player, )?"(\w+)"', SOURCES))
-    said |= set(re.findall(r'reason="(\w+)"', SOURCES)) | set(re.findall(r'End\([^)]*"void", "(\w+)"', SOURCES))
+    said = set(re.findall(r'(?:_fault|_lose)\(p, player, "(\w+)"', SOURCES)) | set(
+        re.findall(r'self\._after\("(\w+)"', SOURCES)
+    )
+    said |= set(re.findall(r'_unplayed\(match, \w+, "(\w+)"', SOURCES)) | {
+        course.ABSENT,
+        course.HOSTILE,
+        course.MISSED,
+        VOID,
+    }
     assert said == set(codes("### End codes"))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import trio
 
+from getstep_server._text import utc_time
+from getstep_server.game_record import Happened, Record, hash_of, record_of_game, sealed
 from getstep_server.results import Result
 from getstep_server.schedule import Match, double_round_robin
 from getstep_server.store import Store, StoreError
@@ -32,6 +36,20 @@ def result_of(match: Match, scores: object = (3, 2)) -> Result:
     )
 
 
+def record_of(result: Result, happened: Happened | None = None) -> Record:
+    match = result.match
+    head = {
+        "record": 1,
+        "type": "game",
+        "match": match.number,
+        "attempt": result.attempt,
+        **{name: getattr(match, name) for name in ("round", "pairing", "leg", "game", "options")},
+        "teams": [{"id": team, "name": f"Team {team}"} for team in match.teams],
+        "started": utc_time(result.started),
+    }
+    return record_of_game(head, result, happened)
+
+
 async def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
     results = [result_of(SCHEDULE[3]), result_of(SCHEDULE[0], None), result_of(SCHEDULE[1], ((1, 0, 2), (4,)))]
     with Store(tmp_path / "contest.db") as store:
@@ -39,41 +57,77 @@ async def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
         assert store.seed() is None
         store.save_schedule(SCHEDULE, 7)
         for result in results:
-            await store.save(result)
+            await store.save(record_of(result))
     with Store(tmp_path / "contest.db") as store:
         assert store.schedule() == SCHEDULE
         assert store.seed() == 7
-        assert store.results() == results
+        assert store.results() == store.attempts() == results
 
 
-async def test_a_match_has_one_result(tmp_path: Path) -> None:
+async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
         store.save_schedule(SCHEDULE, 7)
-        await store.save(result_of(SCHEDULE[0]))
+        await store.save(record_of(result_of(SCHEDULE[0])))
         with pytest.raises(sqlite3.IntegrityError):
-            await store.save(result_of(SCHEDULE[0]))
+            await store.save(record_of(result_of(SCHEDULE[0])))
         assert len(store.results()) == 1
+        assert store.chain()[0] == len(list(store.lines())) == 2
 
 
-def test_a_schedule_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+async def test_the_last_attempt_that_is_not_void_counts(tmp_path: Path) -> None:
+    first, second = SCHEDULE[:2]
+    void = replace(result_of(first, None), winner=None, reason="server_fault")
+    again, other = replace(result_of(first), attempt=2), result_of(second)
     with Store(tmp_path / "contest.db") as store:
-        with pytest.raises(sqlite3.IntegrityError):
-            store.save_schedule([*SCHEDULE, SCHEDULE[0]], 7)
-        assert store.schedule() == []
-        assert store.seed() is None
+        store.save_schedule(SCHEDULE, 7)
+        for result in (void, other, again, replace(void, attempt=3)):
+            await store.save(record_of(result))
+        assert store.results() == [other, again]
+        assert len(store.attempts()) == 4
+
+
+async def test_the_records_are_a_chain(tmp_path: Path) -> None:
+    with Store(tmp_path / "contest.db") as store:
+        store.save_schedule(SCHEDULE, 7)
+        turns = Happened(
+            turns=[b'{"player":0,"move":[0,1],"ms":1.5,"timed":"kernel"}', b'{"player":1,"pass":true}']
+        )
+        for match in SCHEDULE:
+            await store.save(record_of(result_of(match), turns))
+        lines = list(store.lines())
+        length, last = store.chain()
+    records = [json.loads(line) for line in lines]
+    assert [record["place"] for record in records] == list(range(1, length + 1))
+    assert [record["previous"] for record in records] == ["0" * 64, *(record["hash"] for record in records[:-1])]
+    assert [hash_of(line) for line in lines] == [record["hash"] for record in records]
+    assert records[-1]["hash"] == last
+    assert records[1]["turns"] == [json.loads(turn) for turn in turns.turns]
+    assert sealed(b'{"a":1}', 1, "0" * 64)[1] != sealed(b'{"a":1}', 2, "0" * 64)[1]
+
+
+def test_a_schedule_that_cannot_be_stored_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(tmp_path / "contest.db") as store:
+        store.save_schedule(SCHEDULE, 7)
+        monkeypatch.setattr(Store, "_write_record", None)
+        with pytest.raises(TypeError):
+            store.save_schedule(SCHEDULE[:2], 8)
+        assert store.schedule() == SCHEDULE
+        assert store.seed() == 7
 
 
 def test_what_was_saved_survives_a_kill(tmp_path: Path) -> None:
     program = f"""
 import os, trio
 from pathlib import Path
-from tests.server.test_store import SCHEDULE, result_of
+from tests.server.test_store import SCHEDULE, record_of, result_of
 from getstep_server.store import Store
 
 async def main():
     with Store(Path({str(tmp_path / "contest.db")!r})) as store:
         store.save_schedule(SCHEDULE, 7)
-        await store.save(result_of(SCHEDULE[0]))
+        await store.save(record_of(result_of(SCHEDULE[0])))
         os.kill(os.getpid(), 9)
 
 trio.run(main)
@@ -114,7 +168,7 @@ def test_a_schedule_is_replaced_only_while_nothing_is_played(tmp_path: Path) -> 
         store.save_schedule(other, 8)
         assert store.schedule() == other
         assert store.seed() == 8
-        trio.run(store.save, result_of(other[0]))
-        with pytest.raises(sqlite3.IntegrityError):
+        trio.run(store.save, record_of(result_of(other[0])))
+        with pytest.raises(StoreError, match="matches are played"):
             store.save_schedule(SCHEDULE, 7)
         assert store.schedule() == other
