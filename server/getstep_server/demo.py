@@ -60,19 +60,29 @@ async def run_demo(contest: Contest, bus: Bus) -> Ending:
 
 
 async def _play_with_bots(contest: Contest, bus: Bus) -> Ending:
-    bots = sample_bots(contest.game.name)
     async with trio.open_nursery() as nursery:
 
         def note(event: Event) -> None:
             if isinstance(event, Listening):
-                for i, team in enumerate(contest.teams.values()):
-                    nursery.start_soon(_run_bot, bots[i % len(bots)], team, event.port, contest.folder)
+                nursery.start_soon(bots_playing, contest, event.port)
 
         bus.subscribe(note, [Listening])
         ending = await run_contest(contest, bus, StartWhen())
         patience = BOT_EXIT_SECONDS if ending is Ending.FINISHED else 0  # stopped, they would wait for the server
         nursery.cancel_scope.deadline = trio.current_time() + patience
     return ending
+
+
+async def bots_playing(contest: Contest, port: int) -> None:
+    """Run a bot for each team to its end; cancelled, they are killed.
+
+    Raises:
+        ContestStopped: one failed.
+    """
+    bots = sample_bots(contest.game.name)
+    async with trio.open_nursery() as nursery:
+        for i, team in enumerate(contest.teams.values()):
+            nursery.start_soon(_run_bot, bots[i % len(bots)], team, port, contest.folder)
 
 
 async def _end_with_the_terminal() -> None:

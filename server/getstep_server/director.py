@@ -70,6 +70,7 @@ class Director:
         self.results = counting(attempts)
         played = {result.match.number for result in self.results}
         self._unfinished = {sheet.match.number: sheet for sheet in unfinished}
+        self._reserved = Counter(team for sheet in unfinished for team in sheet.match.teams)
         left = [match for match in schedule if match.number not in played]
         self._left = sorted(left, key=lambda match: match.number not in self._unfinished)
         self._total = len(schedule)
@@ -115,11 +116,17 @@ class Director:
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
         for match in list(self._left) if self._disk.usable else ():
-            if self._busy.isdisjoint(match.teams) and all(self._ready(team, now) for team in match.teams):
+            if self._free(match) and all(self._ready(team, now) for team in match.teams):
                 self._left.remove(match)
                 self._busy.update(match.teams)
                 nursery.start_soon(self._conduct, match, [team in self._missing_since for team in match.teams])
         self._say_waiting()
+
+    def _free(self, match: Match) -> bool:
+        """Whether both teams may play it: a team first ends what an earlier run left unfinished."""
+        if not self._busy.isdisjoint(match.teams):
+            return False
+        return match.number in self._unfinished or not any(self._reserved[team] for team in match.teams)
 
     def _note_missing(self, now: float) -> None:
         for team, seat in self._seats.items():
@@ -150,6 +157,8 @@ class Director:
         """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
         first, second = seats = [self._seats[team] for team in match.teams]
         sheet = self._unfinished.pop(match.number, None)
+        if sheet is not None:
+            self._reserved.subtract(match.teams)
         try:
             if sheet is None and not any(absent):
                 sheet = await self._sheets.begin(match, self._attempts[match.number] + 1)

@@ -167,3 +167,20 @@ def test_a_dumb_terminal_gets_plain_lines() -> None:
         assert terminal.wait() == 0
     assert "[2/2] " in terminal.screen.text
     assert "\x1b" not in terminal.raw
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_crash_changes_nothing(programs: Programs, tmp_path: Path) -> None:
+    crash = programs.start(*DEMO, "--crash", "--plain", "--keep", str(tmp_path))
+    assert crash.wait(seconds=120) == 0, crash.output
+    (done,) = re.findall(r"^\*\*\* The server gets SIGKILL after (\d+) matches", crash.output, re.MULTILINE)
+    assert 15 <= int(done) < 30
+    went_on = re.findall(r"^.* goes on after turn \d+\.$", crash.output, re.MULTILINE)
+    assert f"In the middle of {len(went_on)} matches it went on where they had been." in crash.output
+    one, other = crash.output.split("Standings after 30 matches\n")[1:]
+    assert one.splitlines()[:7] == other.splitlines()[:7]
+    assert "It is the table of the undisturbed tournament" in crash.output
+    results = [results_of(load_contest(tmp_path / name)) for name in ("hop", "hop-crash")]
+    scores = [{result.match.number: (result.scores, result.turns) for result in played} for played in results]
+    assert scores[0] == scores[1]
+    assert list((tmp_path / "hop-crash" / "running").iterdir()) == []

@@ -149,7 +149,10 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
         assert [bot.wait() for bot in bots] == [0, 0]
         lines = terminal.screen.text.splitlines()
     # The live view is gone, and of the Enter a blank line is left
-    assert [line.split()[0] for line in lines if line] == ["Test:", "Limit:", "Starts", "Standings", "#", *"123"]
+    *hello, hash_of, digest, title, header, first, second, third = [line.split()[0] for line in lines if line]
+    assert hello == ["Test:", "Limit:", "Starts"]
+    assert (hash_of, len(digest), title, header) == ("Hash", 64, "Standings", "#")
+    assert [first, second, third] == [*"123"]
     reasons = Counter(result.reason for result in stored(folder) if 3 in result.match.teams)
     assert reasons == {"never_arrived": 4}
     assert terminal.screen.unknown == []

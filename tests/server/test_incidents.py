@@ -15,7 +15,8 @@ import trio
 from rich.console import Console
 
 from getstep_server import records as records_module
-from getstep_server.cli import EXIT_OK, EXIT_USAGE, run_command
+from getstep_server._cli import EXIT_OK, EXIT_USAGE
+from getstep_server.cli import run_command
 from getstep_server.contest import init_contest, load_contest
 from getstep_server.events import (
     Bus,

@@ -1,0 +1,202 @@
+"""The commands that play: run and demo."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import trio
+
+from getstep_engines import GAMES
+
+from ._cli import (
+    EXIT_FAILED,
+    EXIT_OK,
+    EXIT_STOPPED,
+    Commands,
+    add_command,
+    folder_argument,
+    table_of,
+    typed,
+)
+from ._toml import ConfigError
+from .contest import Contest, load_contest
+from .demo import make_demo_contest, run_demo
+from .demo_crash import games_of, run_crash_demo
+from .events import SELDOM, Bus
+from .progress import Progress
+from .run import Ending, StartWhen, results_of, run_contest
+from .store import Store
+from .tables import console, describe_game, describe_limit, standings_table
+
+# --- run --------------------------------------------------------------------------------------------------------
+
+
+_RUN = """\
+Listen, wait for the teams, play, show the standings. The first match begins
+when all teams are there, or when you press Enter; see --at and --now. A team
+that is missing when its match comes up is waited for as long as contest.toml
+says, then loses that match. Ctrl-C stops; the same command goes on where it was,
+in the middle of matches too, and so it does after a crash.
+
+Contestants have to reach the port (TCP): allow it in this machine's firewall.
+"""
+
+
+def add_run(commands: Commands[argparse.ArgumentParser]) -> None:
+    """The command that plays a contest."""
+    parser = add_command(commands, "run", "play the contest, or what is left of it", _RUN)
+    folder_argument(parser)
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--at", metavar="HH:MM", help="start at this time of day, whoever is there")
+    start.add_argument("--now", action="store_true", help="start at once, whoever is there")
+    parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
+    parser.add_argument("--port", type=int, help="listen on this port instead of the one in contest.toml")
+    parser.add_argument("--classic-port", type=int, help="also take classic clients on this port (hop only)")
+    parser.add_argument("--plain", action="store_true", help="plain lines instead of the live view")
+    parser.set_defaults(command=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    contest = contest.listening_on(host=args.host, port=args.port, classic_port=args.classic_port)
+    when = StartWhen(now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty())
+    progress = _progress(contest, plain=args.plain)
+    _say_hello(contest, progress, when)
+    bus = Bus()
+    bus.subscribe(progress, SELDOM)
+    with progress.shown():
+        ending = trio.run(run_contest, contest, bus, when)
+    if ending is Ending.FINISHED:
+        _say_hash(contest, progress)
+    goes_on = f"Every finished match is kept; go on with: {typed('run', contest.folder)}"
+    return _say_ending(contest, progress, ending, goes_on)
+
+
+def _progress(contest: Contest, *, plain: bool) -> Progress:
+    terminal = console()
+    return Progress(contest, terminal, live=terminal.is_terminal and not terminal.is_dumb_terminal and not plain)
+
+
+def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
+    progress.say(f"{contest.name}: {describe_game(contest.game, contest.options)}, {len(contest.teams)} teams")
+    progress.say(f"Limit: {describe_limit(contest)}")
+    played, running = len(results_of(contest)), len(list(contest.running.glob("*.journal")))
+    if played or running:
+        start = f"at once, where it was: {played} matches are played"
+        start += f", {running} were running" if running else ""
+    elif when.now:
+        start = "at once"
+    elif when.at is not None:
+        tomorrow = " tomorrow" if when.at.date() != datetime.now().date() else ""
+        start = f"at {when.at:%H:%M}{tomorrow}"
+    else:
+        start = "when all teams are here"
+    enter = ", or when you press Enter" if when.on_enter and not (played or running or when.now) else ""
+    progress.say(f"Starts {start}{enter}. Ctrl-C stops cleanly.")
+
+
+def _say_ending(contest: Contest, progress: Progress, ending: Ending, goes_on: str) -> int:
+    results, table = table_of(contest)
+    title = f"Standings after {len(results)} matches"
+    progress.console.print(standings_table(contest, table, title=title))
+    if ending is Ending.FINISHED:
+        return EXIT_OK
+    progress.say(f"Stopped. {goes_on}")
+    return EXIT_STOPPED
+
+
+def _say_hash(contest: Contest, progress: Progress) -> None:
+    """What to keep elsewhere, so that nobody can put other records in the place of these."""
+    with Store(contest.database) as store:
+        length, digest = store.chain()
+    progress.say(f"Hash of the {length} records, to check them by with verify --head:\n{digest}")
+
+
+def _time_of_day(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        clock = datetime.strptime(text, "%H:%M").time()
+    except ValueError:
+        raise ConfigError(f"--at {text!r}, expected a time of day such as 14:30") from None
+    now = datetime.now().astimezone()
+    at = now.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
+    return at if at > now else at + timedelta(days=1)
+
+
+# --- demo -------------------------------------------------------------------------------------------------------
+
+
+_DEMO = """\
+Play a tournament between sample bots, each its own process, over TCP on this
+machine. It needs nothing, and nothing is left of it.
+
+examples:
+  getstep-server demo
+  getstep-server demo --game linkage --teams 4
+  getstep-server demo --game all
+  getstep-server demo --crash         # the server is killed in mid-tournament
+"""
+
+
+def add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
+    """The command that shows what this is about."""
+    parser = add_command(commands, "demo", "watch a small tournament between sample bots", _DEMO)
+    parser.add_argument("--game", default="hop", help=f"all, or one of: {', '.join(GAMES)} (default: hop)")
+    parser.add_argument("--teams", type=int, default=6, help="how many bots (default: 6)")
+    parser.add_argument("--seed", type=int, default=2019, help="of the schedule (default: 2019)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep the contest and what the bots printed here"
+    )
+    parser.add_argument("--plain", action="store_true", help="plain lines instead of the live view")
+    parser.add_argument(
+        "--crash",
+        action="store_true",
+        help="play it twice, once with a server that is killed halfway and started again, and compare",
+    )
+    parser.set_defaults(command=_demo)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    games = list(GAMES) if args.game == "all" else [args.game]
+    for game in games:
+        with _demo_folder(args.keep) as folder:
+            code = _demo_game(Path(folder) / game, game, args)
+            if code == EXIT_OK and args.crash:
+                code = _demo_crash(Path(folder), game, args)
+        if code != EXIT_OK:
+            return code
+    return EXIT_OK
+
+
+def _demo_folder(keep: Path | None) -> AbstractContextManager[str]:
+    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
+
+
+def _demo_game(folder: Path, game: str, args: argparse.Namespace) -> int:
+    contest = make_demo_contest(folder, game, args.teams, args.seed)
+    progress = _progress(contest, plain=args.plain)
+    _say_hello(contest, progress, StartWhen())
+    bus = Bus()
+    bus.subscribe(progress, SELDOM)
+    with progress.shown():
+        ending = trio.run(run_demo, contest, bus)
+    return _say_ending(contest, progress, ending, "That was the demo.")
+
+
+def _demo_crash(folder: Path, game: str, args: argparse.Namespace) -> int:
+    contest = make_demo_contest(folder / f"{game}-crash", game, args.teams, args.seed)
+    progress = _progress(contest, plain=True)
+    progress.say("\nThe same again, with a server that is a process of its own, and killed:")
+    trio.run(run_crash_demo, contest, progress.say)
+    undisturbed = load_contest(folder / game)
+    _say_ending(contest, progress, Ending.FINISHED, "")
+    same = games_of(contest.database) == games_of(undisturbed.database)
+    same = same and table_of(contest)[1] == table_of(undisturbed)[1]
+    progress.say("It is the table of the undisturbed tournament" if same else "It is NOT the table undisturbed")
+    return EXIT_OK if same else EXIT_FAILED
