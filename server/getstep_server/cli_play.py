@@ -133,21 +133,20 @@ def _time_of_day(text: str | None) -> datetime | None:
 
 
 _DEMO = """\
-Play a tournament between sample bots, each its own process, over TCP on this
-machine. It needs nothing, and nothing is left of it.
+Play a tournament of every game between sample bots, each its own process, over
+TCP on this machine. It needs nothing, and nothing is left of it.
 
 examples:
-  getstep-server demo
+  getstep-server demo                 # all games: less than a minute
   getstep-server demo --game linkage --teams 4
-  getstep-server demo --game all
-  getstep-server demo --crash         # the server is killed in mid-tournament
+  getstep-server demo --game hop --crash  # the server is killed in the middle
 """
 
 
 def add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
     """The command that shows what this is about."""
     parser = add_command(commands, "demo", "watch a small tournament between sample bots", _DEMO)
-    parser.add_argument("--game", default="hop", help=f"all, or one of: {', '.join(GAMES)} (default: hop)")
+    parser.add_argument("--game", default="all", help=f"all (the default), or one of: {', '.join(GAMES)}")
     parser.add_argument("--teams", type=int, default=6, help="how many bots (default: 6)")
     parser.add_argument("--seed", type=int, default=2019, help="of the schedule (default: 2019)")
     parser.add_argument(
@@ -162,8 +161,12 @@ def add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(command=_demo)
 
 
+FIRST_GAME = "hop"
+"""What the demo of all games begins with: the quickest to play, and the easiest to watch."""
+
+
 def _demo(args: argparse.Namespace) -> int:
-    games = list(GAMES) if args.game == "all" else [args.game]
+    games = sorted(GAMES, key=lambda name: name != FIRST_GAME) if args.game == "all" else [args.game]
     for game in games:
         with _demo_folder(args.keep) as folder:
             code = _demo_game(Path(folder) / game, game, args)

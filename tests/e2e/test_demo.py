@@ -25,7 +25,7 @@ from tests.server.screens import OnTerminal
 if TYPE_CHECKING:
     from .conftest import Program, Programs
 
-DEMO = [sys.executable, "-m", "getstep_server", "demo"]
+DEMO = [sys.executable, "-m", "getstep_server", "demo", "--game", "hop"]
 TABLE = r"^#  team +played +won +drawn +lost +points +diff\n"
 
 

@@ -236,5 +236,5 @@ def test_the_hosts_wheel_runs_the_demo(distributions: dict[str, Built], tmp_path
     (host.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     where = run(host.python, "-I", "-c", "import getstep_server as s, getstep as g; print(s.__file__, g.__file__)")
     assert [Path(path).is_relative_to(host.folder) for path in where.split()] == [True, True]
-    output = run(host.scripts / "getstep-server", "demo", "--teams", "2", "--plain", cwd=tmp_path)
+    output = run(host.scripts / "getstep-server", "demo", "--game", "hop", "--teams", "2", "--plain", cwd=tmp_path)
     assert "[2/2]" in output
