@@ -21,7 +21,7 @@ from getstep_server.attack import CASES, Address, Case, Credential, NotAsExpecte
 TEAMS_OF_A_LANE = 4
 ROUNDS = 50
 STORM = 20
-BUSY = Times(grace=20.0)
+BUSY = Times(grace=20.0, prompt=5.0)
 """The server is under attack, after all, and so is this process."""
 
 FLOODS = {case.number for case in CASES.values() if case.number.startswith("9.") or case.number == "10.9"}
@@ -49,7 +49,8 @@ class Attack:
         try:
             await stage.run(case)
         except (NotAsExpected, NotRun) as verdict:
-            self.wrong.append(f"{case.number} {case.title}: {verdict}")
+            expected = case.expected.described(case.who)
+            self.wrong.append(f"{case.number} {case.who.value}: {case.title}: expected: {expected}; got: {verdict}")
         self.ran[case.number] += 1
         if len(self.ran) == len(CASES) and self.ran[case.number] == 1:
             print(f"all cases ran within {trio.current_time() - self._began:.1f} s", flush=True)

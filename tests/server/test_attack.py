@@ -197,6 +197,26 @@ async def test_one_after_the_other(tmp_path: Path, quick: None) -> None:
         assert lost == sum(CASES[number].expected.match == "lost" and CASES[number].who.plays for number in numbers)
 
 
+async def test_who_stays_from_the_lobby_plays_with_nobody(tmp_path: Path, quick: None) -> None:
+    """A match of the one who sent last with one of the next two would keep those from playing each other."""
+    async with (
+        running(make_contest(tmp_path, teams=4, **TARGET), StartWhen(now=True)) as server,
+        aclosing(stage_at(server)) as stage,
+    ):
+        for number in ["5.3", "6.1"] * 4:  # each team is in the lobby once
+            await stage.run(CASES[number])
+
+
+async def test_what_was_not_answered_is_not_answered_again(tmp_path: Path, quick: None) -> None:
+    """The last question of a match that somebody else's hostile act has ended: an answer to it is late, no more."""
+    async with (
+        running(make_contest(tmp_path, **TARGET), StartWhen(now=True)) as server,
+        aclosing(stage_at(server)) as stage,
+    ):
+        await stage.run(CASES["8.1"])
+        await stage.run(CASES["8.4"])
+
+
 # --- what cannot be run ---------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from getstep.wire import MAX_TEXT
 from ._case import HARMLESS, TRUNCATED, VANISHES, Attack, Case, Expected, Who, costs_turn, hostile
 from ._line import join_bytes, message, step
 from ._logins import NASTY_NAME
-from ._match import Actor
+from ._match import Actor, answered
 
 _ANYTHING = [0, 0]
 
@@ -176,15 +176,7 @@ async def _join_as_the_opponent(actor: Actor) -> None:
 
 
 async def _answer_again(actor: Actor) -> None:
-    """An answer to the question that it has answered, in the opponent's turn."""
-    asked = [said["id"] for said in actor.line.heard if said["type"] == "get_step"]
-    if not asked:  # the opponent had the first turn: let it have the next one
-        await actor.other.answer()
-        await actor.me.until("get_step")
-        asked = [actor.question]
-        await actor.me.answer()
-        await actor.other.until("get_step")
-    await actor.send(step(asked[-1], _ANYTHING))
+    await actor.send(step(await answered(actor), _ANYTHING))
 
 
 _OUT_OF_TURN: list[tuple[str, Expected, Attack]] = [

@@ -60,6 +60,8 @@ class Times:
     refusal: float = limits.CLASSIC_REFUSAL_SECONDS
     grace: float = 4.0
     """How much longer anything may take on a busy machine."""
+    prompt: float = 2.0
+    """Within how long whoever keeps the rules is served, whatever else is going on."""
 
     @property
     def slack(self) -> float:

@@ -8,9 +8,9 @@ from getstep_server import limits
 from getstep_server.classic import SIZE
 
 from ._case import HARMLESS, VANISHES, Attack, Case, Expected, NotAsExpected, Who, costs_turn, hostile_classic
-from ._floods import HELD, PROMPT_SECONDS
+from ._floods import HELD
 from ._line import ints, join_bytes, message
-from ._match import Actor
+from ._match import Actor, answered
 
 _LARGEST, _LEAST = 2**31 - 1, -(2**31)
 
@@ -29,7 +29,7 @@ async def _many_refused(actor: Actor) -> None:
     source = actor.stage.strange_source()
     for _ in range(HELD):
         await (await actor.stage.connect_classic(source)).send(ints(-1))
-    with trio.fail_after(PROMPT_SECONDS):
+    with actor.stage.promptly("greeting a newcomer"):
         await (await actor.stage.connect(source)).until("hello")
     await actor.send(ints(-1))
 
@@ -119,15 +119,7 @@ async def _second_connection(actor: Actor) -> None:
 
 
 async def _again_out_of_turn(actor: Actor) -> None:
-    """Its last answer once more, in the opponent's turn."""
-    asked = [said["id"] for said in actor.line.heard if said["type"] == "get_step"]
-    if not asked:
-        await actor.other.answer()
-        await actor.me.until("get_step")
-        asked = [actor.question]
-        await actor.me.answer()
-        await actor.other.until("get_step")
-    await actor.send(ints(0, asked[-1]))
+    await actor.send(ints(0, await answered(actor)))
 
 
 async def _main_wire(actor: Actor) -> None:

@@ -19,9 +19,6 @@ HELD = 300
 PASSING = 1000
 """Connections that come and go in a connect flood."""
 
-PROMPT_SECONDS = 2.0
-"""How soon somebody may log in while a flood is going on."""
-
 _TRICKLE = struct.pack(">I", 4000) + b"\x81"
 
 # --- bytes ----------------------------------------------------------------------------------------------------
@@ -72,7 +69,7 @@ async def _never_reads(actor: Actor) -> None:
         await actor.send(message(type="raised", id=question, error="\U0001f3b2" * MAX_TEXT))
         if (await other.until("get_step", "end"))["type"] == "get_step":
             await other.line.send(message(type="raised", id=other.line.heard[-1]["id"], error=""))
-        await actor.stage.round_trip()  # by then the next question is on its way
+            await other.until("penalty", "end")  # the next question goes out in the same breath
         question += 1
 
 
@@ -82,7 +79,7 @@ async def _never_reads(actor: Actor) -> None:
 async def _prompt_login(actor: Actor, source: str | None) -> None:
     """A team that is not here logs in from ``source``, while all this is going on."""
     credential = next(c for c in actor.stage.teams.values() if c.team != actor.me.team)
-    with trio.fail_after(PROMPT_SECONDS):
+    with actor.stage.promptly("a login during the flood"):
         line = await actor.stage.connect(source)
         await line.join(credential.team, credential.token, purpose="check")
         said = await line.hear()

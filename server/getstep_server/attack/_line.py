@@ -19,6 +19,9 @@ Message = dict[str, Any]
 
 _ANY_LENGTH = 1 << 32
 
+PARTING_SECONDS = 5.0
+"""How long a server may take to close a connection whose other end has closed: more, and it is left at that."""
+
 
 def frame(body: bytes) -> bytes:
     """A body behind its header."""
@@ -99,7 +102,10 @@ class Line:
 
     async def part(self) -> None:
         """Hang up, and see the server notice."""
-        with trio.move_on_after(1), contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        with (
+            trio.move_on_after(PARTING_SECONDS),
+            contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError),
+        ):
             await self.half_close()
             await self.until_closed()
         await self.close()
@@ -116,7 +122,7 @@ class Line:
 
     def summary(self) -> str:
         """What was heard last, in short."""
-        said = [f"{m['type']} {m.get('reason', '')}".strip() for m in self.heard[-4:]]
+        said = [f"{m['type']} {m.get('reason', '')}".strip() for m in self.heard[-6:]]
         return ", ".join(said) or "nothing"
 
     async def _receive(self) -> bytes:

@@ -123,7 +123,7 @@ async def _wrong_tokens_at_once(actor: Actor) -> None:
         await line.join(_team(actor), "not-the-token")
     team = _team(actor)
     line = await actor.stage.connect(source)
-    with trio.fail_after(1):
+    with actor.stage.promptly("the right login"):
         await line.join(team, actor.stage.teams[team].token, purpose="check")
         await line.until("welcome")
         await _refused_quickly(line, "checked")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from ._stage import Stage
 
 T = TypeVar("T")
-
-STALE_SECONDS = 1.0
-"""A question that has waited so long is answered and passed over: a case is to have time for the next one."""
 
 
 class Player:
@@ -36,19 +34,24 @@ class Player:
         self.start: Message | None = None
         self.question: Message | None = None
         self.end: Message | None = None
+        self.answered: int | None = None
+        """The id of the latest question, once it is answered."""
         self._ended = ended
-        self._asked = 0.0
+        self._asked = self._listened = trio.current_time()
 
     async def hear(self) -> Message | None:
         """The next message, taken note of; None at the end of the connection."""
-        said = await self.line.hear()
+        try:
+            said = await self.line.hear()
+        finally:
+            self._listened = trio.current_time()
         match said:
             case None:
                 self.start = self.question = None
             case {"type": "start"}:
                 self.start, self.question = said, None
             case {"type": "get_step"}:
-                self.question, self._asked = said, trio.current_time()
+                self.question, self._asked, self.answered = said, trio.current_time(), None
             case {"type": "penalty"}:
                 self.question = None
             case {"type": "end"}:
@@ -70,14 +73,17 @@ class Player:
         raise NotAsExpected(f"team {self.team} is cut off, expected {kinds[0]}; heard {self.line.summary()}")
 
     async def catch_up(self) -> None:
-        """Hear what has already been said."""
+        """Hear what has already been said: a question may have waited since anybody last listened."""
+        before, since = self.question, self._listened
         with trio.move_on_after(0.02):
             while await self.hear() is not None:
                 pass
+        if self.question is not before:
+            self._asked = since
 
     @property
     def waited(self) -> float:
-        """Seconds since the open question was asked."""
+        """Seconds since the open question was asked, or more."""
         return trio.current_time() - self._asked
 
     def honest(self) -> bytes:
@@ -91,7 +97,8 @@ class Player:
 
     async def answer(self) -> None:
         """Answer the open question like an honest bot."""
-        data, self.question = self.honest(), None
+        data, self.answered = self.honest(), there(self.question)["id"]
+        self.question = None
         await self.line.send(data)
 
 
@@ -123,6 +130,11 @@ class Actor:
         """The id of the question that is open: the sender's, or its opponent's."""
         return int(there(self.me.question or self.other.question)["id"])
 
+    def summary(self) -> str:
+        """What it and its opponent heard last, in short."""
+        heard = f"heard {self.line.summary()}"
+        return heard if self.opponent is None else f"{heard}; the opponent heard {self.opponent.line.summary()}"
+
     @property
     def limit(self) -> float:
         """Seconds a turn may take in this match, the allowance for lag included."""
@@ -131,7 +143,7 @@ class Actor:
 
 
 async def turn_of(
-    players: list[Player], patience: float, wanted: Player | None = None
+    players: list[Player], patience: float, wanted: Player | None = None, stale: float = inf
 ) -> tuple[Player, Player] | None:
     """Who of two players is on turn, and who is not; None if they have no match.
 
@@ -139,6 +151,7 @@ async def turn_of(
         players: both.
         patience: how many seconds it may take until one of them is asked.
         wanted: who has to be on turn, if it matters; the other one answers until then.
+        stale: a question that may have waited so many seconds is answered and passed over.
     """
     for player in players:
         await player.catch_up()
@@ -150,10 +163,20 @@ async def turn_of(
                 await _hear_any(players)
             if waiting.cancelled_caught or any(player.line.closed for player in players):
                 return None
-        elif asked.waited > STALE_SECONDS or (wanted is not None and asked is not wanted):
+        elif asked.waited > stale or (wanted is not None and asked is not wanted):
             await asked.answer()
         else:
             return asked, players[1 - players.index(asked)]
+
+
+async def answered(actor: Actor) -> int:
+    """The id of the sender's latest question, which it has answered; if it has not, both play a turn before."""
+    if actor.me.answered is None:
+        await actor.other.answer()
+        await actor.me.until("get_step")
+        await actor.me.answer()
+        await actor.other.until("get_step")
+    return there(actor.me.answered)
 
 
 async def go_on(actor: Actor) -> None:
@@ -165,12 +188,17 @@ async def go_on(actor: Actor) -> None:
     me, other = actor.me, actor.other
     if me.line.closed:
         me = await actor.stage.back(me)
-    for _ in "ab":
+    turns = 0
+    while turns < 2:
         turn = await turn_of([me, other], actor.stage.times.grace)
         if turn is None:
-            raise NotAsExpected(f"nobody is asked any more; the opponent heard {other.line.summary()}")
-        await turn[0].answer()
-        await turn[1].until("get_step")
+            raise NotAsExpected(f"nobody is asked any more; {actor.summary()}")
+        on, off = turn
+        in_turn = off.question is None  # else the limit of the one who is to answer has just run out
+        await on.answer()
+        if in_turn:
+            await off.until("get_step")
+            turns += 1
 
 
 async def _hear_any(players: list[Player]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -21,11 +21,11 @@ from ._verdict import compare
 
 MATCHES_OF_A_PAIR = 2
 
+STALE_SECONDS = 1.0
+"""A question that has waited so long is passed over: a case is to have time for the next one."""
+
 _SOURCES = count()
 """For all stages of this process, which may be at the same server."""
-
-ALIVE_SECONDS = 2.0
-"""How soon an unharmed server greets a newcomer."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,7 @@ class Stage:
             with trio.fail_after(self.times.login + 10 * self.times.slack):
                 await case.attack(actor)
             await compare(actor, case, self.times, began)
-            with trio.fail_after(ALIVE_SECONDS):
-                await self.round_trip()
+            await self._greet_newcomer()
         except Exception as error:
             raise self._as_verdict(error, actor) from error
         finally:
@@ -145,13 +144,14 @@ class Stage:
             line = None
             await trio.sleep(said["retry_ms"] / 1000)
 
-    async def round_trip(self) -> None:
-        """Be greeted as a newcomer: what was sent before has been acted upon by then."""
-        line = await self.connect("127.0.0.3")
-        if await line.hear() is None:
-            raise NotAsExpected("the server does not greet a newcomer")
-        await line.close()
-        self._open.remove(line)
+    @contextlib.contextmanager
+    def promptly(self, what: str) -> Iterator[None]:
+        """See that the block, which does ``what``, takes no longer than `Times.prompt`."""
+        try:
+            with trio.fail_after(self.times.prompt):
+                yield
+        except trio.TooSlowError:
+            raise NotAsExpected(f"{what} took more than {self.times.prompt:g} s") from None
 
     def player(self, team: int, line: Line) -> Player:
         """A team at a line that has logged in."""
@@ -210,9 +210,10 @@ class Stage:
             if not await self._pair_is_fit():
                 continue
             first, second = self._pairs[0]
+            await self._send_away(set(self._players) - {first, second})  # or one of them would play with those
             players = [await self._seated(first, classic=case.who.classic), await self._seated(second)]
             wanted = {Who.CLASSIC: players[0], Who.CLASSIC_OUT_OF_TURN: players[1]}.get(case.who)
-            turn = await turn_of(players, self.times.grace, wanted)
+            turn = await turn_of(players, self.times.grace, wanted, STALE_SECONDS)
             if turn is None:
                 await self._next_pair()
                 continue
@@ -262,6 +263,14 @@ class Stage:
         self.take_place(player)
         return player
 
+    async def _greet_newcomer(self) -> None:
+        with self.promptly("greeting a newcomer"):
+            line = await self.connect("127.0.0.3")
+            if await line.hear() is None:
+                raise NotAsExpected("the server does not greet a newcomer")
+            await line.close()
+            self._open.remove(line)
+
     # --- tidying up ---
 
     async def _settle(self) -> None:
@@ -276,7 +285,10 @@ class Stage:
                 await off.line.part()  # first, or the next match would begin
                 await on.line.send(message(type="resign", id=there(on.question)["id"]))
                 await on.until("end")
-        for team in list(self._players):
+        await self._send_away(set(self._players))
+
+    async def _send_away(self, teams: set[int]) -> None:
+        for team in teams:
             await self._hang_up(team)
 
     async def _hang_up(self, team: int) -> None:
@@ -300,7 +312,7 @@ class Stage:
         if isinstance(error, trio.TooSlowError):
             if actor is None:
                 return NotRun("nobody could be put in place: is the contest under way? (run it with --now)")
-            return NotAsExpected(f"nothing more came of it; heard {actor.line.summary()}")
+            return NotAsExpected(f"nothing more came of it; {actor.summary()}")
         if isinstance(error, (OSError, RemoteProtocolError, trio.BrokenResourceError, trio.ClosedResourceError)):
             return NotAsExpected(f"{type(error).__name__}: {error}")
         return error
