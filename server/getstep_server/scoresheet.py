@@ -88,7 +88,7 @@ class Scoresheet:
 
     async def write(self, turn: Mapping[str, Any]) -> None:
         """Write a turn that the course has taken, and the passes that followed; waits if the disk is full."""
-        lines = [orjson.dumps(turn)]
+        lines = [_line(turn)]
         course = self.course
         if course.state.passed and "end" not in turn:
             lines += map(_pass, course.state.passed)
@@ -139,6 +139,11 @@ def course_of(head: Mapping[str, Any]) -> Course:
     return Course(GAMES[head["game"]], head["options"], control, limit["lag_ms"] / 1000)
 
 
+def _line(turn: Mapping[str, Any]) -> bytes:
+    """A turn as JSON to keep: a copy, because what orjson returns holds on to the 4 KB that it was written into."""
+    return b"%b" % orjson.dumps(turn)
+
+
 def _pass(player: Player) -> bytes:
     return b'{"player":%d,"pass":true}' % player
 
@@ -150,7 +155,7 @@ def _take(entry: dict[str, Any], course: Course, happened: Happened) -> None:
         happened.resumed.append(entry["resumed"])
     else:
         course.apply(entry)
-        happened.turns.append(orjson.dumps(entry))
+        happened.turns.append(_line(entry))
 
 
 class Scoresheets:
