@@ -35,6 +35,9 @@ MAX_CONNECTIONS = 4096
 MAX_CONNECTIONS_PER_ADDRESS = 256
 """From one address: a whole class behind one NAT, with bots to spare."""
 
+SPARE_FILES = 16
+"""Descriptors that connections leave free, besides one a match for its journal: the store, the log and the lock."""
+
 CROWDED_PAUSE_SECONDS = 0.02
 """Once there are too many, before taking in the next ones: a connect flood costs a few per cent of one core."""
 

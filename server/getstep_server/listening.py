@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
 import traceback
 from collections.abc import Callable
+from math import inf
 
 import trio
 
 from . import arrivals
 from .events import ServerFault
-from .limits import ACCEPTS_AT_ONCE, CROWDED_PAUSE_SECONDS
+from .limits import ACCEPTS_AT_ONCE, CROWDED_PAUSE_SECONDS, SPARE_FILES
 from .session import House, SocketLink
+
+if sys.platform != "win32":
+    import resource
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -39,6 +44,7 @@ async def accept_forever(
 
     (`trio.serve_tcp` takes one a turn, and ends when a handler fails.)
     """
+    last = _last_descriptor(len(house.contest.teams))
     while listener.fileno() != -1:
         try:
             await trio.lowlevel.wait_readable(listener)
@@ -54,9 +60,20 @@ async def accept_forever(
                 if not taken:  # else there may be nobody to take in: a full table shows before an empty queue
                     await _accept_failed(error, house)
                 break
-            crowded |= _admit(sock, peer[0], make_link, house, nursery)
+            full = sock.fileno() > last
+            crowded |= _admit(sock, peer[0], make_link, house, nursery, full=full)
+            if full:
+                break  # whoever has to go needs its turn to close
         if crowded:
             await trio.sleep(CROWDED_PAUSE_SECONDS)
+
+
+def _last_descriptor(teams: int) -> float:
+    """The highest one for a connection: a system gives out the lowest that is free, and the rest is for files."""
+    if sys.platform == "win32":
+        return inf  # no such limit there
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return inf if most == resource.RLIM_INFINITY else most - 1 - SPARE_FILES - teams // 2
 
 
 async def _accept_failed(error: OSError, house: House) -> None:
@@ -72,13 +89,15 @@ def _admit(
     make_link: Callable[[House, socket.socket, str], SocketLink],
     house: House,
     nursery: trio.Nursery,
+    *,
+    full: bool,
 ) -> bool:
-    """Start a task for a new connection; whether there are as many as may be. Never raises."""
+    """Start a task for a new connection; whether there are as many as may be (``full`` of files). Never raises."""
     crowd = None
     try:
         sock.setblocking(False)
         link = make_link(house, sock, address)
-        crowd = house.crowd(address)
+        crowd = house.links if full else house.crowd(address)
         if crowd is None or house.make_room(crowd):
             house.enter(link)
             nursery.start_soon(link.run)
