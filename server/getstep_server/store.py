@@ -12,6 +12,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -71,9 +72,34 @@ ON CONFLICT (code, ifnull(team, -1), address)
 DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
 """
 
+_READ_RECORDS = """
+SELECT place, number, pairing, leg, attempt,
+    CAST(ifnull(head, '') AS BLOB), CAST(ifnull(turns, '') AS BLOB),
+    CAST(ifnull(previous, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB)
+FROM records WHERE place > ? AND (? IS NULL OR number = ?) ORDER BY place LIMIT 64
+"""  # bytes as they are: a damaged text need not be UTF-8
+
 
 class StoreError(Exception):
     """The contest's database cannot be used; the message is for the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record as it is stored: its ``line`` as it was sealed, and what the table says of it beside that.
+
+    ``number``, ``pairing``, ``leg`` and ``attempt`` are None unless it is a game's.
+    """
+
+    place: int
+    number: int | None
+    pairing: int | None
+    leg: int | None
+    attempt: int | None
+    head: bytes
+    previous: str
+    hash: str
+    line: bytes
 
 
 class Store:
@@ -131,19 +157,41 @@ class Store:
         return None
 
     def lines(self) -> Iterator[bytes]:
-        """All records as they were sealed, in the order of their places, without line ends.
+        """All records as they were sealed, in the order of their places, without line ends."""
+        return (record.line for record in self.records())
+
+    def records(self, match: int | None = None) -> Iterator[StoredRecord]:
+        """All records in the order of their places, or those of one ``match``.
 
         They are read a few at a time: all of them may not fit into memory.
         """
-        last = 0
-        while rows := self._run(partial(self._read_lines, last)):
-            yield from (line for _, line in rows)
-            last = rows[-1][0]
+        last = -(2**63)
+        while records := self._run(partial(self._read_records, last, match)):
+            yield from records
+            last = records[-1].place
 
     def chain(self) -> tuple[int, str]:
-        """How many records there should be, and the hash of the last one."""
-        length, digest = self._run(lambda: self._db.execute("SELECT length, hash FROM chain").fetchone())
-        return length, digest
+        """How many records there should be, and the hash of the last one.
+
+        Raises:
+            StoreError: the database does not know.
+        """
+        rows = self._run(
+            lambda: self._db.execute("SELECT length, CAST(ifnull(hash, '') AS BLOB) FROM chain").fetchall()
+        )
+        if len(rows) != 1:
+            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
+        length, digest = rows[0]
+        return length, _text(digest)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """All that is read in this block is of one moment, whatever another process stores meanwhile."""
+        self._run(lambda: self._db.execute("BEGIN"))
+        try:
+            yield
+        finally:
+            self._run(lambda: self._db.rollback())
 
     def save_schedule(self, matches: list[Match], seed: int) -> None:
         """Store the schedule, in place of one of which nothing is played.
@@ -288,9 +336,8 @@ class Store:
         query = f"SELECT head FROM records WHERE number IS {what} ORDER BY place"  # noqa: S608 - two constants
         return [parse(head.encode()) for (head,) in self._run(lambda: self._db.execute(query).fetchall())]
 
-    def _read_lines(self, after: int) -> list[tuple[int, bytes]]:
-        rows = self._db.execute("SELECT * FROM records WHERE place > ? ORDER BY place LIMIT 64", (after,))
-        return [(row[0], _line(*row)) for row in rows]
+    def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
+        return [_stored_record(*row) for row in self._db.execute(_READ_RECORDS, (after, match, match))]
 
     def _read_incidents(self) -> list[IncidentRow]:
         return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
@@ -308,8 +355,24 @@ def _incident_row(
     return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
 
 
-def _line(place: int, number: int | None, *rest: Any) -> bytes:
-    """The line of a stored record, with the hashes that are stored and not those that would fit."""
-    *_, head, turns, previous, digest = rest
-    content = content_of(head.encode(), turns.encode(), game=number is not None)
-    return b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous.encode(), digest.encode())
+def _stored_record(
+    place: int,
+    number: int | None,
+    pairing: int | None,
+    leg: int | None,
+    attempt: int | None,
+    head: bytes,
+    turns: bytes,
+    previous: bytes,
+    digest: bytes,
+) -> StoredRecord:
+    """A row of the table, with the hashes that are stored and not those that would fit."""
+    if type(place) is not int:
+        raise StoreError(f"a record at place {place!r:.80}, expected a whole number")
+    content = content_of(head, turns, game=number is not None)
+    line = b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
+    return StoredRecord(place, number, pairing, leg, attempt, head, _text(previous), _text(digest), line)
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="backslashreplace")

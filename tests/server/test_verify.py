@@ -1,0 +1,263 @@
+"""Verifying: an untouched contest fits, and whatever is changed in its records is found and named."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from getstep_server.contest import Contest
+from getstep_server.results import standings
+from getstep_server.store import Store, StoreError
+from getstep_server.verify import Finding, Verified, verify
+from tests.server.forgeries import RAW, RESEALED, Forgery
+from tests.server.forgery import Forged
+from tests.server.recorded import play_scenes, scenes_of_budget, scenes_of_hop, scenes_of_spending
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A finished contest in which everything has happened."""
+    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+
+
+@pytest.fixture
+def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
+    copy = Forged(contest.database, tmp_path / "contest.db")
+    yield copy
+    copy.close()
+
+
+def verified(contest: Contest, path: Path, head: str | None = None) -> Verified:
+    with Store(path) as store:
+        return verify(contest, store, head=head)
+
+
+def finding(contest: Contest, path: Path, head: str | None = None) -> Finding:
+    with pytest.raises(Finding) as found:
+        verified(contest, path, head)
+    return found.value
+
+
+# --- what fits ------------------------------------------------------------------------------------------------
+
+
+def test_an_untouched_contest_fits(contest: Contest) -> None:
+    seen: list[tuple[int, int]] = []
+    with Store(contest.database) as store:
+        found = verify(contest, store, progress=lambda done, total: seen.append((done, total)))
+        records = [json.loads(line) for line in store.lines()]
+    assert (found.records, found.matches, found.played, found.void, found.beyond) == (15, 12, 12, 2, 0)
+    assert found.turns == sum(len(record.get("turns", [])) for record in records)
+    assert found.head == records[-1]["hash"]
+    assert seen == [(n, 15) for n in range(1, 16)]
+
+
+def test_everything_happens_in_it(contest: Contest) -> None:
+    """Else a forgery would be found for the wrong reason."""
+    with Store(contest.database) as store:
+        games = [json.loads(line) for line in store.lines()][1:]
+    turns = [turn for game in games for turn in game["turns"]]
+    assert {turn["fault"] for turn in turns if "fault" in turn} == {
+        *("illegal_move", "raised", "malformed_answer", "missed_limit"),
+    }
+    assert {turn["end"] for turn in turns if "end" in turn} == {"resigned", "absent", "hostile"}
+    assert any("pass" in turn for turn in turns)
+    assert any("late_ms" in turn for turn in turns)
+    assert any(game["resumed"] for game in games)
+    assert any(game["incidents"] for game in games)
+    reasons = {"finished", "server_fault", "absent", "resigned", "hostile", "never_arrived"}
+    assert {game["reason"] for game in games} == reasons
+
+
+@pytest.mark.parametrize(
+    ("game", "scenes", "limit"),
+    [
+        ("pseudo_tonga", scenes_of_budget, "budget_seconds = 4.0"),
+        ("hop", scenes_of_spending, "budget_seconds = 2.0"),
+    ],
+)
+def test_budgets_fit(tmp_path: Path, game: str, scenes: object, limit: str) -> None:
+    played = play_scenes(tmp_path / "played", game, scenes, limit=limit)  # type: ignore[arg-type]
+    assert verified(played, played.database).played == 2
+
+
+def test_a_contest_without_records_fits(contest: Contest, tmp_path: Path) -> None:
+    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0)
+
+
+def test_a_contest_that_is_not_over_fits(contest: Contest, forged: Forged) -> None:
+    forged.sql("DELETE FROM records WHERE place > 9")
+    forged.reseal(9)
+    found = verified(contest, forged.path)
+    assert (found.records, found.matches, found.played) == (9, 12, 7)
+
+
+def test_a_reader_ignores_keys_it_does_not_know(contest: Contest, forged: Forged) -> None:
+    forged.head(2, lambda head: head.update(weather="fair"))
+    forged.turns(1, lambda turns: turns[0].update(mood="good"))
+    forged.reseal()
+    assert verified(contest, forged.path).records == 15
+
+
+def test_half_a_microsecond_of_rounding_is_tolerated(contest: Contest, forged: Forged) -> None:
+    forged.turns(2, lambda turns: turns[1].update(waited_ms=5099.9995))
+    forged.reseal()
+    assert verified(contest, forged.path).records == 15
+
+
+def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged) -> None:
+    """Another process stores a record meanwhile, as a running contest does."""
+    (row,) = forged.sql("SELECT * FROM records WHERE place = 15")
+    forged.sql("DELETE FROM records WHERE place = 15")
+    forged.reseal(14)
+
+    def store_one(done: int, total: int) -> None:
+        if done == 3:
+            other = sqlite3.connect(forged.path, isolation_level=None)
+            other.execute("BEGIN")
+            other.execute(f"INSERT INTO records VALUES (?, ?, ?, ?, ?{4 * ', CAST(? AS TEXT)'})", row)
+            other.execute("UPDATE chain SET length = 15, hash = ?", (row[-1].decode(),))
+            other.execute("COMMIT")
+            other.close()
+
+    with Store(forged.path) as store:
+        assert verify(contest, store, progress=store_one).records == 14
+        assert verify(contest, store).records == 15
+
+
+# --- what does not --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forgery", RAW.values(), ids=RAW)
+def test_a_change_is_found(contest: Contest, forged: Forged, forgery: Forgery) -> None:
+    forgery.do(forged)
+    assert re.search(forgery.found, str(finding(contest, forged.path)))
+
+
+@pytest.mark.parametrize("forgery", RESEALED.values(), ids=RESEALED)
+def test_a_change_is_found_though_all_hashes_are_made_anew(
+    contest: Contest, forged: Forged, forgery: Forgery
+) -> None:
+    forgery.do(forged)
+    forged.reseal()
+    assert re.search(forgery.found, str(finding(contest, forged.path)))
+
+
+def test_another_chain_that_fits_is_told_from_the_one_whose_head_was_kept(contest: Contest, forged: Forged) -> None:
+    head = verified(contest, forged.path).head
+    forged.sql("DELETE FROM records WHERE place = 15")  # its last match was not played, it says
+    forged.reseal()
+    assert verified(contest, forged.path).played == 11
+    assert str(finding(contest, forged.path, head)).startswith(f"no record has the hash '{head}'")
+
+
+def test_a_head_that_was_kept_while_the_contest_ran(contest: Contest) -> None:
+    with Store(contest.database) as store:
+        hashes = [record.hash for record in store.records()]
+    assert [verified(contest, contest.database, head=head).beyond for head in hashes] == list(range(14, -1, -1))
+    assert "kept elsewhere" in str(finding(contest, contest.database, "0" * 64))
+
+
+def test_the_standings_are_those_of_the_replayed_games(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Store.results
+    monkeypatch.setattr(Store, "results", lambda store: honest(store)[1:])
+    assert re.match(r"in the standings Standing\(.*, expected Standing\(", str(finding(contest, contest.database)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("DELETE FROM chain", "0 rows in the table chain, expected one"),
+        ("INSERT INTO chain VALUES (3, 'x')", "2 rows in the table chain, expected one"),
+        ("DROP TABLE chain", "no such table: chain"),
+        ("DROP TABLE records", "no such table: records"),
+        ("ALTER TABLE records RENAME COLUMN turns TO moves", "no such column: turns"),
+        ("PRAGMA user_version = 0", "already exists"),
+        ("PRAGMA user_version = 7", "schema 7, expected 1"),
+    ],
+)
+def test_a_database_that_is_not_ours(contest: Contest, forged: Forged, change: str, message: str) -> None:
+    forged.sql(change)
+    with pytest.raises(StoreError, match=message):
+        verified(contest, forged.path)
+
+
+def test_a_table_that_takes_anything(contest: Contest, forged: Forged) -> None:
+    """SQLite would let a column hold any type, were the table not made as it is."""
+    columns = "place, number, pairing, leg, attempt, head, turns, previous, hash"
+    forged.sql(f"CREATE TABLE other AS SELECT {columns} FROM records")
+    forged.sql("DROP TABLE records")
+    forged.sql("ALTER TABLE other RENAME TO records")
+    assert verified(contest, forged.path).records == 15
+    forged.sql("UPDATE records SET head = NULL WHERE place = 4")
+    assert str(finding(contest, forged.path)).startswith("place 4, match 3, attempt 1: hash is")
+    forged.sql("UPDATE records SET attempt = 'one', head = 5 WHERE place = 3")
+    assert str(finding(contest, forged.path)).startswith("place 3, match 2, attempt one: hash is")
+    forged.sql("UPDATE records SET place = 'two' WHERE place = 2")
+    with pytest.raises(StoreError, match="a record at place 'two', expected a whole number"):
+        verified(contest, forged.path)
+
+
+def test_a_damaged_file_is_found(contest: Contest, tmp_path: Path) -> None:
+    """A page of the file itself, below SQLite."""
+    path = tmp_path / "contest.db"
+    with sqlite3.connect(contest.database) as original:
+        original.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    original.close()
+    shutil.copy(contest.database, path)
+    data, dice, found = path.read_bytes(), random.Random(1), 0
+    for start in range(0, len(data), 4096):
+        path.write_bytes(data[:start] + dice.randbytes(4096) + data[start + 4096 :])
+        try:
+            assert verified(contest, path) == verified(contest, contest.database)  # a page that no record is on
+        except (Finding, StoreError):
+            found += 1
+    assert found > len(data) / 4096 / 2
+
+
+# --- fuzzing --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """Two short games."""
+    folder = tmp_path_factory.mktemp("small")
+    return play_scenes(folder / "small", "pseudo_tonga", scenes_of_budget, limit="budget_seconds = 4.0")
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("reseal", [False, True])
+def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, data: st.DataObject) -> None:
+    """With new hashes too: then it is found, or nothing that counts has changed."""
+    place = data.draw(st.integers(1, 3), "place")
+    column = data.draw(st.sampled_from(["head", "turns"] if place > 1 else ["head"]), "column")
+    path = small.folder / "fuzz.db"
+    forged = Forged(small.database, path)
+    ((text,),) = forged.sql(f"SELECT {column} FROM records WHERE place = ?", place)
+    at = data.draw(st.integers(0, len(text) - 1), "at")
+    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != text[at]), "byte")
+    forged.write(place, column, text[:at] + bytes([byte]) + text[at + 1 :])
+    if reseal:
+        forged.reseal()
+    forged.close()
+    if not reseal:
+        assert finding(small, path).place == place
+        return
+    try:
+        verified(small, path)
+    except Finding as found:
+        assert found.place == place  # noqa: PT017 - either is right
+    else:
+        with Store(small.database) as original, Store(path) as changed:
+            tables = [standings([1, 2], store.results(), scoring="signed_roots") for store in (original, changed)]
+        assert tables[0] == tables[1]
