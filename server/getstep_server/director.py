@@ -233,7 +233,6 @@ class Director:
             if seat.in_match:
                 seat.end(End(match.number, "void", VOID, detail, None))
         void = self._unplayed(match, None, VOID, detail)
-        self._attempts[match.number] += 1
         self._failures[match.number] += 1
         await self._save_void(void, sheet)
         if self._failures[match.number] >= MATCH_ATTEMPTS:
@@ -250,6 +249,7 @@ class Director:
         try:
             record = record_of_game(head, void) if sheet is None else sheet.record(void)
             await self._store.save(record, _put_away(sheet))
+            self._attempts[void.match.number] += 1  # the numbers of those on record have no gaps
         except Exception:
             await trio.to_thread.run_sync(_put_away(sheet))  # given up all the same
             self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))

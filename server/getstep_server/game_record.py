@@ -107,7 +107,7 @@ def matches_of(fields: Mapping[str, Any]) -> list[Match]:
         RecordError: it is none.
     """
     try:
-        return [Match(**match) for match in fields["matches"]]
+        return [Match(**{name: match[name] for name in Match.__slots__}) for match in fields["matches"]]
     except (KeyError, TypeError) as error:
         raise RecordError(f"a record of pairings that cannot be read: {error}") from error
 

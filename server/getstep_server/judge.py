@@ -123,20 +123,24 @@ async def _wait(p: _Progress, player: Player, asked: float, deadline: float) -> 
     time, and one that came late is late even if it is read before the deadline fires. Time in which the server
     itself stood still, if it is more than the allowance for lag, is given back to the player.
     """
+    arrival = await _next(p, player, deadline)
+    while arrival is None or not (isinstance(arrival.what, Hostile) or arrival.at <= deadline + p.late):
+        late = p.timekeeper.stood_still(asked, deadline + p.late)
+        if late <= max(p.late, p.course.clocks.lag):  # not at all, or not once more
+            return None
+        p.late = late
+        p.publish(ServerLate(p.match, player, late))
+        arrival = arrival or await _next(p, player, deadline + late)
+    return arrival
+
+
+async def _next(p: _Progress, player: Player, deadline: float) -> Arrival | None:
+    """What is there at ``deadline``, read or not."""
     arrival = await p.table.get(deadline)
     if arrival is None:
         p.seats[player].look()
         arrival = p.table.take()
-    if arrival is not None and (isinstance(arrival.what, Hostile) or arrival.at <= deadline):
-        return arrival
-    late = p.timekeeper.stood_still(asked, deadline)
-    if late <= p.course.clocks.lag:
-        return None
-    p.late = late
-    p.publish(ServerLate(p.match, player, late))
-    if arrival is not None:
-        return arrival if arrival.at <= deadline + late else None
-    return await p.table.get(deadline + late)
+    return arrival
 
 
 async def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> None:

@@ -94,10 +94,10 @@ def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
     """The stored schedule; made and stored now if there is none, or none that fits and nothing is played yet.
 
     Raises:
-        ConfigError: matches are played, and the roster or the game is not the one their schedule was made for.
+        ConfigError: matches are played, and the roster, the game or the seed is not the one of their schedule.
     """
     stored = store.schedule()
-    misfit = _misfit(contest, stored)
+    misfit = _misfit(contest, stored, store.seed())
     if misfit is None:
         return stored
     if store.attempts() or any(contest.running.glob("*.journal")):
@@ -108,8 +108,8 @@ def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
     return schedule
 
 
-def _misfit(contest: Contest, schedule: list[Match]) -> str | None:
-    """Why ``schedule`` is not one for this contest, or None."""
+def _misfit(contest: Contest, schedule: list[Match], seed: int | None) -> str | None:
+    """Why ``schedule``, made from ``seed``, is not one for this contest, or None."""
     scheduled = {team for match in schedule for team in match.teams}
     if scheduled != set(contest.teams):
         changed = ", ".join(str(team) for team in sorted(scheduled ^ set(contest.teams)))
@@ -122,6 +122,9 @@ def _misfit(contest: Contest, schedule: list[Match]) -> str | None:
             f"{contest_path(contest.folder)}: game = {contest.game.name!r} with options {contest.options!r},"
             f" expected {schedule[0].game!r} with {schedule[0].options!r}: the schedule was made for that"
         )
+    if seed != contest.file.contest.seed:
+        path = contest_path(contest.folder)
+        return f"{path}: seed = {contest.file.contest.seed}, expected {seed}: the schedule was made from it"
     return None
 
 

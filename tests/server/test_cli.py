@@ -352,6 +352,15 @@ def test_the_game_may_not_change_once_matches_are_played(command: Command, autum
     assert "autumn/contest.toml: game = 'linkage' with options {}, expected 'hop' with {}" in ran.err
 
 
+def test_the_seed_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
+    command("run", "autumn", "--now")
+    path = autumn / "contest.toml"
+    path.write_text(re.sub(r"seed = \d+", "seed = 1000001", path.read_text(encoding="utf-8")), encoding="utf-8")
+    ran = command("run", "autumn")
+    assert ran.code == 2
+    assert re.search(r"autumn/contest.toml: seed = 1000001, expected \d+: the schedule was made from it", ran.err)
+
+
 def test_a_time_of_day_that_is_past_is_tomorrows(command: Command, autumn: Path) -> None:
     past = (datetime.now() - timedelta(minutes=1)).strftime("%H:%M")
     with taken_port() as port:  # so that nobody has to wait for tomorrow

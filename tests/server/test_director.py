@@ -344,6 +344,24 @@ async def test_a_match_that_the_server_spoilt_is_played_again(
     assert {row.played for row in tournament.of(MatchEnded)[-1].standings} == {2}
 
 
+async def test_attempts_on_record_have_no_gaps(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if the record of a void one could not be stored."""
+    break_engine(monkeypatch, 1)
+
+    class Refusing(MemoryStore):
+        async def save(self, record: Record, after: Callable[[], None]) -> None:
+            if void(result_of(parse(record.content()))):
+                raise sqlite3.OperationalError("database is locked")
+            await super().save(record, after)
+
+    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=Refusing())
+    await tournament.play(1, 2)
+    assert [fault.where for fault in tournament.of(ServerFault)] == ["match 1", "the record of void match 1"]
+    assert [(result.match.number, result.attempt) for result in tournament.store.saved] == [(1, 1), (2, 1)]
+
+
 async def test_a_match_that_never_succeeds_stops_the_contest(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from getstep_engines import GAMES, TimeControl
 from getstep_server.contest import Team
 from getstep_server.course import Clocks
 from getstep_server.disk import Disk
-from getstep_server.events import Event, MovePlayed, Publish, TurnFaulted
+from getstep_server.events import Event, MovePlayed, Publish, ServerLate, TurnFaulted
 from getstep_server.game_record import head_of_game
 from getstep_server.judge import play_match
 from getstep_server.results import Result
@@ -296,6 +296,32 @@ async def test_a_miss_with_a_connection_interrupts_the_count(autojump_clock: tri
 
     played = await play(lambda _, q: None, honest, during=come_and_go)
     assert played.result.reason == "finished"
+
+
+async def test_time_in_which_the_server_stands_still_is_given_back_as_often_as_it_does(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    def stands_still(*seconds: float) -> Reply:
+        def answer(link: MemoryLink, question: GetStep) -> Any:
+            async def later() -> Any:
+                for stall in seconds:
+                    await trio.sleep(1.0)
+                    autojump_clock.jump(stall)
+                await trio.sleep(1.0)
+                return honest(link, question)
+
+            return later
+
+        return answer
+
+    patient = await play(at_move(1, stands_still(6.0)), honest)
+    assert patient.result.faults == (0, 0)
+    assert [late.seconds for late in patient.of(ServerLate)] == [pytest.approx(6.0, abs=0.05)]
+    twice = await play(at_move(1, stands_still(6.0, 20.0)), honest)
+    assert twice.result.faults == (0, 0)
+    assert [round(late.seconds) for late in twice.of(ServerLate)] == [6, 26]
+    own_fault = await play(at_move(1, stands_still(6.0, 0.0, 0.0, 0.0, 0.0)), honest)
+    assert own_fault.result.faults == (1, 0)
 
 
 async def test_who_gives_up_pseudo_tonga_is_scored_like_a_fault(autojump_clock: trio.testing.MockClock) -> None:

@@ -103,6 +103,7 @@ def test_a_contest_that_is_not_over_fits(contest: Contest, forged: Forged) -> No
 
 def test_a_reader_ignores_keys_it_does_not_know(contest: Contest, forged: Forged) -> None:
     forged.head(2, lambda head: head.update(weather="fair"))
+    forged.pairings(lambda matches: matches[0].update(weather="fair"))
     forged.turns(1, lambda turns: turns[0].update(mood="good"))
     forged.reseal()
     assert verified(contest, forged.path).records == 15
