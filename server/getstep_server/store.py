@@ -304,10 +304,11 @@ class Store:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             function()
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     def _write_schedule(self, record: Record) -> None:
         if self._db.execute("SELECT 1 FROM records WHERE number IS NOT NULL").fetchone():

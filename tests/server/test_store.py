@@ -13,6 +13,7 @@ import pytest
 import trio
 
 from getstep_server._text import utc_time
+from getstep_server.disk import more_room_helps
 from getstep_server.game_record import Happened, Record, hash_of, record_of_game, sealed
 from getstep_server.results import Result
 from getstep_server.schedule import Match, double_round_robin
@@ -72,6 +73,27 @@ async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
             await store.save(record_of(result_of(SCHEDULE[0])))
         assert len(store.results()) == 1
         assert store.chain()[0] == len(list(store.lines())) == 2
+
+
+async def test_a_full_disk_is_told_as_one_and_nothing_is_half_stored(tmp_path: Path) -> None:
+    with Store(tmp_path / "contest.db") as store:
+        store.save_schedule(SCHEDULE, 7)
+        chain, record = store.chain(), record_of(replace(result_of(SCHEDULE[0]), detail="x" * 100_000))
+        limit_pages(store, 1)  # sets it to what is there
+        for _ in range(2):
+            with pytest.raises(sqlite3.OperationalError) as caught:
+                await store.save(record)
+            assert more_room_helps(caught.value)
+            assert store.chain() == chain
+        limit_pages(store, 1000)
+        await store.save(record)
+        assert len(store.results()) == 1
+        assert store.chain()[0] == len(list(store.lines())) == 2
+
+
+def limit_pages(store: Store, most: int) -> None:
+    """Have SQLite take the disk for full when the database has so many pages."""
+    store._run(lambda: store._db.execute(f"PRAGMA max_page_count = {most}"))
 
 
 async def test_the_last_attempt_that_is_not_void_counts(tmp_path: Path) -> None:
