@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from .course import Course, WrongTurn
 from .disk import Disk
 from .events import Incident, JournalCut
 from .game_record import Happened, Record, RecordError, head_of_game, match_of, record_of_game
-from .journal import Journal, JournalError, read
+from .journal import Entries, Journal, JournalError, read
 from .limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
 from .results import Result
 from .schedule import Match
@@ -69,11 +69,11 @@ class Scoresheet:
     def resume(
         cls, path: Path, head: Mapping[str, Any], entries: Sequence[dict[str, Any]], disk: Disk
     ) -> Scoresheet:
-        """One that an earlier run left behind, with what its journal holds after the head.
+        """One that an earlier run left behind, with what its journal holds after the head; `go_on` comes next.
 
         Raises:
             JournalError: an entry cannot follow on those before it.
-            OSError: the journal cannot be written.
+            OSError: the journal cannot be opened.
         """
         course, happened = course_of(head), Happened()
         for line, entry in enumerate(entries, start=2):
@@ -81,10 +81,18 @@ class Scoresheet:
                 _take(entry, course, happened)
             except (WrongTurn, KeyError, TypeError) as error:
                 raise JournalError(f"{path}, line {line}: {error}") from error
-        sheet = cls(head, course, happened, Journal(path, new=False), disk)
-        happened.resumed.append(course.turns)
-        sheet._append(*map(_pass, course.passes_due), b'{"resumed":%d}' % course.turns)
-        return sheet
+        return cls(head, course, happened, Journal(path, new=False), disk)
+
+    def go_on(self) -> None:
+        """Note that the match goes on, after the passes that the last run could not write any more.
+
+        Raises:
+            OSError: the journal cannot be written.
+        """
+        passes = [_pass(player) for player in self.course.passes_due]
+        self._happened.turns += passes
+        self._happened.resumed.append(self.course.turns)
+        self._journal.append(*passes, b'{"resumed":%d}' % self.course.turns)
 
     async def write(self, turn: Mapping[str, Any]) -> None:
         """Write a turn that the course has taken, and the passes that followed; waits if the disk is full."""
@@ -126,10 +134,6 @@ class Scoresheet:
 
     async def _flush(self) -> None:
         self._journal.flush()
-
-    def _append(self, *lines: bytes) -> None:
-        self._happened.turns += [line for line in lines if b'"pass"' in line]
-        self._journal.append(*lines)
 
 
 def course_of(head: Mapping[str, Any]) -> Course:
@@ -181,7 +185,8 @@ class Scoresheets:
     ) -> tuple[list[Scoresheet], list[JournalCut]]:
         """What an earlier run has left behind: its running matches, and the torn lines that were cut off.
 
-        Journals of matches that are on record (``recorded``: match and attempt) are deleted.
+        Journals of matches that are on record (``recorded``: match and attempt) are deleted. Nothing is changed
+        before everything is read.
 
         Raises:
             JournalError: one of them is damaged, or not of a match in ``schedule``.
@@ -190,24 +195,29 @@ class Scoresheets:
         folder = self._contest.running
         folder.mkdir(exist_ok=True)
         matches = {match.number: match for match in schedule}
-        sheets: dict[int, Scoresheet] = {}
-        cuts = []
-        for path in sorted(folder.glob("*.journal")):
-            found = read(path, mend=True)
-            if found.cut is not None:
-                cuts.append(JournalCut(str(path), found.cut))
-            head = found.entries[0] if found.entries else None
-            if head is None or _identity(path, head) in recorded:
+        journals = {path: read(path, mend=False) for path in sorted(folder.glob("*.journal"))}
+        over = [path for path, found in journals.items() if _is_over(path, found, recorded)]
+        sheets = [self._resumed(path, found, matches) for path, found in journals.items() if path not in over]
+        for path, found in journals.items():
+            if path in over:
                 path.unlink()
-                continue
-            _check_head(path, head, matches)
-            sheet = Scoresheet.resume(path, head, found.entries[1:], self._disk)
-            older = sheets.pop(sheet.match.number, None)
-            sheets[sheet.match.number] = sheet if older is None else _later(older, sheet)
-        return list(sheets.values()), cuts
+            elif found.cut is not None:
+                read(path, mend=True)
+        cuts = [JournalCut(str(path), found.cut) for path, found in journals.items() if found.cut is not None]
+        return list(_latest(sheets)), cuts
+
+    def _resumed(self, path: Path, found: Entries, matches: Mapping[int, Match]) -> Scoresheet:
+        head, *entries = found.entries
+        _check_head(path, head, matches)
+        return Scoresheet.resume(path, head, entries, self._disk)
 
     def _path(self, match: int, attempt: int) -> Path:
         return self._contest.running / f"match-{match}-{attempt}.journal"
+
+
+def _is_over(path: Path, found: Entries, recorded: Collection[tuple[int, int]]) -> bool:
+    """Whether a journal is of no use any more: its match is on record, or not even its first line was written."""
+    return not found.entries or _identity(path, found.entries[0]) in recorded
 
 
 def _identity(path: Path, head: Mapping[str, Any]) -> tuple[int, int]:
@@ -217,11 +227,15 @@ def _identity(path: Path, head: Mapping[str, Any]) -> tuple[int, int]:
     return number, attempt
 
 
-def _later(one: Scoresheet, other: Scoresheet) -> Scoresheet:
-    """The later attempt; the earlier one was given up when the server failed in it."""
-    earlier, later = sorted((one, other), key=lambda sheet: sheet.attempt)
-    earlier.remove()
-    return later
+def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
+    """Of each match the last attempt, ready to go on; an earlier one was given up when the server failed in it."""
+    last = {sheet.match.number: sheet for sheet in sorted(sheets, key=lambda sheet: sheet.attempt)}
+    for sheet in sheets:
+        if last[sheet.match.number] is sheet:
+            sheet.go_on()
+            yield sheet
+        else:
+            sheet.remove()
 
 
 def _check_head(path: Path, head: Mapping[str, Any], matches: Mapping[int, Match]) -> None:
