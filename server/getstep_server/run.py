@@ -194,7 +194,6 @@ async def _run(
     records: Records,
 ) -> Ending:
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
-    house = House(contest, seats, bus.publish)
     timekeeper = Timekeeper()
     disk = Disk(contest.folder, bus.publish)
     sheets = Scoresheets(contest, disk)
@@ -202,6 +201,8 @@ async def _run(
     unfinished, cuts = sheets.unfinished(schedule, {(r.match.number, r.attempt) for r in attempts})
     for cut in cuts:
         bus.publish(cut)
+    begun = [*(result.match for result in attempts), *(sheet.match for sheet in unfinished)]
+    house = House(contest, seats, bus.publish, met=frozenset(team for match in begun for team in match.teams))
     director = Director(
         contest, schedule, attempts, unfinished, seats, sheets, store, disk, timekeeper, bus.publish
     )

@@ -60,6 +60,8 @@ class House:
     doorkeeper: Doorkeeper = field(default_factory=Doorkeeper)
     age_of: arrivals.AgeOf = field(default_factory=arrivals.AgeOf)
     departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
+    met: frozenset[int] = frozenset()
+    """Teams that were here in an earlier run."""
     farewell: Goodbye | None = None
     untold: set[int] = field(default_factory=set)
     """Teams that were away when everybody else was told goodbye."""
@@ -99,7 +101,8 @@ class House:
         """Say goodbye on every connection, and on every further one as soon as its team has logged in."""
         self.farewell = goodbye
         if goodbye.retry_ms is None:
-            self.untold = {team for team, seat in self.seats.items() if seat.been_here and not seat.connected}
+            met = self.met | {team for team, seat in self.seats.items() if seat.been_here}
+            self.untold = {team for team in met if not self.seats[team].connected}
         for link in list(self.links):
             link.close(goodbye)
 

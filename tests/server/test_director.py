@@ -15,6 +15,7 @@ from trio.testing import MockClock
 
 from getstep.wire import End, Start
 from getstep_engines import GAMES
+from getstep_server import session
 from getstep_server.contest import Contest
 from getstep_server.director import ContestStopped, Director
 from getstep_server.disk import Disk
@@ -501,7 +502,8 @@ async def test_it_starts_at_a_time_of_day_and_not_before(tmp_path: Path) -> None
             await one.expect(Start)
 
 
-async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path) -> None:
+async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "FAREWELL_SECONDS", 0.01)  # nobody is coming back to hear the end
     contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
     with Store(contest.database) as store:
         store.save_schedule(double_round_robin([1, 2], 1, "hop", {}), 1)
