@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -104,11 +105,15 @@ class Program:
             self._news.notify_all()
 
 
+SERVER = ("-m", "getstep_server")
+"""What Python is to run as the server."""
+
+
 class Server(Program):
     """``getstep-server run`` on free ports of the loopback interface."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        super().__init__([sys.executable, "-m", "getstep_server", "run", str(folder), "--plain", *arguments])
+    def __init__(self, folder: Path, *arguments: str, server: Sequence[str] = SERVER) -> None:
+        super().__init__([sys.executable, *server, "run", str(folder), "--plain", *arguments])
         self.folder = folder
 
     def _listening(self) -> re.Match[str]:
@@ -141,11 +146,11 @@ class Programs:
         """Start any command."""
         return self._kept(Program(command, cwd=cwd))
 
-    def serve(self, folder: Path, *arguments: str) -> Server:
-        """Start ``getstep-server run`` in a contest folder."""
-        server = Server(folder, *arguments)
-        self._kept(server)
-        return server
+    def serve(self, folder: Path, *arguments: str, server: Sequence[str] = SERVER) -> Server:
+        """Start ``getstep-server run`` in a contest folder; ``server``, if given, is what stands in for it."""
+        started = Server(folder, *arguments, server=server)
+        self._kept(started)
+        return started
 
     def classic(self, server: Server, team: int, *habits: str) -> Program:
         """Start a stand-in for an original client."""
@@ -198,17 +203,23 @@ def write_contest(
     *,
     game: str = "hop",
     move_seconds: float = 2.0,
+    budget_seconds: float | None = None,
+    port: int = 0,
     classic_port: int | None = None,
     host: str = "127.0.0.1",
     absent_seconds: float = 60.0,
 ) -> Path:
-    """A contest on free ports. ``teams`` holds a line of TOML for each team, from id 1, besides its id and name."""
+    """A contest on free ports. ``teams`` holds a line of TOML for each team, from id 1, besides its id and name.
+
+    ``budget_seconds`` for all of a player's moves takes the place of ``move_seconds`` for each.
+    """
     folder.mkdir()
     classic = "" if classic_port is None else f"classic_port = {classic_port}\n"
+    kind, seconds = ("move", move_seconds) if budget_seconds is None else ("budget", budget_seconds)
     (folder / "contest.toml").write_text(
         f'[contest]\nname = "Test"\ngame = "{game}"\nseed = 2019\n'
-        f"[time]\nmove_seconds = {move_seconds}\nlag_ms = 100\n"
-        f'[server]\nhost = "{host}"\nport = 0\n{classic}'
+        f"[time]\n{kind}_seconds = {seconds}\nlag_ms = 100\n"
+        f'[server]\nhost = "{host}"\nport = {port}\n{classic}'
         f"[start]\nabsent_seconds = {absent_seconds}\n"
     )
     (folder / "teams.toml").write_text(
@@ -218,6 +229,12 @@ def write_contest(
         )
     )
     return folder
+
+
+def free_port() -> int:
+    """A port of the loopback interface that nobody uses, for a server that has to come back to it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 def token_of(team: int) -> str:

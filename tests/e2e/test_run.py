@@ -18,7 +18,7 @@ from getstep_server.results import Result
 from getstep_server.run import results_of
 from tests.server.screens import OnTerminal
 
-from .conftest import token_of
+from .conftest import free_port, token_of
 
 if TYPE_CHECKING:
     from .conftest import MakeContest, Program, Programs
@@ -34,15 +34,6 @@ def get_step(board, is_black, turn):
     return next(GAMES[turn.game].from_board(board, is_black).legal_moves())
 """
 MATCH = re.compile(r"^\[(\d+)/(\d+)\] (.*)", re.MULTILINE)
-
-
-def on_a_free_port(folder: Path) -> Path:
-    """The contest on a port that stays the same from one run to the next."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    path = folder / "contest.toml"
-    path.write_text(path.read_text().replace("port = 0", f"port = {port}"))
-    return folder
 
 
 def named(folder: Path, *names: str) -> Path:
@@ -80,7 +71,7 @@ STOPS = {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}
 def test_a_contest_is_stopped_and_goes_on_where_it_was(
     programs: Programs, make_contest: MakeContest, stop: signal.Signals
 ) -> None:
-    folder = on_a_free_port(make_contest([""] * 4, game="longest_path"))
+    folder = make_contest([""] * 4, game="longest_path", port=free_port())
     first = programs.serve(folder)
     bots = [programs.play(first, slow_bot(folder, 0.004), team) for team in range(1, 5)]
     first.expect(r"^\[3/12\] ")

@@ -1,0 +1,94 @@
+"""Bots that stay when their server dies: ``crash_bots.py PORT LEDGER TEAMS SECONDS FAULTS``.
+
+They play teams 1 to TEAMS through the SDK, each in a thread, and come back whenever they are cut off. They think
+SECONDS about each move, and answer by the match and the position alone, in FAULTS of a hundred turns with a move
+that is none. What they are asked and told goes into LEDGER, a line of JSON each, in the order in which it happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+from getstep import Turn
+from getstep._client import Client
+from getstep._settings import find_address, find_login
+from getstep._text import Console
+from getstep._turn import Callback
+from getstep.wire import End
+from getstep_bots import random_bot
+
+LONGEST_PAUSE_SECONDS = 0.1
+"""Between attempts to connect; the SDK's own pauses grow up to 5 s."""
+
+
+class Ledger:
+    """A file to which threads append lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def write(self, **fields: Any) -> None:
+        """Write a line, with one call."""
+        os.write(self._file, json.dumps(fields).encode() + b"\n")
+
+
+class Witness(Client):
+    """A client that writes down how its matches ended."""
+
+    def __init__(self, port: int, team: int, ledger: Ledger, seconds: float, faults: int) -> None:
+        self._team = team
+        self._ledger = ledger
+        self._seconds = seconds
+        self._faults = faults
+        login = find_login(team, f"test-token-{team}")
+        super().__init__(
+            Callback(self.get_step), find_address("127.0.0.1", port), login, Console(quiet=True), pause
+        )
+
+    def get_step(self, board: list[list[int]], is_black: bool, turn: Turn) -> Any:
+        """The sample bot's move, or a fault."""
+        position = f"{turn.match} {turn.move_number} {board}"
+        self._ledger.write(
+            asked=self._team,
+            match=turn.match,
+            move_number=turn.move_number,
+            time_left_ms=turn.time_left_ms,
+            position=zlib.crc32(f"{position} {turn.last_move}".encode()),
+        )
+        time.sleep(self._seconds)
+        if zlib.crc32(position.encode()) % 100 < self._faults:
+            return (-1, -1)
+        return random_bot.get_step(board, is_black, turn)
+
+    def _finish(self, end: End) -> None:
+        self._ledger.write(told=self._team, **end.to_fields())
+        super()._finish(end)
+
+
+def pause(seconds: float) -> None:
+    """Wait before connecting again."""
+    time.sleep(min(seconds, LONGEST_PAUSE_SECONDS))
+
+
+def main(port: int, path: Path, teams: int, seconds: float, faults: int) -> None:
+    """Play until every team has heard that the contest is over."""
+    ledger = Ledger(path)
+    bots = [Witness(port, team, ledger, seconds, faults) for team in range(1, teams + 1)]
+    threads = [threading.Thread(target=bot.run) for bot in bots]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print("all done", flush=True)
+
+
+if __name__ == "__main__":
+    _, port, path, teams, seconds, faults = sys.argv
+    main(int(port), Path(path), int(teams), float(seconds), int(faults))

@@ -1,0 +1,106 @@
+"""A server that dies at a named point: ``crash_server.py POINT COUNT ...``, and then getstep-server's arguments.
+
+When it comes to POINT for the COUNT-th time it sends itself SIGKILL: nothing more is written, said or closed. It is
+the server as it is; the hooks are put into it from here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from getstep_server.cli import main
+from getstep_server.director import Director
+from getstep_server.journal import Journal
+from getstep_server.seats import Seat
+from getstep_server.store import Store
+
+
+@dataclass(frozen=True)
+class Point:
+    """Before or after a call of ``owner``'s ``method``, of those calls for which ``which(*arguments)`` holds."""
+
+    owner: type
+    method: str
+    side: str
+    which: Callable[..., bool] = lambda *_, **__: True
+
+
+def _new(_journal: Journal, _path: object, *, new: bool) -> bool:
+    return new
+
+
+def _lines(beginning: bytes) -> Callable[..., bool]:
+    """Whether a journal's last line of those to be written is of one kind."""
+    return lambda _journal, *entries: entries[-1].startswith(beginning)
+
+
+def _holds_a_turn(journal: Journal) -> bool:
+    return b' {"player"' in journal._pending
+
+
+def _of_a_game(_store: Store, record: Any) -> bool:
+    return record.match is not None
+
+
+def _first_of_two(seat: Seat, _end: object) -> bool:
+    return seat._start is not None and seat._start.is_black
+
+
+POINTS = {
+    "schedule-written": Point(Store, "_write_schedule", "after"),
+    "schedule-stored": Point(Store, "save_schedule", "after"),
+    "journal-empty": Point(Journal, "__init__", "after", _new),
+    "journal-begun": Point(Journal, "append", "after", _lines(b'{"record"')),
+    "journal-resumed": Point(Journal, "append", "after", _lines(b'{"resumed"')),
+    "turn-decided": Point(Journal, "append", "before", _lines(b'{"player"')),
+    "turn-torn": Point(Journal, "flush", "amid", _holds_a_turn),
+    "turn-written": Point(Journal, "append", "after", _lines(b'{"player"')),
+    "result-decided": Point(Store, "_write_record", "before", _of_a_game),
+    "result-written": Point(Store, "_write_record", "after", _of_a_game),
+    "result-stored": Point(Journal, "remove", "before"),
+    "journal-removed": Point(Journal, "remove", "after"),
+    "before-announcing": Point(Director, "_announce", "before"),
+    "one-of-two-told": Point(Seat, "end", "after", _first_of_two),
+    "after-announcing": Point(Director, "_announce", "after"),
+}
+"""On the way of a match: what is about to happen, or just has."""
+
+AT_START = ("schedule-written", "schedule-stored", "journal-resumed")
+"""Those that a server comes to before it listens."""
+
+
+def arm(point: Point, count: int) -> None:
+    """Have this process die when it comes to ``point`` for the ``count``-th time."""
+    original = getattr(point.owner, point.method)
+    left = count
+
+    def hooked(*arguments: Any, **options: Any) -> Any:
+        nonlocal left
+        due = point.which(*arguments, **options)
+        left -= due
+        if due and left == 0 and point.side != "after":
+            _die(arguments[0] if point.side == "amid" else None)
+        value = original(*arguments, **options)
+        if due and left == 0:
+            _die(None)
+        return value
+
+    setattr(point.owner, point.method, hooked)
+
+
+def _die(journal: Journal | None) -> None:
+    """Die, with half of a journal's next line written."""
+    if journal is not None:
+        os.write(journal._file, journal._pending[: len(journal._pending) // 2])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _, name, count, *arguments = sys.argv
+    arm(POINTS[name], int(count))
+    main(arguments)

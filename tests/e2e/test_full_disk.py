@@ -1,0 +1,167 @@
+"""A disk that fills up in mid-tournament: everything waits where no clock runs, and goes on by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.limits import DISK_LEAST_FREE_BYTES
+
+from .conftest import SECONDS, free_port, write_contest
+from .ledger import audit, on_record, read_ledger
+
+if TYPE_CHECKING:
+    from .conftest import Program, Programs
+
+BOTS = str(Path(__file__).with_name("crash_bots.py"))
+TEAMS = 4
+ALL = TEAMS * (TEAMS - 1)
+THINK_SECONDS = {"linkage": 0.02, "longest_path": 0.004}
+"""So that a match takes half a second; a journal of the first fits into one block of the disk."""
+
+ROOM = DISK_LEAST_FREE_BYTES + 8_000_000
+
+
+class SmallDisk:
+    """A contest's folder on a file system of its own, in a namespace where mounting needs no rights."""
+
+    def __init__(self, programs: Programs, folder: Path) -> None:
+        self.folder = folder
+        self._programs = programs
+        mount = f'mount -t tmpfs -o size={ROOM} none "$0" && echo mounted && exec sleep 600'
+        self._holder = programs.start("unshare", "-rm", "sh", "-c", mount, str(folder))
+        self._holder.expect("^mounted$")
+        self._process = str(self._holder._process.pid)
+        self.seen_from_here = Path(f"/proc/{self._process}/root{folder}")
+        for path in folder.iterdir():
+            shutil.copy(path, self.seen_from_here)
+
+    def serve(self) -> Program:
+        """Start a server there."""
+        enter = ["nsenter", "-t", self._process, "-U", "-m", "--preserve-credentials"]
+        server = ["-m", "getstep_server", "run", str(self.folder), "--now", "--plain"]
+        return self._programs.start(*enter, sys.executable, *server)
+
+    def fill(self, *, leave: int = 0) -> None:
+        """Leave so many bytes."""
+        with contextlib.suppress(OSError), (self.seen_from_here / "filler").open("ab", buffering=0) as filler:
+            while shutil.disk_usage(self.seen_from_here).free > leave:
+                filler.write(bytes(1 << 16))
+
+    def free(self) -> None:
+        """Take that back."""
+        (self.seen_from_here / "filler").unlink()
+
+
+def namespaces_work() -> bool:
+    """Whether this system lets one mount in a namespace of one's own."""
+    command = ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=10).returncode == 0
+    except OSError:
+        return False
+
+
+pytestmark = pytest.mark.skipif(not namespaces_work(), reason="mounts a small disk in a user namespace of its own")
+
+
+class Contest:
+    """A tournament on a small disk."""
+
+    def __init__(self, programs: Programs, folder: Path, game: str) -> None:
+        port = free_port()
+        write_contest(folder, [""] * TEAMS, game=game, port=port, move_seconds=0.5)
+        self.disk = SmallDisk(programs, folder)
+        self.ledger = folder.with_name("ledger")
+        self.servers: list[Program] = []
+        arguments = [str(port), str(self.ledger), str(TEAMS), str(THINK_SECONDS[game]), "0"]
+        self.bots = programs.start(sys.executable, BOTS, *arguments)
+
+    def start(self) -> Program:
+        """Start a server."""
+        self.servers.append(self.disk.serve())
+        return self.servers[-1]
+
+    def stand_still(self) -> None:
+        """Wait until nobody has been asked anything for a second."""
+        deadline = time.monotonic() + SECONDS
+        lines = -1
+        while lines != len(read_ledger(self.ledger)):
+            lines = len(read_ledger(self.ledger))
+            time.sleep(1.0)
+            assert time.monotonic() < deadline
+
+    def check(self) -> int:
+        """Nothing that was announced is lost, and there is no fault or void; how many matches are over."""
+        record = on_record(self.disk.seen_from_here)
+        printed = "".join(server.output for server in self.servers)
+        assert audit(record, read_ledger(self.ledger), printed).complaints == []
+        assert {(game["reason"], *game["faults"]) for game in record.games} == {("finished", 0, 0)}
+        assert "the server failed" not in printed
+        assert "Traceback" not in printed
+        return len(record.games)
+
+    @property
+    def running(self) -> list[Path]:
+        """The journals of matches that are being played."""
+        return list((self.disk.seen_from_here / "running").iterdir())
+
+
+def test_no_match_begins_on_a_disk_that_is_nearly_full(programs: Programs, tmp_path: Path) -> None:
+    contest = Contest(programs, tmp_path / "contest", "linkage")
+    server = contest.start()
+    server.expect(r"^\[2/12\] ")
+    contest.disk.fill(leave=DISK_LEAST_FREE_BYTES // 2)
+    server.expect(r"^! The disk of .* is full \([78]\.. MB are free, 16.0 are wanted\): no match starts, ")
+    contest.stand_still()
+    assert contest.running == []
+    assert 2 <= contest.check() < ALL
+    contest.disk.free()
+    server.expect("^There is room on the disk again; everything goes on.$")
+    assert server.wait() == 0
+    assert contest.bots.wait() == 0
+    assert contest.check() == ALL
+
+
+@pytest.mark.parametrize("game", THINK_SECONDS)
+def test_matches_wait_on_a_full_disk(programs: Programs, tmp_path: Path, game: str) -> None:
+    contest = Contest(programs, tmp_path / "contest", game)
+    server = contest.start()
+    server.expect(r"^\[2/12\] ")
+    contest.disk.fill()
+    server.expect(r"^! The disk of .* is full \(.*\): .* Nothing is lost; delete something\.$")
+    contest.stand_still()
+    assert 2 <= contest.check() < ALL
+    contest.disk.free()
+    server.expect("^There is room on the disk again; everything goes on.$")
+    assert server.wait() == 0
+    assert contest.bots.wait() == 0
+    assert contest.check() == ALL
+
+
+def test_a_server_that_dies_on_a_full_disk(programs: Programs, tmp_path: Path) -> None:
+    contest = Contest(programs, tmp_path / "contest", "longest_path")
+    server = contest.start()
+    server.expect(r"^\[2/12\] ")
+    contest.disk.fill()
+    server.expect("^! The disk of .* is full")
+    contest.stand_still()
+    server.signal(signal.SIGKILL)
+    server.wait()
+    contest.disk.fill()
+    contest.start().expect("^! The disk of .* is full|No space left")  # it depends on the last blocks of its files
+    contest.check()
+    contest.disk.free()
+    if not contest.servers[-1].running:
+        contest.start()
+    assert contest.servers[-1].wait() == 0
+    assert contest.bots.wait() == 0
+    assert contest.check() == ALL
