@@ -32,7 +32,7 @@ from ._text import printable
 from ._toml import ConfigError
 from .attack import add_attack
 from .cli_play import add_demo, add_run
-from .cli_records import add_verify
+from .cli_records import add_export, add_show, add_verify
 from .contest import Contest, init_contest, load_contest, teams_path
 from .director import ContestStopped
 from .game_record import RecordError
@@ -52,6 +52,8 @@ a whole contest:
   getstep-server run autumn                    # starts when all teams are there
   getstep-server standings autumn
   getstep-server incidents autumn              # who broke the protocol
+  getstep-server show autumn 7                 # a game move by move
+  getstep-server export autumn --games --format csv > games.csv
   getstep-server verify autumn                 # does everything fit together?
 
 nothing at hand yet?
@@ -124,6 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_standings(commands)
     _add_incidents(commands)
     add_demo(commands)
+    add_show(commands)
+    add_export(commands)
     add_verify(commands)
     add_attack(commands)
     return parser

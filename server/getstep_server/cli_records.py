@@ -1,20 +1,157 @@
-"""The host's commands for records: verify."""
+"""The commands that read records: show, export and verify."""
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ._cli import EXIT_FAILED, EXIT_OK, Commands, add_command, folder_argument
+from ._cli import EXIT_FAILED, EXIT_OK, Commands, add_command, folder_argument, table_of
 from ._text import printable
+from ._toml import ConfigError
 from .contest import Contest, load_contest
+from .export import (
+    FORMATS,
+    Crosstable,
+    games_as_csv,
+    games_as_jsonl,
+    games_as_text,
+    standings_as_csv,
+    standings_as_jsonl,
+    standings_as_text,
+)
+from .game_record import RecordError, parse
+from .replay import DoesNotFit
+from .show import WIDTH, shown_game
 from .store import Store, StoreError
+from .tables import console
 from .verify import Finding, Verified, verify
+
+# --- show -------------------------------------------------------------------------------------------------------
+
+
+_SHOW = """\
+Show a game that is over: what it was about, and each turn with the time it
+took and the board after it. The number of a match is in its result's line, in
+contest.log and in the export.
+
+examples:
+  getstep-server show autumn 7
+  getstep-server show autumn 7 --moves       # without the boards
+  getstep-server show autumn 7 --attempt 1   # one that does not count
+"""
+
+
+def add_show(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command to the host's."""
+    parser = add_command(commands, "show", "show a game move by move", _SHOW)
+    folder_argument(parser)
+    parser.add_argument("match", type=int, metavar="GAME", help="the number of the match")
+    parser.add_argument("--attempt", type=int, metavar="N", help="which attempt at it (default: the last one)")
+    parser.add_argument("--moves", action="store_true", help="the turns alone, without boards")
+    parser.set_defaults(command=_show)
+
+
+def _show(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    with _records_of(contest) as store:
+        attempts = [record for record in store.records(args.match) if args.attempt in (None, record.attempt)]
+    if not attempts:
+        which = "" if args.attempt is None else f", attempt {args.attempt}"
+        raise StoreError(f"match {args.match}{which} is not on record: it is not over, or there is none")
+    terminal = console()
+    try:
+        for piece in shown_game(parse(attempts[-1].line), boards=not args.moves):
+            with terminal.capture() as shown:
+                terminal.print(piece, width=min(WIDTH, terminal.width), soft_wrap=False)
+            print("\n".join(line.rstrip() for line in shown.get().splitlines()))
+    except DoesNotFit as error:
+        raise RecordError(f"match {args.match}, turn {error.turn}: {error}") from error
+    return EXIT_OK
+
+
+# --- export -----------------------------------------------------------------------------------------------------
+
+
+_EXPORT = """\
+Write games, standings or the crosstable for other programs, or for paper.
+Records are described in records.md, with the columns of each CSV.
+
+formats:
+  jsonl  a JSON object a line; games are the records as they were sealed
+  csv    for spreadsheets; a text that one would take for a formula begins
+         with an apostrophe
+  text   for people; games as move lists
+
+moves, as text:
+  a square is row,column from 0: 3,4; a path of hop its squares: 2,2-2,4-4,4;
+  a domino of linkage the original's order: RA1A2 (colour, then two squares:
+  columns A to G, rows 1 to 7). Skip: the player had no move. (missed_limit):
+  a fault, (resigned): an end.
+
+examples:
+  getstep-server export autumn --games > autumn.jsonl
+  getstep-server export autumn --games --format text --output autumn.txt
+  getstep-server export autumn --crosstable --format csv
+"""
+
+
+def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command to the host's."""
+    parser = add_command(commands, "export", "write games, standings or the crosstable to a file", _EXPORT)
+    folder_argument(parser)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--games", action="store_const", dest="what", const="games", help="all records of games")
+    what.add_argument("--standings", action="store_const", dest="what", const="standings", help="the table")
+    crosstable = "who did what against whom, in the order of the standings"
+    what.add_argument("--crosstable", action="store_const", dest="what", const="crosstable", help=crosstable)
+    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="where to (default: standard output)")
+    parser.set_defaults(command=_export)
+
+
+def _export(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    with _records_of(contest) as store:
+        lines = _lines(contest, store, args.what, args.format)
+        if args.output is None:
+            _print_lines(lines)
+            return EXIT_OK
+        try:
+            with args.output.open("wb") as file:
+                file.writelines(line + b"\n" for line in lines)
+        except OSError as error:
+            raise ConfigError(f"{args.output}: {error.strerror or error}") from error
+    return EXIT_OK
+
+
+def _lines(contest: Contest, store: Store, what: str, form: str) -> Iterator[bytes]:
+    if what == "games":
+        return {"jsonl": games_as_jsonl, "csv": games_as_csv, "text": games_as_text}[form](store)
+    results, rows = table_of(contest)
+    if what == "crosstable":
+        table = Crosstable(contest, rows, results)
+        return {"jsonl": table.as_jsonl, "csv": table.as_csv, "text": table.as_text}[form]()
+    forms = {"jsonl": standings_as_jsonl, "csv": standings_as_csv, "text": standings_as_text}
+    return forms[form](contest, rows)
+
+
+def _print_lines(lines: Iterator[bytes]) -> None:
+    """To a file or another program as they are; to a terminal, so that nothing in them does anything to it."""
+    if sys.stdout.isatty():
+        for line in lines:
+            print("\n".join(map(printable, line.decode(errors="backslashreplace").split("\n"))))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(line + b"\n" for line in lines)
+    sys.stdout.buffer.flush()
+
 
 # --- verify -----------------------------------------------------------------------------------------------------
 

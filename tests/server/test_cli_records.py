@@ -44,7 +44,7 @@ def forged(autumn: Path, tmp_path: Path) -> Iterator[Forged]:
     forged.close()
 
 
-@pytest.mark.parametrize("name", ["verify"])
+@pytest.mark.parametrize("name", ["show", "export", "verify"])
 def test_help_fits_a_terminal(command: Command, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     ran = command(name, "--help")
@@ -53,10 +53,10 @@ def test_help_fits_a_terminal(command: Command, name: str, monkeypatch: pytest.M
     assert re.search(rf"^    {name}\b", command("--help").out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["verify"])
-def test_nothing_has_been_played(command: Command, name: str) -> None:
+@pytest.mark.parametrize("words", ["show autumn 1", "export autumn --games", "verify autumn"])
+def test_nothing_has_been_played(command: Command, words: str) -> None:
     command("init", "autumn")
-    ran = command(name, "autumn")
+    ran = command(*words.split())
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == "getstep-server: autumn/contest.db: not there; nothing has been played yet\n"
     assert not Path("autumn/contest.db").exists()

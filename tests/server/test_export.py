@@ -1,0 +1,310 @@
+"""Showing and exporting: what comes out is what is on record, and can do nothing to who reads it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep_engines import GAMES
+from getstep_server.contest import Contest
+from getstep_server.export import GAME_COLUMNS
+from getstep_server.notation import move_list, move_text, score_text, turn_text
+from getstep_server.store import Store
+from tests.server.forgery import Forged
+from tests.server.recorded import NAMES, Scene, play_scenes, scenes_of_hop
+from tests.server.test_cli import Command
+
+RECORDS_MD = Path(__file__).parents[2] / "records.md"
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A finished contest of hop in which everything has happened."""
+    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+
+
+@pytest.fixture(scope="module", params=GAMES)
+def each(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """Two games between two teams, of every game there is."""
+    folder = tmp_path_factory.mktemp("each") / request.param
+    return play_scenes(folder, request.param, lambda _: [Scene(1), Scene(2)])
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+def records(contest: Contest) -> list[dict[str, Any]]:
+    with Store(contest.database) as store:
+        return [json.loads(line) for line in store.lines()]
+
+
+def games(contest: Contest) -> list[dict[str, Any]]:
+    return records(contest)[1:]
+
+
+def out(command: Command, *arguments: object) -> str:
+    ran = command(*map(str, arguments))
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+# --- notation -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("move", "text"),
+    [
+        ([3, 4], "3,4"),
+        ([[2, 2], [2, 4], [4, 4]], "2,2-2,4-4,4"),
+        (["R", [0, 0], [1, 0]], "RA1A2"),
+        (["Y", [6, 5], [6, 6]], "YF7G7"),
+        ({"to": "e4\u202e"}, '{"to":"e4\\u202e"}'),
+        ([True, 1], "[true,1]"),
+        ([], "[]"),
+        (["R", [0, 0]], '["R",[0,0]]'),
+    ],
+)
+def test_a_move_as_text(move: object, text: str) -> None:
+    assert move_text(move) == text
+
+
+def test_a_turn_as_text() -> None:
+    assert turn_text({"player": 0, "move": [3, 4]}) == "3,4"
+    assert turn_text({"player": 0, "pass": True}) == "Skip"
+    assert turn_text({"player": 0, "fault": "missed_limit", "detail": "x"}) == "(missed_limit)"
+    assert turn_text({"player": 0, "end": "resigned", "detail": "x"}) == "(resigned)"
+
+
+def test_a_move_list_has_both_players_side_by_side() -> None:
+    turns = [{"player": player, "move": [player, player]} for player in (0, 1, 0, 0, 1, 1, 0)]
+    assert [line.split() for line in move_list(turns)] == [
+        ["1.", "0,0", "1,1"],
+        ["2.", "0,0", "..."],
+        ["3.", "0,0", "1,1"],
+        ["4.", "...", "1,1"],
+        ["5.", "0,0"],
+    ]
+
+
+def test_a_score_as_text() -> None:
+    assert (score_text([1, 1, 0, 1]), score_text(7)) == ("1-1-0-1", "7")
+
+
+# --- games ----------------------------------------------------------------------------------------------------
+
+
+def test_games_as_json_lines_are_the_records_untouched(command: Command, contest: Contest) -> None:
+    with Store(contest.database) as store:
+        lines = b"".join(line + b"\n" for line in store.lines())
+    assert out(command, "export", contest.folder, "--games").encode() == lines
+
+
+def test_an_export_to_a_file_is_the_same(command: Command, contest: Contest, tmp_path: Path) -> None:
+    for form in ("jsonl", "csv", "text"):
+        for what in ("--games", "--standings", "--crosstable"):
+            arguments = ("export", contest.folder, what, "--format", form)
+            assert out(command, *arguments, "--output", tmp_path / "out") == ""
+            assert (tmp_path / "out").read_bytes() == out(command, *arguments).encode()
+
+
+def test_a_file_that_cannot_be_written(command: Command, contest: Contest, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "out"
+    complaint = command.complaint("export", str(contest.folder), "--games", "--output", str(path))
+    assert complaint == f"{path}: No such file or directory"
+
+
+def test_games_as_csv_say_what_the_records_say(command: Command, contest: Contest) -> None:
+    table = rows(out(command, "export", contest.folder, "--games", "--format", "csv"))
+    for row, game in zip(table, games(contest), strict=True):
+        for name in ("place", "match", "attempt", "turns_played", "seconds", "reason", "started", "game"):
+            assert row[name] == str(game[name]), name
+        assert row["winner"] == ("" if game["winner"] is None else str(game["winner"]))
+        assert [float(row["first_thought_ms"]), float(row["second_thought_ms"])] == game["thought_ms"]
+        assert int(row["second_team"]) == game["teams"][1]["id"]
+        assert row["counts"] == str(int(game["reason"] != "server_fault"))
+    assert sum(int(row["incidents"]) for row in table) == 3
+    assert sum(int(row["resumed"]) for row in table) == 1
+
+
+def test_no_cell_is_a_formula(command: Command, contest: Contest) -> None:
+    """A team is called =1+1."""
+    for what in ("--games", "--standings", "--crosstable"):
+        text = out(command, "export", contest.folder, what, "--format", "csv")
+        cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+        assert "'=1+1" in cells
+        assert [cell for cell in cells if cell[:1] in tuple("=+@\t\r") and cell] == []
+        negative = [cell for cell in cells if cell.startswith("-")]
+        assert all(re.fullmatch(r"-\d+(\.\d+)?", cell) for cell in negative)  # numbers stay numbers
+        assert set(NAMES) - {"=1+1"} <= set(cells)
+
+
+def test_the_columns_are_in_the_manual() -> None:
+    section = RECORDS_MD.read_text(encoding="utf-8").partition("**CSV.**")[2].partition("The crosstable has")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert sorted(named) == sorted(GAME_COLUMNS)
+
+
+def test_games_as_text_can_be_played_again(command: Command, each: Contest) -> None:
+    text = out(command, "export", each.folder, "--games", "--format", "text")
+    listed = [part for part in text.split("\n\n") if re.match(r" +1\. ", part)]
+    played = games(each)
+    assert len(listed) == len(played) == 2
+    for lines, game in zip(listed, played, strict=True):
+        turns = [word for line in lines.splitlines() for word in line.split()[1:]]
+        assert len(turns) == len(game["turns"])
+        state = GAMES[game["game"]].start(**game["options"])
+        for word in turns:
+            if word != "Skip":
+                state.play(read(word))
+        assert state.outcome is not None
+        assert state.outcome.winner == game["winner"]
+
+
+def read(text: str) -> Any:
+    """The move that a text stands for."""
+    if text[0] in "RBGY":
+        return [text[0], *([int(text[n + 1]) - 1, ord(text[n]) - ord("A")] for n in (1, 3))]
+    squares = [[int(part) for part in square.split(",")] for square in text.split("-")]
+    return squares[0] if len(squares) == 1 else squares
+
+
+def test_games_as_text_begin_with_their_facts(command: Command, contest: Contest) -> None:
+    text = out(command, "export", contest.folder, "--games", "--format", "text")
+    parts = text.split("\n\n\n")
+    assert parts[0].split("\n")[:2] == ["contest   Test contest", "match     1, attempt 1"]
+    assert "\nround     1, pairing 1, leg 1\ngame      hop\nfirst     " in parts[0]
+    assert "second    =1+1 (team 2), White\nlimit     5 s a move, and 100 ms for lag\n" in text
+    assert "result    void: this attempt does not count\nbecause   server_fault: " in text
+    assert "result    nobody came\n" in text
+    assert re.search(r"\n +2\. \(illegal_move\) +\d,\d-", text)
+    assert re.search(r"\n +5\. \(resigned\)\n", text)
+    assert " Skip\n" in text
+
+
+# --- standings and crosstable ---------------------------------------------------------------------------------
+
+
+def test_standings_are_the_same_in_every_form(command: Command, contest: Contest) -> None:
+    export = ("export", contest.folder, "--standings", "--format")
+    objects = [json.loads(line) for line in out(command, *export, "jsonl").splitlines()]
+    table = rows(out(command, *export, "csv"))
+    assert [row["team"] for row in objects] == [4, 3, 1, 2]
+    assert [{name: str(value) for name, value in row.items()} for row in objects] == [
+        {**row, "name": row["name"].removeprefix("'")} for row in table
+    ]
+    shown = out(command, "standings", contest.folder)
+    text = out(command, *export, "text").splitlines()
+    assert [line.split() for line in shown.splitlines()[1:]] == [line.split() for line in text]
+
+
+def test_the_crosstable_has_the_results_of_every_match(command: Command, contest: Contest) -> None:
+    export = ("export", contest.folder, "--crosstable", "--format")
+    objects = [json.loads(line) for line in out(command, *export, "jsonl").splitlines()]
+    assert [row["team"] for row in objects] == [4, 3, 1, 2]
+    for row in objects:
+        assert sum(one["points"] for one in row["against"]) == row["points"]
+        assert [len(one["legs"]) for one in row["against"]] == [2, 2, 2]
+    table = list(csv.reader(io.StringIO(out(command, *export, "csv"))))
+    assert table[0] == ["rank", "team", "name", "Дороти", "Charles, and Co.", "Ada", "'=1+1", "points"]
+    assert [row[3 + n] for n, row in enumerate(table[1:])] == [""] * 4  # nobody plays itself
+    assert [float(cell or 0) for cell in table[1][3:7]] == [0.0, *(one["points"] for one in objects[0]["against"])]
+    letters = {"win": "W", "draw": "D", "loss": "L"}
+    lines = out(command, *export, "text").splitlines()[1:]
+    for number, (line, row) in enumerate(zip(lines, objects, strict=True)):
+        expected = ["".join(letters[leg] for leg in one["legs"]) for one in row["against"]]
+        expected.insert(number, "×")
+        assert line.split()[-5:-1] == expected
+
+
+def test_the_crosstable_of_a_contest_that_is_not_over(command: Command, tmp_path: Path) -> None:
+    begun = play_scenes(tmp_path / "begun", "pseudo_tonga", lambda _: [Scene(1)], teams=3)
+    objects = [json.loads(line) for line in out(command, "export", begun.folder, "--crosstable").splitlines()]
+    assert sorted(len(row["against"]) for row in objects) == [0, 1, 1]
+    assert sum(row["points"] for row in objects) == pytest.approx(0.0)
+    text = out(command, "export", begun.folder, "--crosstable", "--format", "text")
+    assert sorted(re.findall(r"\b[WL]\b", text)) == ["L", "W"]
+
+
+# --- show -----------------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_shown_move_by_move(command: Command, each: Contest) -> None:
+    shown = out(command, "show", each.folder, 2)
+    (_, game) = games(each)
+    state = GAMES[game["game"]].start(**game["options"])
+    at = 0
+    for number, turn in enumerate(game["turns"], start=1):
+        found = re.compile(rf"^ *{number}  .*{re.escape(turn_text(turn))}.*$", re.MULTILINE).search(shown, at)
+        assert found, (number, turn)
+        at = found.end()
+        if "move" in turn:
+            assert found[0].endswith(f" {turn['ms']:.3f} ms")
+            state.play(turn["move"])
+            board = "".join(f"      {line}".rstrip() + "\n" for line in str(state).splitlines())
+            assert shown[at + 1 :].startswith(board)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert str(game["started"]) in shown
+    assert out(command, "show", each.folder, 2, "--moves").count("\n") < len(game["turns"]) + 20
+
+
+def test_what_happened_beside_the_moves_is_shown(command: Command, contest: Contest) -> None:
+    hostile = out(command, "show", contest.folder, 6)
+    noted = r"incident \(3 times\): Дороти, bad_field from 10"
+    assert re.search(rf"\n   6  White .*\n( +[012 ]+\n)+\n      {noted}", hostile)
+    assert "10.0.0.9: a\\u202e field\n" in hostile
+    assert hostile.count("incident") == 1
+    assert "White  (hostile) White broke the protocol (oversize_frame)" in hostile
+    assert out(command, "show", contest.folder, 8).count("the server was started again") == 1
+    raised = out(command, "show", contest.folder, 3, "--moves")
+    assert "(raised) ZeroDivisionError\\u000a\\u001b[2J" in raised
+    assert "(illegal_move) (0, 0) is not one of" in raised
+
+
+def test_which_attempt_is_shown(command: Command, contest: Contest) -> None:
+    assert "match    2, attempt 2\n" in out(command, "show", contest.folder, 2)
+    assert "match    2, attempt 1\n" in out(command, "show", contest.folder, 2, "--attempt", 1)
+    ran = command("show", str(contest.folder), "2", "--attempt", "3")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "getstep-server: match 2, attempt 3 is not on record: it is not over, or there is none\n"
+    ran = command("show", str(contest.folder), "99")
+    assert ran.err == "getstep-server: match 99 is not on record: it is not over, or there is none\n"
+
+
+# --- records that are none ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Contest:
+    """Its first game has a turn that does not follow."""
+    played = play_scenes(tmp_path / "played", "linkage", lambda _: [Scene(1), Scene(2)])
+    forged = Forged(played.database, tmp_path / "forged.db")
+    forged.turns(1, lambda turns: turns.pop(4)).head(3, lambda head: head.pop("teams")).reseal().close()
+    (tmp_path / "forged.db").replace(played.database)
+    return played
+
+
+def test_a_record_that_does_not_fit_is_shown_as_far_as_it_does(command: Command, broken: Contest) -> None:
+    ran = command("show", str(broken.folder), "1", "--moves")
+    assert ran.code == 1
+    assert len(re.findall(r"^ +\d+  (More|Fewer) ", ran.out, re.MULTILINE)) == 4
+    assert ran.err.startswith("getstep-server: match 1, turn 5: player is 1, expected 0, who is on turn")
+
+
+@pytest.mark.parametrize("form", ["csv", "text"])
+def test_a_record_that_is_none_ends_an_export(command: Command, broken: Contest, form: str) -> None:
+    ran = command("export", str(broken.folder), "--games", "--format", form)
+    assert ran.code == 1
+    assert "getstep-server: " in ran.err
