@@ -221,7 +221,7 @@ async def idle(count: int) -> float:
     house = session.House(contest, {}, lambda _: None)
     with listening.open_listener("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with trio.open_nursery() as nursery:
+        async with house.switchboard.open(), trio.open_nursery() as nursery:
             nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
             await trio.sleep(0.1)
             before = _resident_kib()
@@ -262,21 +262,24 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=128, help="matches at once (default: 128)")
     parser.add_argument("--repeats", type=int, default=4, help="games of each pair (default: 4)")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections (default: 10000)")
+    parser.add_argument("--only", choices=["cost", "clock", "idle"], help="measure nothing else")
     args = parser.parse_args()
     _raise_limits(args.idle)
     cores = os.cpu_count()
     python = sys.version.split()[0]
     print(f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {python}, {cores} cores")
-    bare: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2, limit=False)
-    floor: Cost = _run(ping_pong, 2 * args.matches, TURNS // 2, limit=True)
-    heard, _ = _run(judged, args.matches, 1, with_thinker=False)
-    _report_cost(bare, floor, heard)
-    heard, true_ms = _run(judged, args.matches, args.repeats, with_thinker=True)
-    _report_clock(heard, true_ms)
-    print(f"{args.idle} idle connections: {_run(idle, args.idle):.1f} KiB each")
+    if args.only in (None, "cost"):
+        _report_cost(args.matches)
+    if args.only in (None, "clock"):
+        _report_clock(args.matches, args.repeats)
+    if args.only in (None, "idle"):
+        print(f"{args.idle} idle connections: {_run(idle, args.idle):.1f} KiB each")
 
 
-def _report_cost(bare: Cost, floor: Cost, heard: Heard) -> None:
+def _report_cost(matches: int) -> None:
+    bare: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=False)
+    floor: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=True)
+    heard, _ = _run(judged, matches, 1, with_thinker=False)
     cost = heard.cost
     for name, one in (("ping-pong", bare), ("with a time limit", floor), ("judged move", cost)):
         print(
@@ -288,7 +291,8 @@ def _report_cost(bare: Cost, floor: Cost, heard: Heard) -> None:
     )
 
 
-def _report_clock(heard: Heard, true_ms: list[float]) -> None:
+def _report_clock(matches: int, repeats: int) -> None:
+    heard, true_ms = _run(judged, matches, repeats, with_thinker=True)
     errors = sorted(abs(told - true) for told, true in zip(heard.thoughts_ms, true_ms, strict=True))
     p99 = errors[int(0.99 * (len(errors) - 1))]
     print(

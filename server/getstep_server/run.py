@@ -207,7 +207,7 @@ async def _run(
         contest, schedule, attempts, unfinished, seats, sheets, store, disk, timekeeper, bus.publish
     )
     ending = Ending.STOPPED
-    async with trio.open_nursery() as nursery:
+    async with house.switchboard.open(), trio.open_nursery() as nursery:
         nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
         if ports.classic is not None:
             nursery.start_soon(accept_forever, ports.classic, ClassicLink, house, nursery)

@@ -1,8 +1,9 @@
 """Connections: bytes on one side, a seat on the other.
 
-One task serves one connection from greeting to goodbye, and whatever goes wrong in it ends that connection only.
-The task reads; anybody may send. A send never waits: the kernel absorbs well over a hundred frames, so a peer
-for which it has no room left does not read, and loses the connection at once instead of holding up a match.
+Each connection has a task of its own from greeting to goodbye, which keeps its deadlines and sees it out; whatever
+goes wrong in it ends that connection only. The switchboard has it read, a judge may look by itself, and anybody may
+send. A send never waits: the kernel absorbs well over a hundred frames, so a peer for which it has no room left
+does not read, and loses the connection at once instead of holding up a match.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .limits import (
     RECEIVE_BYTES,
 )
 from .seats import Answer, Seat
+from .switchboard import Switchboard, new_switchboard
 
 SOFTWARE = f"getstep-server {getstep_server.__version__}"
 HOSTILE_RETRY_MS = 1000
@@ -59,6 +61,7 @@ class House:
     by_address: dict[str, dict[SocketLink, None]] = field(default_factory=dict)
     doorkeeper: Doorkeeper = field(default_factory=Doorkeeper)
     age_of: arrivals.AgeOf = field(default_factory=arrivals.AgeOf)
+    switchboard: Switchboard = field(default_factory=new_switchboard)
     departures: trio.lowlevel.ParkingLot = field(default_factory=trio.lowlevel.ParkingLot)
     met: frozenset[int] = frozenset()
     """Teams that were here in an earlier run."""
@@ -211,9 +214,14 @@ class SocketLink(ABC):
         self.house.leave(self)
 
     def look(self) -> None:
-        """Take in what has arrived; see `seats.Link`."""
-        if not self._closing and self._refused is None:
+        """Take in one receive's worth, and all that follows from it; never raises. See `seats.Link` as well."""
+        if self._closing or self._refused is not None:
+            return
+        try:
             self._read()
+        except Exception:
+            self.house.publish(ServerFault("connection", traceback.format_exc()))
+            self._stop("server fault")
 
     # --- the connection's task ---
 
@@ -234,7 +242,7 @@ class SocketLink(ABC):
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         with self._scope:
             await self._serve()
-        if self._scope.cancelled_caught and not self._closing:
+        if not self._closing and self._refused is None:
             self._timed_out()
         if self._refused is not None and not self._closing:
             await self._hold_back(*self._refused)
@@ -250,12 +258,9 @@ class SocketLink(ABC):
     async def _serve(self) -> None:
         self._scope.deadline = trio.current_time() + LOGIN_SECONDS
         self._greet()
-        while not self._closing and self._refused is None:
-            await trio.lowlevel.wait_readable(self._sock)
-            self._read()
+        await self.house.switchboard.serve(self._sock, self.look)
 
     def _read(self) -> None:
-        """Take in one receive's worth, and all that follows from it; never raises."""
         try:
             data, stamp = arrivals.receive(self._sock)
             now = trio.current_time()
@@ -272,9 +277,6 @@ class SocketLink(ABC):
             self._stop(gone.why)
         except OSError as error:
             self._stop(f"connection lost: {error.strerror or error}")
-        except Exception:
-            self.house.publish(ServerFault("connection", traceback.format_exc()))
-            self._stop("server fault")
 
     def _set_deadline(self, now: float) -> None:
         """Logged in, a connection may be silent for ever, but not in the middle of a frame."""
@@ -304,6 +306,7 @@ class SocketLink(ABC):
         """Turn a login away, after ``delay`` seconds in which nothing more is read."""
         self._incident(goodbye.reason, goodbye.detail)
         self._refused = (goodbye, delay)
+        self._scope.cancel()
 
     def _incident(self, code: str, detail: str) -> None:
         team = self.seat.team.id if self.seat is not None else None

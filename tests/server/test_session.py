@@ -307,7 +307,7 @@ async def test_a_full_file_table_is_as_good_as_a_limit(tmp_path: Path, monkeypat
     house = session.House(contest, seats, recorder)
     listener: Any = Full(listening.open_listener("127.0.0.1", 0))
     port = listener.listener.getsockname()[1]
-    async with trio.open_nursery() as nursery:
+    async with house.switchboard.open(), trio.open_nursery() as nursery:
         nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
         async with seated(port, 1), connected(port) as idle:
             await idle.expect(Hello)
