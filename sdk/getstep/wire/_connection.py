@@ -63,7 +63,7 @@ class Connection:
 
     @property
     def mid_frame(self) -> bool:
-        """Whether the beginning of a frame has arrived and its end has not (after `NEED_DATA`)."""
+        """Whether bytes have arrived that no event was made of: after `NEED_DATA`, the beginning of a frame."""
         return self._reader.partial
 
     def receive_data(self, data: bytes) -> None:
@@ -182,6 +182,6 @@ class Connection:
 
 def _build(cls: type[Message], fields: dict[str, Any]) -> Message:
     try:
-        return cls(*[fields[name] for name in cls.required], *[fields[n] for n in cls.optional if n in fields])
+        return cls(*map(fields.__getitem__, (*cls.required, *filter(fields.__contains__, cls.optional))))
     except KeyError as error:
         raise ValueError(f"{error.args[0]} is missing") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import chain
+from operator import countOf
 from typing import Any, ClassVar
 
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
@@ -35,10 +36,7 @@ class Message:
 
     def to_fields(self) -> dict[str, Any]:
         """The map that goes onto the wire."""
-        result: dict[str, Any] = {"type": self.type}
-        for name in self.names:
-            result[name] = getattr(self, name)
-        return result
+        return {"type": self.type, **vars(self)}
 
 
 # --- server to client -------------------------------------------------------------------------------------
@@ -303,12 +301,12 @@ def _array(name: str, value: object) -> None:
 
 
 def _board(value: list[list[int]]) -> None:
-    """Rows of ints; in two passes that Python's built-ins make, because every question of a contest comes here."""
+    """Rows of ints; in passes that Python's built-ins make, because every question of a contest comes here."""
     _array("board", value)
-    if not _ROWS.issuperset(map(type, value)) or max(map(len, value), default=0) > MAX_ARRAY:
+    if not _ROWS.issuperset(map(type, value)) or sum(map(len, value)) > MAX_ARRAY:
         for row in value:
-            _array("board", row)  # says which
-    if not _CELLS.issuperset(map(type, chain.from_iterable(value))):
+            _array("board", row)  # says which, if one is too long
+    if countOf(map(type, chain.from_iterable(value)), int) < sum(map(len, value)):
         wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
         raise ValueError(f"board has the row {_shown(wrong)}, expected whole numbers")
 
