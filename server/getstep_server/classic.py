@@ -128,11 +128,7 @@ class ClassicLink(SocketLink):
             return stop_bytes()
         return b""
 
-    @property
-    def _mid_frame(self) -> bool:
-        return self._reader.partial
-
-    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         if not data:
             raise Gone("it closed the connection")
         self._acknowledge()
@@ -142,6 +138,7 @@ class ClassicLink(SocketLink):
         while not self._closing and self._refused is None and (answer := self._reader.next_answer()) is not None:
             self._partial_since = None
             self._answered(*answer, at, stamped=stamped)
+        return self._reader.partial
 
     def _acknowledge(self) -> None:
         """Have the kernel acknowledge at once what arrived.

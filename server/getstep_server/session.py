@@ -16,13 +16,12 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import trio
 
 import getstep_server
 from getstep import wire
-from getstep.wire import Goodbye, Hello, Join, LateAnswer, Message, Raised, RemoteProtocolError, Welcome
+from getstep.wire import Goodbye, Hello, Join, Message, Raised, RemoteProtocolError, Welcome
 
 from . import arrivals
 from ._text import printable
@@ -48,6 +47,8 @@ FULL_RETRY_MS = 5000
 SHUTDOWN_RETRY_MS = 2000
 FIRST_BYTES = 32
 """How much of what a hostile peer sent is kept for the record."""
+
+_NEVER = float("inf")
 
 
 @dataclass
@@ -151,8 +152,11 @@ class SocketLink(ABC):
         """Say what the server says first, if anything."""
 
     @abstractmethod
-    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         """Take in bytes (``b""`` at the end) that arrived at ``at``.
+
+        Returns:
+            Whether the beginning of something is left over that has no end yet.
 
         Raises:
             Gone: the peer has closed.
@@ -162,11 +166,6 @@ class SocketLink(ABC):
     @abstractmethod
     def _encode(self, message: Message) -> bytes:
         """The bytes that say ``message``; none if this wire has no way to say it."""
-
-    @property
-    @abstractmethod
-    def _mid_frame(self) -> bool:
-        """Whether the beginning of something has arrived and its end has not."""
 
     async def _linger(self) -> None:
         """After goodbye: let the peer read it and close."""
@@ -267,8 +266,8 @@ class SocketLink(ABC):
             age = None if stamp is None else self.house.age_of(stamp, self._looked)
             self._looked = time.perf_counter_ns()
             self._first_bytes = data[:FIRST_BYTES]
-            self._received(data, now - (age or 0.0), stamped=age is not None)
-            self._set_deadline(now)
+            mid_frame = self._received(data, now - (age or 0.0), stamped=age is not None)
+            self._set_deadline(now, mid_frame=mid_frame)
         except BlockingIOError:
             pass  # somebody else has read it
         except RemoteProtocolError as error:
@@ -278,12 +277,12 @@ class SocketLink(ABC):
         except OSError as error:
             self._stop(f"connection lost: {error.strerror or error}")
 
-    def _set_deadline(self, now: float) -> None:
+    def _set_deadline(self, now: float, *, mid_frame: bool) -> None:
         """Logged in, a connection may be silent for ever, but not in the middle of a frame."""
-        since = self._partial_since = (self._partial_since or now) if self._mid_frame else None
+        since = self._partial_since = (self._partial_since or now) if mid_frame else None
         if self.seat is None:
             return
-        deadline = since + FRAME_SECONDS if since is not None else float("inf")
+        deadline = since + FRAME_SECONDS if since is not None else _NEVER
         if deadline != self._deadline:  # hardly ever, and trio takes its time over it
             self._deadline = self._scope.deadline = deadline
 
@@ -374,25 +373,28 @@ class WireLink(SocketLink):
     def _encode(self, message: Message) -> bytes:
         return self._wire.send(message)
 
-    @property
-    def _mid_frame(self) -> bool:
-        return self._wire.mid_frame
-
-    def _received(self, data: bytes, at: float, *, stamped: bool) -> None:
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         self._wire.receive_data(data)
         while not self._closing and self._refused is None:
             event = self._wire.next_event()
             if event is wire.NEED_DATA:
-                return
+                return True
             if event is wire.CLOSED:
                 raise Gone("it closed the connection")
             self._partial_since = None
-            if isinstance(event, Join):
+            if isinstance(event, Answer):
+                self._answered(event, at, stamped=stamped)
+            elif isinstance(event, Join):
                 self._login(event)
-            elif self.seat is not None and not isinstance(event, LateAnswer):
-                if isinstance(event, Raised):
-                    event = replace(event, error=printable(event.error)[: wire.MAX_TEXT])
-                self.seat.answer(self, cast(Answer, event), at, stamped=stamped)  # a server hears nothing else
+            if not self._wire.mid_frame:  # as nearly always: nothing to ask for again
+                break
+        return False
+
+    def _answered(self, answer: Answer, at: float, *, stamped: bool) -> None:
+        if isinstance(answer, Raised):
+            answer = replace(answer, error=printable(answer.error)[: wire.MAX_TEXT])
+        if self.seat is not None:
+            self.seat.answer(self, answer, at, stamped=stamped)
 
     def _login(self, join: Join) -> None:
         self.client = printable(join.client)

@@ -109,7 +109,7 @@ BY_STEP: dict[str, tuple[Any, str, Callable[..., bool]]] = {
         lambda self, fields: self.role is Role.SERVER and fields["type"] == "step",
     ),
     "session: receiving": (session.WireLink, "_received", lambda self, data, at: STEP in data),
-    "session: deadlines": (session.SocketLink, "_set_deadline", lambda self, now: self.seat is not None),
+    "session: deadlines": (session.SocketLink, "_set_deadline", lambda self, *_: self.seat is not None),
     "seat: taking an answer": (Seat, "answer", lambda *_: True),
     "table: putting": (Table, "put", lambda *_: True),
 }
