@@ -137,13 +137,13 @@ class Heard:
 
     def __call__(self, event: Event) -> None:
         match event:
+            case MovePlayed():  # first, so as to weigh as little as possible in what is measured
+                self._moved(event)
             case Listening():
                 self.port = event.port
                 self.listening.set()
             case ContestStarted():
                 self._began = time.process_time(), time.perf_counter()
-            case MovePlayed():
-                self._moved(event)
             case TurnFaulted():
                 self.faults += 1
             case ServerLate():

@@ -20,6 +20,7 @@ _SO_TIMESTAMPNS = 35
 
 _MACHINES = frozenset({"x86_64", "aarch64", "riscv64", "i686", "armv7l", "ppc64le", "s390x"})
 _TIMESPEC = struct.Struct("@ll")
+_CLOCK_STEP_NS = round(CLOCK_STEP_SECONDS * 1e9)
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
 
 
@@ -77,7 +78,7 @@ class AgeOf:
         """
         now = time.perf_counter_ns()
         offset = time.time_ns() - now
-        if abs(offset - self._offset) > CLOCK_STEP_SECONDS * 1e9:
+        if abs(offset - self._offset) > _CLOCK_STEP_NS:
             self._offset_before, self._offset = self._offset, offset
         for candidate in (offset, self._offset_before):
             arrived = stamp - candidate

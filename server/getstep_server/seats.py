@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
 
@@ -39,8 +39,7 @@ class Hostile:
 Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """Something a seat has for the judge.
 
     ``at`` is when it reached this machine, on trio's clock: by the kernel's stamp if ``stamped``, else by when
