@@ -44,7 +44,7 @@ async def accept_forever(
 
     (`trio.serve_tcp` takes one a turn, and ends when a handler fails.)
     """
-    last = _last_descriptor(len(house.contest.teams))
+    room = _room(listener, len(house.contest.teams))
     while listener.fileno() != -1:
         try:
             await trio.lowlevel.wait_readable(listener)
@@ -60,7 +60,7 @@ async def accept_forever(
                 if not taken:  # else there may be nobody to take in: a full table shows before an empty queue
                     await _accept_failed(error, house)
                 break
-            full = sock.fileno() > last
+            full = len(house.links) >= room
             crowded |= _admit(sock, peer[0], make_link, house, nursery, full=full)
             if full:
                 break  # whoever has to go needs its turn to close
@@ -68,12 +68,15 @@ async def accept_forever(
             await trio.sleep(CROWDED_PAUSE_SECONDS)
 
 
-def _last_descriptor(teams: int) -> float:
-    """The highest one for a connection: a system gives out the lowest that is free, and the rest is for files."""
+def _room(listener: socket.socket, teams: int) -> float:
+    """How many connections leave enough descriptors free for files, and for what else is opened after ``listener``.
+
+    A system gives out the lowest that is free: what was opened before has lower ones.
+    """
     if sys.platform == "win32":
         return inf  # no such limit there
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return inf if most == resource.RLIM_INFINITY else most - 1 - SPARE_FILES - teams // 2
+    return inf if most == resource.RLIM_INFINITY else most - 1 - listener.fileno() - SPARE_FILES - teams // 2
 
 
 async def _accept_failed(error: OSError, house: House) -> None:

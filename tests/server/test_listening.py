@@ -12,6 +12,7 @@ import pytest
 import trio
 
 from getstep_server import listening, session
+from getstep_server.limits import SPARE_FILES
 from tests.server.players import Recorder, make_contest
 
 CROWD = 300
@@ -64,6 +65,31 @@ async def test_too_many_are_taken_in_slowly(
     pauses = [after - before for before, after in pairwise(times)]
     assert len(pauses) >= 4
     assert min(pauses) >= 0.02
+
+
+async def test_connections_leave_descriptors_free_for_files(
+    tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    room, matches = 10, 1
+    most = crowd.fileno() + 1 + room + SPARE_FILES + matches
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    house = session.House(make_contest(tmp_path), {}, Recorder())
+    socks: list[socket.socket] = []
+    open_at_once = []
+
+    def make_link(house: session.House, sock: socket.socket, address: str) -> session.SocketLink:
+        socks.append(sock)
+        open_at_once.append(sum(one.fileno() != -1 for one in socks))
+        return session.WireLink(house, sock, address)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listening.accept_forever, crowd, make_link, house, nursery)
+        with trio.fail_after(10):
+            while len(socks) < 3 * room:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert max(open_at_once) == room + 1  # the newest, before somebody goes for it
 
 
 async def test_a_closed_listener_is_the_end(tmp_path: Path) -> None:
