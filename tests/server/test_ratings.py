@@ -1,0 +1,249 @@
+"""Ratings: what the model says of known strengths, what the same games say, and what is never infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from math import exp, isfinite, log10
+from statistics import fmean
+from typing import TypeAlias, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.ratings import KINDS, contest
+from getstep_engines import Player
+from getstep_server._bradley_terry import Model, sums
+from getstep_server.ratings import ELO, Estimate, Rating, Ratings, Tally, rate
+
+Game: TypeAlias = tuple[int, int, int | None]
+
+TEAMS = range(1, 7)
+GAMES = st.lists(
+    st.tuples(st.sampled_from(TEAMS), st.sampled_from(TEAMS), st.sampled_from([0, 1, None])).filter(
+        lambda game: game[0] != game[1]
+    ),
+    max_size=40,
+)
+
+
+def rated(games: Sequence[Game], teams: Sequence[int] = TEAMS, *, replicates: int = 0, seed: int = 0) -> Ratings:
+    tally = Tally(teams)
+    for first, second, winner in games:
+        tally.add(first, second, cast("Player | None", winner))
+    return rate(tally, replicates=replicates, seed=seed)
+
+
+def values(ratings: Ratings) -> dict[int, float]:
+    return {rating.team: rating.elo.value for rating in ratings.table if rating.elo}
+
+
+def the(estimate: Estimate | None) -> Estimate:
+    assert estimate
+    return estimate
+
+
+# --- the model ------------------------------------------------------------------------------------------------
+
+
+def test_of_results_as_expected_the_fit_makes_the_strengths_they_came_from() -> None:
+    strengths, advantage, draw = [1.3, 0.2, -0.1, -1.4], 0.25, 0.4
+    games = np.full((4, 4), 10.0) - 10 * np.eye(4)
+    results = np.zeros((1, 3, 4, 4))
+    for first, second in permutations(range(4), 2):
+        odds = exp((strengths[first] - strengths[second] + advantage) / 2)
+        parts = np.array([odds, draw, 1 / odds])
+        results[0, :, first, second] = 10 * parts / parts.sum()
+    fitted = Model(games, np.zeros((3, 4, 4))).fit(sums(results))[0]
+    assert fitted == pytest.approx([*strengths, advantage, np.log(draw)], abs=1e-5)
+
+
+def test_of_two_teams_the_rating_is_that_of_their_wins() -> None:
+    won, lost = 900, 300
+    games: Sequence[Game] = [(1, 2, 0), (2, 1, 1)] * (won // 2) + [(1, 2, 1), (2, 1, 0)] * (lost // 2)
+    ratings = rated(games, [1, 2])
+    elo = values(ratings)
+    assert elo[1] - elo[2] == pytest.approx(400 * log10(won / lost), abs=0.5)
+    assert the(ratings.advantage).value == pytest.approx(0, abs=1e-6)
+    assert the(ratings.draw).value < 0.001
+
+
+def test_who_is_first_more_often_and_wins_is_not_stronger_for_that() -> None:
+    ratings = rated([(1, 2, 0)] * 300 + [(1, 2, 1)] * 100 + [(2, 1, 0)] * 60 + [(2, 1, 1)] * 20, [1, 2])
+    assert the(ratings.advantage).value == pytest.approx(400 * log10(3), abs=5)
+    assert abs(values(ratings)[1]) < 3
+
+
+def test_draws_are_counted_against_equals() -> None:
+    ratings = rated([(1, 2, 0), (1, 2, None), (1, 2, 1), (2, 1, None), (2, 1, None)] * 40, [1, 2])
+    assert the(ratings.draw).value == pytest.approx(0.6, abs=0.01)
+
+
+# --- whatever was played ----------------------------------------------------------------------------------------
+
+
+@given(GAMES)
+@settings(deadline=None)
+def test_a_table_is_finite_in_order_and_around_its_mean(games: list[Game]) -> None:
+    ratings = rated(games, replicates=20)
+    played = {team for first, second, _ in games for team in (first, second)}
+    assert {rating.team for rating in ratings.table} == set(TEAMS)
+    assert [rating.elo is None for rating in ratings.table] == [r.team not in played for r in ratings.table]
+    elo = [rating.elo for rating in ratings.table if rating.elo]
+    assert all(isfinite(number) for one in elo for number in (one.value, one.low, one.high))
+    assert all(one.low <= one.high for one in elo)
+    assert [one.value for one in elo] == sorted((one.value for one in elo), reverse=True)
+    for group in {rating.group for rating in ratings.table}:
+        assert sum(r.elo.value for r in ratings.table if r.group == group and r.elo) == pytest.approx(0, abs=1e-6)
+    assert sum(rating.games for rating in ratings.table) == 2 * len(games)
+    assert (ratings.advantage is None, ratings.draw is None) == (not games, not games)
+
+
+@given(GAMES, st.permutations(TEAMS))
+@settings(deadline=None)
+def test_the_order_of_teams_and_games_changes_nothing(
+    games: Sequence[tuple[int, int, Player | None]], teams: Sequence[int]
+) -> None:
+    one, other = rated(games), rated(games[::-1], teams)
+    assert values(one) == pytest.approx(values(other), abs=0.01)
+
+
+@given(GAMES)
+@settings(deadline=None)
+def test_with_the_colours_exchanged_only_the_advantage_turns_round(games: list[Game]) -> None:
+    one = rated(games)
+    other = rated([(second, first, None if winner is None else 1 - winner) for first, second, winner in games])
+    assert values(one) == pytest.approx(values(other), abs=0.01)
+    if games:
+        assert the(one.advantage).value == pytest.approx(-the(other.advantage).value, abs=0.01)
+        assert the(one.draw).high == pytest.approx(the(other.draw).high, abs=1e-4)
+
+
+@given(GAMES)
+@settings(deadline=None)
+def test_with_the_results_reversed_everything_turns_round(games: list[Game]) -> None:
+    one = rated(games)
+    other = rated([(first, second, None if winner is None else 1 - winner) for first, second, winner in games])
+    assert values(one) == pytest.approx({team: -elo for team, elo in values(other).items()}, abs=0.01)
+    for team in TEAMS:
+        assert one.stronger(1, team) == pytest.approx(1 - other.stronger(1, team), abs=1e-4)
+
+
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_ladder_in_which_nobody_lost_to_a_lower_one_has_a_fit(times: int) -> None:
+    elo = values(rated([(team, team + 1, 0) for team in range(100)] * times, range(101)))
+    steps = [elo[team] - elo[team + 1] for team in range(100)]
+    assert all(0 < step < 1000 for step in steps)
+
+
+# --- intervals ------------------------------------------------------------------------------------------------
+
+
+ROUND_ROBIN: list[Game] = [
+    (first, second, None if (first + second) % 5 == 0 else 0 if first < second or second % 3 == 0 else 1)
+    for first, second in permutations(TEAMS, 2)
+]
+
+
+def test_the_same_games_and_seed_give_the_same_intervals() -> None:
+    one, same, other = (rated(ROUND_ROBIN, replicates=50, seed=seed) for seed in (1, 1, 2))
+    assert one.table == same.table
+    assert one.table != other.table
+    assert values(one) == values(other)
+
+
+@pytest.mark.parametrize("replicates", [0, 200])
+def test_an_interval_holds_its_value_and_shrinks_with_the_root_of_the_games(replicates: int) -> None:
+    def widths(times: int) -> float:
+        table = rated(ROUND_ROBIN * times, replicates=replicates).table
+        assert all(rating.elo and rating.elo.low < rating.elo.value < rating.elo.high for rating in table)
+        return fmean(rating.elo.high - rating.elo.low for rating in table if rating.elo)
+
+    assert widths(4) / widths(64) == pytest.approx(4, rel=0.3)
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_who_won_everything_may_be_a_lot_stronger_than_shown(wins: bool) -> None:
+    """And who lost everything, weaker."""
+    games: list[Game] = [
+        (a, b, int(a != 1) if wins else int(a == 1)) for a, b in permutations(TEAMS, 2) if 1 in (a, b)
+    ]
+    games += [(a, b, None) for a, b in permutations(TEAMS, 2) if 1 not in (a, b)]
+    table = rated(games, replicates=200).table
+    sweeper, others = (table[0], table[1:]) if wins else (table[-1], table[:-1])
+    assert sweeper.team == 1
+    assert all(the(other.elo).value == pytest.approx(the(others[0].elo).value, abs=1) for other in others)
+    elo = the(sweeper.elo)
+    assert (elo.high - elo.value if wins else elo.value - elo.low) > 200
+
+
+def test_where_nobody_drew_draws_are_not_ruled_out() -> None:
+    draw = the(rated([(a, b, 0) for a, b in permutations(TEAMS, 2)], replicates=200).draw)
+    assert 0 < draw.low < draw.value < 0.05 < draw.high < 0.3
+
+
+def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    heard = [contest(KINDS[0], seed) for seed in range(60)]
+    assert 0.92 <= fmean(inside for one in heard for inside in one.teams) <= 0.98
+    assert fmean(one.advantage for one in heard) >= 0.9
+    assert sum(one.wrong for one in heard) < 0.05 * 7 * len(heard)
+
+
+# --- who is stronger ------------------------------------------------------------------------------------------
+
+
+def test_the_more_games_the_surer_who_is_stronger() -> None:
+    claims = [rated([(1, 2, 0), (2, 1, 1), (1, 2, 1)] * times, [1, 2]).stronger(1, 2) for times in (1, 4, 16, 64)]
+    assert claims == sorted(claims)
+    assert (claims[0] < 0.8, claims[-1] > 0.99) == (True, True)
+
+
+def test_the_covariance_counts() -> None:
+    """Two pairs of teams that nearly only met inside the pair: inside it much is known, across it little."""
+    games: Sequence[Game] = [(1, 2, 0), (2, 1, 1), (1, 2, 1), (3, 4, 0), (4, 3, 1), (3, 4, 1)] * 30 + [(1, 3, 0)]
+    ratings = rated(games, [1, 2, 3, 4])
+    elo = values(ratings)
+    assert elo[1] - elo[2] < elo[1] - elo[3]
+    assert ratings.stronger(1, 2) > 0.99 > ratings.stronger(1, 3)
+
+
+def test_groups_that_never_met_are_not_compared() -> None:
+    games: Sequence[Game] = [(1, 2, 0), (2, 1, 1)] * 20 + [(4, 5, 1), (5, 6, 0)]
+    ratings = rated(games)
+    group = {rating.team: rating.group for rating in ratings.table}
+    assert group[1] == group[2] != group[4] == group[5] == group[6] != group[3]
+    assert ratings.table[-1] == Rating(3, 0, group[3], None)
+    assert ratings.stronger(1, 2) > 0.95
+    assert [ratings.stronger(1, team) for team in (1, 3, 4, 6)] == [0.5] * 4
+
+
+def test_before_the_first_game_nothing_is_known() -> None:
+    ratings = rated([])
+    assert [rating.team for rating in ratings.table] == list(TEAMS)
+    assert {rating.elo for rating in ratings.table} == {None}
+    assert (ratings.advantage, ratings.draw, ratings.stronger(1, 2)) == (None, None, 0.5)
+    assert rated([], []).table == ()
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------
+
+
+def test_a_game_counts_only_between_two_of_the_teams() -> None:
+    tally = Tally([1, 2])
+    for first, second in ((1, 1), (1, 3), (0, 2)):
+        with pytest.raises(ValueError, match=rf"a game of {first} against {second}, expected two of the teams"):
+            tally.add(first, second, None)
+    assert not tally.results.any()
+    with pytest.raises(ValueError, match="expected none twice"):
+        Tally([1, 2, 1])
+
+
+def test_who_is_stronger_is_asked_of_teams_only() -> None:
+    with pytest.raises(ValueError, match="team 9, expected one of"):
+        rated(ROUND_ROBIN).stronger(1, 9)
+
+
+def test_a_natural_unit_is_e_to_one() -> None:
+    assert pytest.approx(10 ** (ELO / 400)) == exp(1)
