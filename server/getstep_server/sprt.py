@@ -1,0 +1,118 @@
+"""Is one team stronger than another? A sequential test, which stops as soon as the games have told.
+
+It is a sequential probability ratio test (A. Wald, "Sequential Tests of Statistical Hypotheses", 1945) of
+
+    H0: the team is ``elo0`` Elo stronger than the other,      H1: it is ``elo1`` stronger,
+
+on *pairs* of games with colours swapped: what it is worth to be the first player cancels in their sum. A pair has
+five results, from no point to two ("pentanomial"). How often each of them occurs is not known, so the ratio is that
+of two largest likelihoods, each among all distributions with the mean that its hypothesis says (X. Li, J. Liu and
+Z. Ying, "Generalized sequential probability ratio test for separate families of hypotheses", Sequential Anal. 33,
+2014; for the largest likelihood M. Van den Bergh, https://www.cantate.be/Fishtest/support_MLE_multinomial.pdf).
+
+Pairs are taken to be independent. Two bots that never vary play the same pair again and again: the first is all
+they have to tell, and the test cannot know.
+"""
+
+from __future__ import annotations
+
+from math import log, log1p
+from typing import Literal, TypeAlias
+
+Verdict: TypeAlias = Literal["H0", "H1"]
+
+HALF_POINTS = {"win": 2, "draw": 1, "loss": 0}
+
+MAX_ELO = 2000.0
+"""A score of 99.999 %: nothing that a contest could test."""
+
+UNSEEN = 1e-3
+"""How often a result that has not occurred is taken to have occurred, so that no mean is out of the question."""
+
+BISECTIONS = 60
+"""Halvings of the interval of a tilt. The ratio is flat around the right one: half of them would mostly do."""
+
+
+class Sprt:
+    """One test of a team against another.
+
+    Elo is that of the mean score over both colours: 100 is 64 %, 200 is 76 %, 400 is 91 %. (Two ratings need to be
+    further apart for the same score where many games are drawn, or the first player mostly wins.)
+
+    The closer ``elo0`` and ``elo1``, the longer it takes: with both errors at 0.05 about 32 pairs for 0 and 100,
+    and four times as many for half the distance. If the truth lies in between, either verdict may come, and later.
+
+    Args:
+        elo0: how much stronger the team is under H0, -2000 … 2000.
+        elo1: the same under H1, more than ``elo0``.
+        alpha: how likely the verdict H1 may be where H0 is true, between 0 and 0.5.
+        beta: how likely the verdict H0 may be where H1 is true, between 0 and 0.5.
+
+    Raises:
+        ValueError: values outside these ranges.
+    """
+
+    def __init__(self, elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> None:
+        if not -MAX_ELO <= elo0 < elo1 <= MAX_ELO:
+            raise ValueError(f"elo0 = {elo0!r}, elo1 = {elo1!r}, expected -2000 ≤ elo0 < elo1 ≤ 2000")
+        for name, value in (("alpha", alpha), ("beta", beta)):
+            if not 0 < value < 0.5:
+                raise ValueError(f"{name} = {value!r}, expected more than 0 and less than 0.5")
+        self.bounds = (log(beta / (1 - alpha)), log((1 - beta) / alpha))
+        self.llr = 0.0
+        self.verdict: Verdict | None = None
+        self._counts = [0] * 5
+        self._means = (_score(elo0), _score(elo1))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many pairs gave the team 0, ½, 1, 1½ and 2 points."""
+        return tuple(self._counts)
+
+    def add(self, one: str, other: str) -> None:
+        """Count a pair: the team's ``"win"``, ``"draw"`` or ``"loss"`` in either game.
+
+        The ratio ``llr`` moves. Once it is outside ``bounds`` there is a ``verdict``, which pairs that were still
+        being played do not change.
+
+        Raises:
+            ValueError: another outcome.
+        """
+        if one not in HALF_POINTS or other not in HALF_POINTS:
+            raise ValueError(f"a pair of {one!r} and {other!r}, expected outcomes of {tuple(HALF_POINTS)!r}")
+        self._counts[HALF_POINTS[one] + HALF_POINTS[other]] += 1
+        self.llr = _ratio(self._counts, *self._means)
+        if self.verdict is None and self.llr <= self.bounds[0]:
+            self.verdict = "H0"
+        elif self.verdict is None and self.llr >= self.bounds[1]:
+            self.verdict = "H1"
+
+
+def _score(elo: float) -> float:
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def _ratio(counts: list[int], mean0: float, mean1: float) -> float:
+    """Log of the largest likelihood of the results with the mean ``mean1`` (0 … 1), over that with ``mean0``."""
+    weights = [count or UNSEEN for count in counts]
+    tilt0, tilt1 = _tilt(weights, mean0), _tilt(weights, mean1)
+    return sum(
+        weight * (log1p(tilt0 * (result / 4 - mean0)) - log1p(tilt1 * (result / 4 - mean1)))
+        for result, weight in enumerate(weights)
+    )
+
+
+def _tilt(weights: list[float], mean: float) -> float:
+    """The x for which probabilities weight / (1 + x·(result - mean)) have that mean: then they are the likeliest.
+
+    What has to vanish falls as x grows, all the way between the two x where a probability would be infinite.
+    """
+    pulls = [(weight * (result / 4 - mean), result / 4 - mean) for result, weight in enumerate(weights)]
+    low, high = -1 / (1 - mean), 1 / mean
+    for _ in range(BISECTIONS):
+        x = (low + high) / 2
+        if sum(pull / (1 + x * offset) for pull, offset in pulls) > 0:
+            low = x
+        else:
+            high = x
+    return x

@@ -1,0 +1,114 @@
+"""The sequential test: its ratio against formulas known otherwise, its errors with simulated players."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, log, nan
+from random import Random
+from statistics import fmean
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.sprt import TRIALS, Trial
+from getstep_server.sprt import Sprt
+
+OUTCOMES = ("loss", "draw", "win")
+PAIRS = st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), max_size=60)
+
+
+def fed(test: Sprt, pairs: list[tuple[str, str]]) -> Sprt:
+    for pair in pairs:
+        test.add(*pair)
+    return test
+
+
+def mean_score(elo: float) -> float:
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def test_the_bounds_are_walds() -> None:
+    low, high = Sprt(0, 10, alpha=0.01, beta=0.2).bounds
+    assert [low, high] == pytest.approx([log(0.2 / 0.99), log(0.8 / 0.01)])
+
+
+def test_nothing_is_told_before_the_first_pair() -> None:
+    test = Sprt(0, 10)
+    assert (test.llr, test.verdict, test.counts) == (0, None, (0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(("won", "lost"), [(70, 30), (30, 70), (10, 0), (0, 10), (1000, 1)])
+def test_of_two_results_the_ratio_is_the_binomial_one(won: int, lost: int) -> None:
+    test = fed(Sprt(0, 100), [("win", "win")] * won + [("loss", "loss")] * lost)
+    one, other = mean_score(100), mean_score(0)
+    assert test.llr == pytest.approx(won * log(one / other) + lost * log((1 - one) / (1 - other)), abs=0.01)
+    assert test.counts == (lost, 0, 0, 0, won)
+
+
+def test_of_many_pairs_and_small_differences_the_ratio_is_the_normal_one() -> None:
+    dice = Random(1)
+    pairs = [(dice.choice(OUTCOMES), dice.choice(OUTCOMES)) for _ in range(1000)]
+    scores = [(OUTCOMES.index(one) + OUTCOMES.index(other)) / 4 for one, other in pairs]
+    mean0, mean1, mean = mean_score(-3), mean_score(6), fmean(scores)
+    variance = fmean((score - mean) ** 2 for score in scores)
+    normal = len(scores) * (mean1 - mean0) * (2 * mean - mean0 - mean1) / (2 * variance)
+    assert abs(normal) > 0.1
+    assert fed(Sprt(-3, 6), pairs).llr == pytest.approx(normal, rel=0.02)
+
+
+@settings(deadline=None)
+@given(PAIRS, st.floats(-800, 700), st.floats(1, 100))
+def test_the_other_side_sees_the_same_reversed(pairs: list[tuple[str, str]], elo0: float, more: float) -> None:
+    opposite = dict(zip(OUTCOMES, OUTCOMES[::-1], strict=True))
+    test = fed(Sprt(elo0, elo0 + more), pairs)
+    mirrored = fed(Sprt(-elo0 - more, -elo0), [(opposite[one], opposite[other]) for one, other in pairs])
+    assert mirrored.llr == pytest.approx(-test.llr, rel=1e-6, abs=1e-6)
+    assert mirrored.verdict == {"H0": "H1", "H1": "H0", None: None}[test.verdict]
+
+
+@settings(deadline=None)
+@given(st.sampled_from(OUTCOMES), st.integers(1, 60), st.floats(-2000, 1999), st.floats(1, 4000))
+def test_the_ratio_stays_a_number_whatever_is_repeated(outcome: str, times: int, elo0: float, more: float) -> None:
+    test = fed(Sprt(elo0, min(2000, elo0 + more)), [(outcome, outcome)] * times)
+    assert isfinite(test.llr)
+
+
+@pytest.mark.parametrize(("outcome", "then", "verdict"), [("win", "loss", "H1"), ("loss", "win", "H0")])
+def test_a_verdict_comes_at_a_bound_and_stays(outcome: str, then: str, verdict: str) -> None:
+    test = Sprt(-100, 100)
+    while test.verdict is None:
+        assert test.bounds[0] < test.llr < test.bounds[1]
+        test.add(outcome, outcome)
+    assert (test.verdict, test.bounds[0] < test.llr < test.bounds[1]) == (verdict, False)
+    before = test.llr
+    fed(test, [(then, then)] * 50)
+    assert (test.verdict, test.llr * before < 0) == (verdict, True)
+    assert abs(test.llr) > test.bounds[1]
+
+
+@pytest.mark.parametrize("trial", TRIALS[::2])
+def test_the_errors_are_about_those_asked_for(trial: Trial) -> None:
+    runs = {elo: [trial.run(elo, seed) for seed in range(80)] for elo in (trial.elo0, trial.elo1)}
+    alpha = fmean(verdict == "H1" for verdict, _ in runs[trial.elo0])
+    beta = fmean(verdict == "H0" for verdict, _ in runs[trial.elo1])
+    assert (alpha <= 0.11, beta <= 0.11) == (True, True)
+    assert all(fmean(pairs for _, pairs in run) < 60 for run in runs.values())
+
+
+@pytest.mark.parametrize(("elo0", "elo1"), [(10, 10), (10, 0), (nan, 0), (0, inf), (-2001, 0), (0, 2001)])
+def test_elo_that_cannot_be_tested_is_an_error(elo0: float, elo1: float) -> None:
+    with pytest.raises(ValueError, match="expected -2000 ≤ elo0 < elo1 ≤ 2000"):
+        Sprt(elo0, elo1)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0, 0.05), (0.5, 0.05), (0.05, -1), (0.05, nan)])
+def test_errors_that_cannot_be_kept_are_an_error(alpha: float, beta: float) -> None:
+    with pytest.raises(ValueError, match=r"expected more than 0 and less than 0\.5"):
+        Sprt(0, 10, alpha, beta)
+
+
+def test_what_is_no_outcome_is_an_error() -> None:
+    test = Sprt(0, 10)
+    with pytest.raises(ValueError, match="a pair of 'win' and 'void', expected outcomes of"):
+        test.add("win", "void")
+    assert test.counts == (0, 0, 0, 0, 0)
