@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ from getstep_server.events import (
 )
 from getstep_server.run import StartWhen, run_contest
 from getstep_server.schedule import Match
+from getstep_server.scoresheet import Scoresheet
 from getstep_server.store import Store
 
 THINK_MS = 50.0
@@ -262,7 +263,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=128, help="matches at once (default: 128)")
     parser.add_argument("--repeats", type=int, default=4, help="games of each pair (default: 4)")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections (default: 10000)")
-    parser.add_argument("--only", choices=["cost", "clock", "idle"], help="measure nothing else")
+    parser.add_argument("--only", choices=["cost", "recording", "clock", "idle"], help="measure nothing else")
     args = parser.parse_args()
     _raise_limits(args.idle)
     cores = os.cpu_count()
@@ -270,6 +271,8 @@ def main() -> None:
     print(f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {python}, {cores} cores")
     if args.only in (None, "cost"):
         _report_cost(args.matches)
+    if args.only in (None, "recording"):
+        _report_recording(args.matches)
     if args.only in (None, "clock"):
         _report_clock(args.matches, args.repeats)
     if args.only in (None, "idle"):
@@ -289,6 +292,35 @@ def _report_cost(matches: int) -> None:
         f"a judged move is {cost.cpu_us / floor.cpu_us:.2f} of a ping-pong with a time limit,"
         f" {cost.cpu_us / bare.cpu_us:.2f} of one without; faults {heard.faults}, server late {heard.late}"
     )
+
+
+def _report_recording(matches: int, rounds: int = 5) -> None:
+    """What keeping records takes of the judged moves a second: whole contests with and without, in turn."""
+    kept, unkept = [], []
+    for _ in range(rounds):
+        kept.append(_run(judged, matches, 1, with_thinker=False)[0].cost)
+        with unrecorded():
+            unkept.append(_run(judged, matches, 1, with_thinker=False)[0].cost)
+    best, without = (min(cost.cpu_us for cost in costs) for costs in (kept, unkept))
+    share = 100 * (1 - without / best)
+    print(
+        f"without records:   {without:6.1f} µs CPU; {best:.1f} with them: they take {share:.1f} % of the judged"
+        f" moves a second (best of {rounds} runs each)"
+    )
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """A server that writes down nothing of a game but its result."""
+
+    async def write(self: Scoresheet, turn: Mapping[str, Any]) -> None:
+        pass
+
+    real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Scoresheet.write = real  # type: ignore[method-assign]
 
 
 def _report_clock(matches: int, repeats: int) -> None:
