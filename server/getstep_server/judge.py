@@ -155,7 +155,7 @@ async def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, sta
         try:
             p.course.move(answer.move, ms)
         except IllegalMove as error:
-            await _fault(p, player, "illegal_move", str(error), timed)
+            await _fault(p, player, "illegal_move", str(error), {**timed, "tried": answer.move})
             return
         await _write(p, {"player": player, "move": answer.move, **timed})
         p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))

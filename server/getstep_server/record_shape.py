@@ -168,6 +168,12 @@ class Faulted(_Answered):
     detail: Text
 
 
+class Illegal(Faulted):
+    """An answer that the rules do not allow."""
+
+    tried: Any
+
+
 class Resigned(_Answered):
     """The player gave up."""
 
@@ -204,14 +210,14 @@ class Broke(_Timed):
 Turn: TypeAlias = Moved | Passed | Faulted | Missed | Resigned | Absent | Broke
 
 _FAULTS: dict[object, type[Turn]] = {
-    "illegal_move": Faulted,
+    "illegal_move": Illegal,
     "malformed_answer": Faulted,
     "raised": Faulted,
     "missed_limit": Missed,
 }
 _ENDS: dict[object, type[Turn]] = {"resigned": Resigned, "absent": Absent, "hostile": Broke}
 _KINDS = ("move", "pass", "fault", "end")
-_KEYS = {"player", *_KINDS, "detail", "ms", "timed", "waited_ms", "away", "late_ms"}
+_KEYS = {"player", *_KINDS, "detail", "tried", "ms", "timed", "waited_ms", "away", "late_ms"}
 
 
 def game_of(fields: Mapping[str, Any]) -> GameShape:

@@ -17,6 +17,7 @@ from .record_shape import (
     Broke,
     Faulted,
     GameShape,
+    Illegal,
     Missed,
     Moved,
     Passed,
@@ -98,6 +99,8 @@ def _check(turn: Turn, course: Course) -> None:
         _check_missed(turn, course)
     else:
         _check_in_time(turn, course)
+    if isinstance(turn, Illegal) and course.state.is_legal(turn.tried):
+        raise DoesNotFit(f"tried is {turn.tried!r:.80}, expected a move that the rules do not allow")
 
 
 def _check_lateness(turn: Moved | Faulted | Missed | Resigned | Absent | Broke, course: Course) -> None:

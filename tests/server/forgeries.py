@@ -229,6 +229,13 @@ RESEALED: dict[str, Forgery] = {
         lambda t: t.__setitem__(2, {**t[0], "move": [[6, 0], [6, 1]]}),
         "^place 4, match 3, attempt 1(, turn \\d+)?: ",
     ),
+    "a legal move called illegal": in_turn(
+        FAULTY,
+        3,
+        r"turn 3: tried is \[\[6, 0\], \[6, 1\]\], expected a move that the rules",
+        tried=[[6, 0], [6, 1]],
+    ),
+    "an illegal move that is not told": without(FAULTY, 3, "tried", "turn 3: tried is missing"),
     "a fault left out": turns(FAULTY, lambda t: t.pop(2), "turn 3: player is 1, expected 0"),
     "another fault": in_turn(FAULTY, 3, "turn 3: waited_ms is missing", fault="missed_limit"),
     "a fault that there is not": in_turn(
