@@ -155,6 +155,16 @@ def test_the_engines_are_pure() -> None:
         assert not calls & IMPURE_CALLS, shown(path)
 
 
+def test_the_formats_are_pure() -> None:
+    """They may draw lots, from a seed, and of the server they know nothing but each other."""
+    allowed = PURE - {"getstep_engines"} | {"random", "pydantic", "networkx", "getstep", "formats"}
+    for path in (PACKAGES["getstep_server"] / "formats").glob("*.py"):
+        assert imported(path, "formats") <= allowed, shown(path)
+        nodes = list(ast.walk(tree(path)))
+        assert all(node.level < 2 for node in nodes if isinstance(node, ast.ImportFrom)), shown(path)
+        assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
+
+
 # --- the look of the source -----------------------------------------------------------------------------------
 
 
