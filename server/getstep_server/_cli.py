@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from .contest import Contest
-from .results import Result, Standing, standings
+from .results import Result
 from .run import results_of
+from .standings import Standing, standings
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
 

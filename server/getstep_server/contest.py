@@ -27,6 +27,7 @@ from getstep_engines import GAMES, Game, TimeControl
 from ._text import printable
 from ._toml import ConfigError, Misfit, Mistake, load, mistakes_in
 from .limits import MAX_TEAMS
+from .standings import Scoring
 
 CLASSIC_GAME = "hop"
 """The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
@@ -226,9 +227,9 @@ class Contest:
         return self.file.time.lag_ms / 1000
 
     @property
-    def scoring(self) -> str:
+    def scoring(self) -> Scoring:
         """How matches become points: pseudo_tonga has its own way."""
-        return "signed_roots" if self.game.name == "pseudo_tonga" else "points"
+        return Scoring(kind="signed_roots" if self.game.name == "pseudo_tonga" else "points")
 
     @property
     def database(self) -> Path:

@@ -25,10 +25,11 @@ from .events import ContestStarted, Event, Incident, MatchEnded, MatchStarted, P
 from .game_record import VOID, Record, counting, head_of_game, record_of_game
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
-from .results import PLAYERS, Result, standings
+from .results import PLAYERS, Result
 from .schedule import Match
 from .scoresheet import Scoresheet, Scoresheets
 from .seats import Seat
+from .standings import standings
 from .store import Store
 from .timekeeper import Timekeeper
 

@@ -13,8 +13,9 @@ from typing import TypeAlias, get_args
 
 from getstep_engines import Player
 
-from .results import Result, Standing
+from .results import Result
 from .schedule import Match
+from .standings import Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from .contest import Contest
 from .game_record import RecordError, parse
 from .notation import game_text
 from .record_shape import GameShape, game_of
-from .results import Result, Standing, standings
+from .results import Result
+from .standings import Standing, standings
 from .store import Store, StoredRecord
 from .tables import PIPE_WIDTH, standings_table
 

@@ -36,8 +36,8 @@ from .events import (
     Waiting,
 )
 from .limits import NOTED_PER_MINUTE
-from .results import Standing
 from .schedule import Match
+from .standings import Standing
 from .tables import result_line, standings_table
 
 MESSAGES_KEPT = 8

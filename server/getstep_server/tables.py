@@ -12,7 +12,8 @@ from rich.text import Text
 from getstep_engines import Game
 
 from .contest import Contest
-from .results import Result, Standing
+from .results import Result
+from .standings import Standing
 
 PIPE_WIDTH = 200
 """Columns where there is no terminal: enough for the longest name, since no line is broken there."""
@@ -32,15 +33,32 @@ def standings_table(
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("team", min_width=8)
-    for column in ("played", "won", "drawn", "lost", "points", "diff"):
+    columns = _columns(contest, rows)
+    for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
-        points = f"{row.points:.2f}" if contest.scoring == "signed_roots" else f"{row.points:g}"
-        cells = (row.played, row.won, row.drawn, row.lost, points, f"{row.difference:+d}")
         name = Text(contest.team_name(row.team), overflow="ellipsis" if one_line_each else "fold")
         name.no_wrap = one_line_each
-        table.add_row(str(row.rank), name, *map(str, cells))
+        table.add_row(str(row.rank), name, *(show(row) for show in columns.values()))
     return table
+
+
+def _columns(contest: Contest, rows: Sequence[Standing]) -> dict[str, Callable[[Standing], str]]:
+    """What a line of the standings shows, by its heading; of the tie-breaks those that separated anybody."""
+    points = ".2f" if contest.scoring.kind == "signed_roots" else "g"
+    columns: dict[str, Callable[[Standing], str]] = {
+        "played": lambda row: str(row.played),
+        "won": lambda row: str(row.won),
+        "drawn": lambda row: str(row.drawn),
+        "lost": lambda row: str(row.lost),
+        "points": lambda row: f"{row.points:{points}}",
+        "diff": lambda row: f"{row.difference:+d}",
+    }
+    if any(row.direct is not None for row in rows):
+        columns["direct"] = lambda row: "" if row.direct is None else f"{row.direct:{points}}"
+    if any(row.lot is not None for row in rows):
+        columns["lot"] = lambda row: "" if row.lot is None else str(row.lot)
+    return columns
 
 
 def result_line(result: Result, names: Callable[[int], str]) -> str:

@@ -24,8 +24,9 @@ from .game_record import (
 from .limits import MAX_TEAMS
 from .record_shape import as_json, game_of, pairings_of
 from .replay import DoesNotFit, replay
-from .results import Result, standings
+from .results import Result
 from .schedule import Match, double_round_robin
+from .standings import standings
 from .store import Store, StoredRecord, StoreError
 
 _NOT_IN_HEAD = ("turns", "place", "previous", "hash")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .conftest import Program, Programs
 
 DEMO = [sys.executable, "-m", "getstep_server", "demo", "--game", "hop"]
-TABLE = r"^#  team +played +won +drawn +lost +points +diff\n"
+TABLE = r"^#  team +played +won +drawn +lost +points +diff(?: +direct)?(?: +lot)?\n"
 
 
 def bots_of(port: str) -> list[str]:

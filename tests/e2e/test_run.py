@@ -52,7 +52,7 @@ def stored(folder: Path) -> list[Result]:
 
 def table(output: str) -> list[list[str]]:
     """The last table of standings in it, row by row."""
-    return [line.split() for line in output.rpartition("diff\n")[2].splitlines() if re.match(r" *\d+ ", line)]
+    return [line.split() for line in re.split(r" diff.*\n", output)[-1].splitlines() if re.match(r" *\d+ ", line)]
 
 
 def slow_bot(folder: Path, seconds: float) -> Path:

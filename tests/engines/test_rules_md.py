@@ -18,7 +18,7 @@ import pytest
 from getstep_engines import GAMES, Game, Player, State
 from getstep_server.contest import StartTable, TimeTable
 from getstep_server.limits import ABSENT_MISSES
-from getstep_server.results import POINTS
+from getstep_server.standings import Scoring
 
 Board = list[list[int]]
 
@@ -218,8 +218,10 @@ def test_a_slip_in_an_example_is_noticed(name: str, right: str, wrong: str) -> N
 
 def test_what_the_server_does_is_told() -> None:
     shared, tournament = "What all games share", "The tournament"
-    win, draw, loss = POINTS["win"], POINTS["draw"], POINTS["loss"]
-    assert stated(tournament, "Points").startswith(f"A win is {win} points, a draw {draw}, a loss {loss}.")
+    scoring = Scoring()
+    assert stated(tournament, "Points").startswith(
+        f"A win is {scoring.win:g} points, a draw {scoring.draw:g}, a loss {scoring.loss:g}."
+    )
     assert f"for {StartTable().absent_seconds:g} s (unless the host" in stated(tournament, "No-shows")
     assert f"({TimeTable().lag_ms} ms unless the host" in stated(shared, "Time")
     assert f"misses {ABSENT_MISSES} limits in a row" in stated(shared, "Lost connections")

@@ -217,7 +217,7 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
     assert contest.time_control == GAMES["pseudo_tonga"].time_control
     assert contest.options == {"size": 8}
     assert (contest.lag, contest.file.start.absent_seconds, contest.file.server.port) == (0.1, 60, 7777)
-    assert contest.scoring == "signed_roots"
+    assert contest.scoring.kind == "signed_roots"
 
 
 @pytest.mark.parametrize("game", GAMES)

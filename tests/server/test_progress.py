@@ -29,8 +29,9 @@ from getstep_server.events import (
     Waiting,
 )
 from getstep_server.progress import Progress
-from getstep_server.results import Result, standings
+from getstep_server.results import Result
 from getstep_server.schedule import Match
+from getstep_server.standings import Scoring, standings
 from getstep_server.tables import result_line, standings_table
 from tests.server.screens import Screen
 
@@ -342,7 +343,7 @@ def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
     view = LiveView(contest)
     results = [result_of(contest, n, scores=(400000, 6)) for n in (1, 2)]
     with view.progress.shown():
-        table = standings(list(contest.teams), results, scoring="signed_roots")
+        table = standings(list(contest.teams), results, scoring=Scoring(kind="signed_roots"))
         view.progress(MatchEnded(results[-1], 2, 6, table))
         text = view.until(lambda text: "diff" in text)
     lines = text.partition("diff\n")[2].splitlines()
@@ -369,6 +370,27 @@ def test_names_are_whole_in_the_table_that_stays() -> None:
     assert "…" not in words
     assert words.count("lange Mannschaft") == 3
     assert all(f"Winkel {n}" in words for n in (10, 11, 12))
+
+
+def test_the_table_shows_what_has_separated_teams() -> None:
+    contest = contest_of("A", "B", "C", "D", "E", "F")
+    pairs = [(1, 2), (2, 3), (4, 1)]  # whoever is first has won: A and B are level, but A has beaten B
+    results = [result_of(contest, match=Match(n, 1, n, 1, *pair, "hop")) for n, pair in enumerate(pairs, start=1)]
+    screen = Screen(80, 24)
+    console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
+    console.print(standings_table(contest, standings(contest.teams, results)))
+    heading, *lines = screen.text.splitlines()
+    assert heading.split()[-3:] == ["diff", "direct", "lot"]
+    cells = {line.split()[1]: line.split()[6:] for line in lines}
+    assert cells == {
+        "D": ["2", "+2"],
+        "A": ["2", "+0", "2"],
+        "B": ["2", "+0", "0"],
+        "C": ["0", "-2"],
+        **{
+            name: ["0", "+0", lot] for name, lot in zip([line.split()[1] for line in lines[3:5]], "12", strict=True)
+        },
+    }
 
 
 def test_names_are_no_markup() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep_server.contest import Contest
-from getstep_server.results import standings
+from getstep_server.standings import Scoring, standings
 from getstep_server.store import Store, StoreError
 from getstep_server.verify import Finding, Verified, verify
 from tests.server.forgeries import RAW, RESEALED, Forgery
@@ -260,5 +260,6 @@ def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, 
         assert found.place == place  # noqa: PT017 - either is right
     else:
         with Store(small.database) as original, Store(path) as changed:
-            tables = [standings([1, 2], store.results(), scoring="signed_roots") for store in (original, changed)]
+            scoring = Scoring(kind="signed_roots")
+            tables = [standings([1, 2], store.results(), scoring=scoring) for store in (original, changed)]
         assert tables[0] == tables[1]

@@ -1,0 +1,83 @@
+"""The combined table of a contest with several events.
+
+An event gives a team the share of its other teams, in percent, that it stands before in the event's table: the
+first has 100, the last 0, whatever the number of teams, the format and the scoring. Teams that only the lot has
+separated there are level: they get the mean of their shares. A team that is not in an event has 0 from it.
+
+The shares are added up. Ties are broken by the number of events in which a team's share is 100, then by a lot drawn
+from the seed. No two teams share a rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import fsum
+
+from .formats import DIGITS
+from .standings import Standing, draw_lots
+
+WHOLE = 100.0
+"""The share of a team that stands before all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A team's line in the combined table.
+
+    ``shares`` are in percent by event, without the events that the team is not in; ``total`` is their sum and
+    ``firsts`` the number of those that are 100. ``lot`` is None unless it was needed; the lowest is first.
+    """
+
+    rank: int
+    team: int
+    total: float
+    shares: dict[str, float]
+    firsts: int
+    lot: int | None
+
+
+def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, seed: int = 0) -> list[Combined]:
+    """The combined table, best team first.
+
+    Args:
+        teams: the ids of all teams, those that are in no event included.
+        tables: each event's standings, by its name; teams that are not in ``teams`` count as rivals only.
+        seed: of the lot.
+    """
+    shares = {event: _shares(table) for event, table in tables.items()}
+    rows = sorted((_row(team, shares) for team in teams), key=_merit)
+    ordered: list[Combined] = []
+    for _, level in groupby(rows, _merit):
+        ordered += _separated(list(level), len(ordered), seed)
+    return ordered
+
+
+def _shares(table: Sequence[Standing]) -> dict[int, float]:
+    """Each team's share of its rivals that it stands before, in percent; of those that are level, half."""
+    shares: dict[int, float] = {}
+    for _, rows in groupby(table, lambda row: row.rank - (row.lot or 1)):  # the lot alone tells them apart
+        level = [row.team for row in rows]
+        behind = len(table) - len(shares) - len(level) + (len(level) - 1) / 2
+        shares |= dict.fromkeys(level, WHOLE * behind / max(1, len(table) - 1))
+    return shares
+
+
+def _row(team: int, shares: Mapping[str, Mapping[int, float]]) -> Combined:
+    own = {event: by_team[team] for event, by_team in shares.items() if team in by_team}
+    total = round(fsum(own.values()), DIGITS)
+    return Combined(0, team, total, own, sum(share == WHOLE for share in own.values()), None)
+
+
+def _merit(row: Combined) -> tuple[float, int]:
+    return -row.total, -row.firsts
+
+
+def _separated(level: list[Combined], before: int, seed: int) -> list[Combined]:
+    lots = draw_lots([row.team for row in level], seed)
+    ordered = sorted(level, key=lambda row: lots[row.team])
+    return [
+        replace(row, rank=rank, lot=lots[row.team] if len(level) > 1 else None)
+        for rank, row in enumerate(ordered, start=before + 1)
+    ]
