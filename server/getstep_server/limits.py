@@ -1,6 +1,7 @@
 """Every limit of the server, in one place. What one connection may say is bounded by `getstep.wire` as well.
 
-protocol.md, "Limits", states those that a client can notice; a test compares the two.
+protocol.md, "Limits", states those that a client can notice; a test compares the two. That a test holds each of
+them is checked by taking them away one by one: `python tests/limits_removed.py`.
 """
 
 from __future__ import annotations

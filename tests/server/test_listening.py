@@ -5,14 +5,12 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import trio
 
 from getstep_server import listening, session
-from getstep_server.limits import SPARE_FILES
 from tests.server.players import Recorder, make_contest
 
 CROWD = 300
@@ -28,51 +26,54 @@ def crowd() -> Iterator[socket.socket]:
         yield listener
 
 
-async def batches(listener: socket.socket, folder: Path, seconds: float) -> list[tuple[float, int]]:
-    """When, after the beginning, how many connections were taken in at a time, in so many seconds."""
-    house = session.House(make_contest(folder), {}, Recorder())
-    taken: list[float] = []
+class Door:
+    """Makes links and keeps them, in the order of coming."""
 
-    def make_link(house: session.House, sock: socket.socket, address: str) -> session.SocketLink:
-        taken.append(trio.current_time() - began)
-        return session.WireLink(house, sock, address)
+    def __init__(self, folder: Path) -> None:
+        self.house = session.House(make_contest(folder), {}, Recorder())
+        self.taken: list[session.SocketLink] = []
 
-    seen: list[tuple[float, int]] = []
-    began = trio.current_time()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(listening.accept_forever, listener, make_link, house, nursery)
-        with trio.move_on_after(seconds):
-            while sum(number for _, number in seen) < CROWD:
-                await trio.lowlevel.checkpoint()  # what another task would have: its turn between two batches
-                if taken:
-                    seen.append((taken[0], len(taken)))
-                    taken.clear()
-        nursery.cancel_scope.cancel()
-    return seen
+    def make_link(self, house: session.House, sock: socket.socket, address: str) -> session.SocketLink:
+        self.taken.append(session.WireLink(house, sock, address))
+        return self.taken[-1]
 
 
 async def test_the_other_tasks_get_their_turn(tmp_path: Path, crowd: socket.socket) -> None:
-    numbers = [number for _, number in await batches(crowd, tmp_path, 5.0)]
-    assert sum(numbers) == CROWD
+    door, numbers, before = Door(tmp_path), [], 0
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listening.accept_forever, crowd, door.make_link, door.house, nursery)
+        with trio.fail_after(5):
+            while before < CROWD:
+                await trio.lowlevel.checkpoint()  # what another task would have: its turn between two batches
+                numbers.append(len(door.taken) - before)
+                before = len(door.taken)
+        nursery.cancel_scope.cancel()
     assert max(numbers) <= 2 * 64  # trio's order is random: two batches may come between two turns
 
 
 async def test_too_many_are_taken_in_slowly(
-    tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(session, "MAX_CONNECTIONS_PER_ADDRESS", 10)
-    times = [time for time, _ in await batches(crowd, tmp_path, 5.0)]
-    pauses = [after - before for before, after in pairwise(times)]
-    assert len(pauses) >= 4
-    assert min(pauses) >= 0.02
+    door = Door(tmp_path)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listening.accept_forever, crowd, door.make_link, door.house, nursery)
+        for batch in range(1, 5):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert len(door.taken) == 64 * batch
+            mock_clock.jump(0.019)
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            assert len(door.taken) == 64 * batch
+            mock_clock.jump(0.002)
+        nursery.cancel_scope.cancel()
 
 
 async def test_connections_leave_descriptors_free_for_files(
     tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = pytest.importorskip("resource")
-    room, matches = 10, 1
-    most = crowd.fileno() + 1 + room + SPARE_FILES + matches
+    room, files, matches = 10, 16, 1
+    most = crowd.fileno() + 1 + room + files + matches
     monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
     house = session.House(make_contest(tmp_path), {}, Recorder())
     socks: list[socket.socket] = []

@@ -1,0 +1,96 @@
+"""Every bound of the wire with its own number: the most that may be is taken, and one more is not.
+
+The numbers stand here as they are, and not by their names: who takes a bound away has to come by.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import msgpack
+import pytest
+
+from getstep.wire import (
+    Goodbye,
+    Hello,
+    Join,
+    MalformedAnswer,
+    Message,
+    Raised,
+    RemoteProtocolError,
+    Step,
+)
+from tests.sdk.conversations import SAMPLES, framed, hearer
+
+QUESTION = SAMPLES[Step].to_fields()["id"]
+
+
+def said(cls: type[Message], **fields: Any) -> bytes:
+    """A frame of one of our samples, with fields changed."""
+    return framed(msgpack.packb(SAMPLES[cls].to_fields() | fields))
+
+
+def moved(move: Any) -> bytes:
+    return framed(msgpack.packb({"type": "step", "id": QUESTION, "move": move}))
+
+
+def nested(depth: int) -> Any:
+    """``depth`` arrays inside each other."""
+    return [nested(depth - 1)] if depth > 1 else []
+
+
+def with_length(length: int) -> bytes:
+    """A move in a frame whose body has ``length`` bytes, about 4,096 of them."""
+    texts = ["x" * 1900, "y" * 1950, "z" * 100]
+    texts[2] += "z" * (length - len(moved(texts)) + 4)
+    return moved(texts)
+
+
+BOUNDS: dict[str, tuple[type[Message], bytes, bytes, str]] = {
+    # who hears it, what is just taken, what is not, the code
+    "a client's frame": (Step, with_length(4096), with_length(4097), "oversize_frame"),
+    "depth": (Step, moved(nested(7)), moved(nested(8)), "too_deep"),
+    "an array": (Step, moved([0] * 128), moved([0] * 129), "too_large"),
+    "a map": (
+        Step,
+        moved(dict.fromkeys(map(str, range(32)))),
+        moved(dict.fromkeys(map(str, range(33)))),
+        "too_large",
+    ),
+    "a string": (Step, moved("x" * 2000), moved("x" * 2001), "too_large"),
+    "a name": (Join, said(Join, client="é" * 64), said(Join, client="é" * 65), "bad_field"),
+    "a team": (Join, said(Join, team=2**31 - 1), said(Join, team=2**31), "bad_field"),
+    "a version": (Join, said(Join, version=2**31 - 1), said(Join, version=2**31), "bad_field"),
+    "a time": (Goodbye, said(Goodbye, retry_ms=86_400_000), said(Goodbye, retry_ms=86_400_001), "bad_field"),
+}
+
+
+@pytest.mark.parametrize(("cls", "most", "more", "code"), BOUNDS.values(), ids=BOUNDS)
+def test_one_more_is_too_much(cls: type[Message], most: bytes, more: bytes, code: str) -> None:
+    listener = hearer(cls)
+    listener.receive_data(most)
+    assert isinstance(listener.next_event(), cls)
+    listener = hearer(cls)
+    listener.receive_data(more)
+    with pytest.raises(RemoteProtocolError) as caught:
+        listener.next_event()
+    assert caught.value.code == code
+
+
+def test_a_servers_frame_is_refused_by_its_header() -> None:
+    listener = hearer(Hello)
+    listener.receive_data(struct.pack(">I", 16384) + b"\x81")
+    assert listener.mid_frame
+    listener.next_event()
+    listener = hearer(Hello)
+    listener.receive_data(struct.pack(">I", 16385))
+    with pytest.raises(RemoteProtocolError, match="expected at most 16384"):
+        listener.next_event()
+
+
+def test_a_text_of_one_character_more_is_a_fault() -> None:
+    for length, kind in [(500, Raised), (501, MalformedAnswer)]:
+        listener = hearer(Raised)
+        listener.receive_data(said(Raised, id=listener.question, error="é" * length))
+        assert isinstance(listener.next_event(), kind)

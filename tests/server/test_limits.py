@@ -1,0 +1,215 @@
+"""Limits with their own numbers, where no other test has them; and that limits_removed.py knows every limit.
+
+The numbers stand here as they are, and not by their names: who takes a limit away has to come by.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import errno
+import re
+import shutil
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from getstep.wire import Goodbye, Hello
+from getstep_server.attack import CASES, Times
+from getstep_server.disk import Disk
+from getstep_server.events import Bus, DiskFull, Incident, TeamArrived
+from getstep_server.incidents import IncidentRow
+from getstep_server.journal import JournalError, read
+from getstep_server.records import Records
+from getstep_server.run import StartWhen
+from getstep_server.session import House, SocketLink
+from getstep_server.store import Store
+from getstep_server.timekeeper import Timekeeper
+from tests import limits_removed
+from tests.server.players import Recorder, connected, make_contest, running, seated
+from tests.server.test_attack import TARGET, stage_at
+from tests.server.test_scoresheet import Kept
+
+# --- the tool ---------------------------------------------------------------------------------------------------
+
+
+def constants(path: Path) -> list[str]:
+    """The names in capitals that a module gives values to."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    targets = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
+    return [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
+
+
+def test_every_limit_can_be_removed() -> None:
+    limits = [name for path in limits_removed.LIMITS for name in constants(limits_removed.ROOT / path)]
+    enrolled = {*limits_removed.REMOVED, *limits_removed.NO_LIMITS}
+    assert set(limits) <= enrolled
+    session = constants(limits_removed.ROOT / limits_removed.SESSION)
+    assert {name for name in session if name.endswith(("_MS", "_BYTES"))} <= enrolled
+    assert enrolled <= {*limits, *session}
+
+
+@pytest.mark.parametrize("name", limits_removed.REMOVED)
+def test_what_holds_a_limit_is_there(name: str) -> None:
+    _, *tests = limits_removed.REMOVED[name]
+    assert tests
+    for test in tests:
+        path, _, function = test.partition("::")
+        text = (limits_removed.ROOT / path).read_text(encoding="utf-8")
+        assert re.search(rf"def {function.partition('[')[0]}\(", text), test
+
+
+# --- connections ------------------------------------------------------------------------------------------------
+
+
+class Guest:
+    """As much of a connection as a house counts."""
+
+    seated = True
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+
+@pytest.mark.parametrize(("most", "addresses"), [(256, 1), (4096, 4096)], ids=["one address", "all addresses"])
+def test_so_many_connections_and_no_more(tmp_path: Path, most: int, addresses: int) -> None:
+    house = House(make_contest(tmp_path), {}, Recorder())
+    for number in range(most):
+        address = f"10.0.{number % addresses // 256}.{number % addresses % 256}"
+        assert house.crowd(address) is None
+        house.enter(cast(SocketLink, Guest(address)))
+    crowd = house.crowd("10.0.0.0" if addresses == 1 else "10.1.0.0")
+    assert crowd is not None
+    assert len(crowd) == most
+
+
+async def test_who_does_not_close_after_goodbye_is_cut_off(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
+        await player.say_bytes(bytes(4))
+        await player.until(Goodbye)
+        with trio.fail_after(10), contextlib.suppress(trio.BrokenResourceError):
+            while True:
+                await player.say_bytes(b"x")
+                await trio.sleep(0.05)
+
+
+async def test_who_goes_on_sending_after_goodbye_is_cut_off(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
+        await player.say_bytes(bytes(4))
+        await player.until(Goodbye)
+        with contextlib.suppress(trio.BrokenResourceError):
+            while True:  # at the latest until the server has waited long enough
+                await player.say_bytes(bytes(65536))
+        assert [incident.code for incident in server.recorder.of(Incident)] == ["empty_frame", "flood"]
+
+
+async def test_stale_answers_of_a_classic_client_come_to_an_end(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path, **TARGET), StartWhen(now=True)) as server:
+        async with contextlib.aclosing(stage_at(server, Times())) as stage:
+            await stage.run(CASES["11.17"])
+
+
+async def test_of_a_hostile_frame_the_first_bytes_are_kept(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
+        await player.expect(Hello)
+        await player.say_bytes(b"GET /" + b"x" * 5000)
+        incident = await server.recorder.wait_for(Incident)
+        assert bytes.fromhex(incident.first_bytes) == b"GET /" + b"x" * 27
+
+
+async def test_a_server_that_stops_asks_for_a_pause(tmp_path: Path) -> None:
+    async with running(make_contest(tmp_path)) as server, seated(server.port, 1) as player:
+        await server.recorder.wait_for(TeamArrived)
+        signal.raise_signal(signal.SIGINT)
+        goodbye = await player.expect(Goodbye)
+        assert (goodbye.reason, goodbye.retry_ms) == ("shutting_down", 2000)
+        await server.finished()
+
+
+# --- time that is kept ------------------------------------------------------------------------------------------
+
+
+def test_only_the_last_times_of_standing_still_are_kept() -> None:
+    timekeeper = Timekeeper()
+    for second in range(5000):
+        timekeeper._due = float(second)
+        timekeeper._note(second + 0.5)
+    assert len(timekeeper._stalls) == 1000
+    assert timekeeper._stalls[-1] == (4999.0, 4999.5)
+
+
+# --- records and the disk ---------------------------------------------------------------------------------------
+
+
+class Counting:
+    """A store that counts the transactions, and what was in them."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self.counted = 0
+
+    async def count_incidents(self, rows: list[IncidentRow]) -> None:
+        self.batches += 1
+        self.counted += sum(row.count for row in rows)
+
+
+async def test_a_flood_costs_a_transaction_a_second(tmp_path: Path, autojump_clock: MockClock) -> None:
+    bus, store = Bus(), Counting()
+    records = Records(make_contest(tmp_path), cast(Store, store), bus)
+    bus.subscribe(records._repeats)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(records.run)
+        for _ in range(1000):
+            bus.publish(Incident("flood", "", "10.0.0.1", None, ""))
+            await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+    assert 9 <= store.batches <= 10
+    assert store.counted >= 900
+
+
+def test_a_journal_larger_than_any_game_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "match-1-1.journal"
+    with path.open("wb") as file:
+        file.truncate(64 * 2**20 + 1)
+    with pytest.raises(JournalError, match="67108865 bytes, expected at most 67108864"):
+        read(path, mend=False)
+
+
+def test_so_many_kinds_of_incidents_are_kept_with_a_game(tmp_path: Path) -> None:
+    sheet = Kept(tmp_path).begin()
+    for number in range(1000):
+        sheet.incident(Incident(f"code {number}", "", "10.0.0.9", 2, "00"))
+    assert len(sheet._happened.incidents) == 32
+    sheet.close()
+
+
+async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = 16_000_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    recorder = Recorder()
+    disk = Disk(tmp_path, recorder)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(disk.run)
+        await trio.testing.wait_all_tasks_blocked()
+        assert disk.usable
+        free -= 1
+        await recorder.wait_for(DiskFull)
+        assert not disk.usable
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_full_disk_is_tried_once_a_second(tmp_path: Path, autojump_clock: MockClock) -> None:
+    tries: list[float] = []
+
+    async def write() -> None:
+        tries.append(trio.current_time())
+        if len(tries) <= 10:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    await Disk(tmp_path, lambda _: None).insist(write)
+    assert tries == pytest.approx([tries[0] + second for second in range(11)])
