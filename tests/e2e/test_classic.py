@@ -241,7 +241,9 @@ def test_a_client_that_comes_back_all_the_time_is_held_and_fills_nothing(
 
 def test_the_classic_wire_is_off_by_default(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest([CLASSIC, CLASSIC])
-    assert programs.serve(folder).classic_port is None
+    first = programs.serve(folder)
+    assert first.classic_port is None
+    first.end()
     assert programs.serve(folder, "--classic-port", "0").classic_port is not None
 
 

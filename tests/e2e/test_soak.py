@@ -60,7 +60,7 @@ def schedule() -> list[Match]:
 def start_server(programs: Programs, folder: Path) -> Server:
     contest = load_contest(folder)
     with Store(contest.database) as store:
-        store.save_schedule(schedule(), seed=0)
+        store.save_schedule(schedule(), contest.file.contest.seed)
     return programs.serve(folder, "--now")
 
 
