@@ -32,6 +32,7 @@ _ATTACK = "tests/server/test_attack.py::"
 _DOOR = "tests/server/test_doorkeeper.py::"
 _FLOODS = "tests/server/test_incidents.py::"
 _LOG = "tests/server/test_log.py::"
+_ALIVE = "tests/server/test_listening.py::test_a_dead_link_is_noticed_after_half_a_minute"
 _SESSION = "tests/server/test_session.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
@@ -59,6 +60,9 @@ REMOVED: dict[str, tuple[str, ...]] = {
     ),
     "READS_AT_ONCE": ("10**6", "tests/server/test_switchboard.py::test_the_other_tasks_get_their_turn"),
     "ACCEPTS_AT_ONCE": ("10**9", "tests/server/test_listening.py::test_the_other_tasks_get_their_turn"),
+    "KEEPALIVE_IDLE_SECONDS": ("7200", _ALIVE),
+    "KEEPALIVE_EVERY_SECONDS": ("7200", _ALIVE),
+    "KEEPALIVE_TRIES": ("100", _ALIVE),
     "MAX_CONNECTIONS": ("10**9", f"{_HERE}test_so_many_connections_and_no_more[all addresses]"),
     "MAX_CONNECTIONS_PER_ADDRESS": ("10**9", f"{_HERE}test_so_many_connections_and_no_more[one address]"),
     "SPARE_FILES": (

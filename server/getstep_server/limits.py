@@ -33,6 +33,12 @@ READS_AT_ONCE = 64
 ACCEPTS_AT_ONCE = 64
 """Connections taken in before the other tasks get their turn: about 5 ms of work."""
 
+KEEPALIVE_IDLE_SECONDS = 10
+KEEPALIVE_EVERY_SECONDS = 5
+KEEPALIVE_TRIES = 4
+"""After 30 s without a sign of the other machine a connection is lost (else hours later): who is away can be told
+from who thinks, and a player that has lost its machine without a word is `absent` before its match is over."""
+
 MAX_CONNECTIONS = 4096
 """In all. A class of forty needs forty; 10,000 idle ones were measured to fit into 60 MiB."""
 

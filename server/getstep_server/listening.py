@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import sys
@@ -13,7 +14,14 @@ import trio
 
 from . import arrivals
 from .events import ServerFault
-from .limits import ACCEPTS_AT_ONCE, CROWDED_PAUSE_SECONDS, SPARE_FILES
+from .limits import (
+    ACCEPTS_AT_ONCE,
+    CROWDED_PAUSE_SECONDS,
+    KEEPALIVE_EVERY_SECONDS,
+    KEEPALIVE_IDLE_SECONDS,
+    KEEPALIVE_TRIES,
+    SPARE_FILES,
+)
 from .session import House, SocketLink
 
 if sys.platform != "win32":
@@ -31,7 +39,24 @@ def open_listener(host: str, port: int) -> socket.socket:
     listener = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=dual)
     listener.setblocking(False)
     arrivals.switch_on(listener)
+    _keep_alive(listener)
     return listener
+
+
+def _keep_alive(listener: socket.socket) -> None:
+    """Have dead links noticed on the connections from ``listener``, which inherit whatever options there are."""
+    seconds = KEEPALIVE_IDLE_SECONDS + KEEPALIVE_TRIES * KEEPALIVE_EVERY_SECONDS
+    options = {
+        "TCP_KEEPIDLE": KEEPALIVE_IDLE_SECONDS,
+        "TCP_KEEPALIVE": KEEPALIVE_IDLE_SECONDS,  # what macOS calls it
+        "TCP_KEEPINTVL": KEEPALIVE_EVERY_SECONDS,
+        "TCP_KEEPCNT": KEEPALIVE_TRIES,
+        "TCP_USER_TIMEOUT": 1000 * seconds,  # the same while a question is under way: nothing else is sent then
+    }
+    for name, value in options.items():
+        if hasattr(socket, name):
+            with contextlib.suppress(OSError):  # an old system without it keeps its own pace
+                listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 async def accept_forever(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -91,6 +92,17 @@ async def test_connections_leave_descriptors_free_for_files(
                 await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
     assert max(open_at_once) == room + 1  # the newest, before somebody goes for it
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other options")
+def test_a_dead_link_is_noticed_after_half_a_minute() -> None:
+    with listening.open_listener("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        listener.setblocking(True)
+        accepted, _ = listener.accept()
+        with accepted:
+            options = [socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT]
+            values = [accepted.getsockopt(socket.IPPROTO_TCP, option) for option in options]
+    assert values == [10, 5, 4, 30_000]
 
 
 async def test_a_closed_listener_is_the_end(tmp_path: Path) -> None:

@@ -23,14 +23,19 @@ TEXT = PROTOCOL.read_text(encoding="utf-8")
 MARKDOWN = " ".join(TEXT.split())
 SOURCES = "".join(path.read_text(encoding="utf-8") for path in Path(getstep_server.__file__).parent.rglob("*.py"))
 
-SERVERS = ("seconds ", "connections ", "valid logins ")
+SERVERS = ("seconds ", "connections ", "valid logins ", "bytes the server ")
 LIMITS = {
     "seconds from connecting to a complete `join`": limits.LOGIN_SECONDS,
     "seconds from a frame's first byte to its last": limits.FRAME_SECONDS,
-    "seconds the server waits for the client to close after `goodbye`": limits.LINGER_SECONDS,
-    f"valid logins of one team in {limits.LOGIN_WINDOW_SECONDS:g} seconds": limits.LOGINS_PER_WINDOW,
+    "seconds the server waits for the client to close after `goodbye` (none after `too_many_connections`)": (
+        limits.LINGER_SECONDS
+    ),
+    "bytes the server reads after `goodbye`": limits.LINGER_BYTES,
+    f"valid logins of one team in {limits.LOGIN_WINDOW_SECONDS:g} seconds, with purpose `check` included": (
+        limits.LOGINS_PER_WINDOW
+    ),
     "connections from one address": limits.MAX_CONNECTIONS_PER_ADDRESS,
-    "connections in all": limits.MAX_CONNECTIONS,
+    "connections in all, fewer if the server's system lets it open fewer files": limits.MAX_CONNECTIONS,
 }
 
 
@@ -48,6 +53,13 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
         f"a frame that was begun and not complete within {limits.FRAME_SECONDS:g} s |",
         f"the second one from an address after {limits.BAD_LOGIN_FIRST_SECONDS:g} s, "
         f"each further one after twice as long, up to {limits.BAD_LOGIN_LONGEST_SECONDS:g} s",
+        f"An address without a wrong login for {limits.BAD_LOGIN_FORGET_SECONDS:g} s starts afresh",
+        f"after {limits.KEEPALIVE_IDLE_SECONDS} s of silence, every {limits.KEEPALIVE_EVERY_SECONDS} s, "
+        f"lost after {limits.KEEPALIVE_TRIES}; ",
+        f"still listens, for {limits.FAREWELL_SECONDS:g} s at most",
+        f"the first {session.FIRST_BYTES} bytes of what arrived last",
+        f"More than {limits.CLASSIC_STRAYS} of them between two questions are hostile (`out_of_turn`)",
+        f"{limits.LOGIN_SECONDS:g} s for the team id, {limits.FRAME_SECONDS:g} s from an answer's first byte",
         f"is disconnected after a pause of {limits.CLASSIC_REFUSAL_SECONDS:g} s,",
         f"n, the number of squares in the path, 0…{limits.CLASSIC_MAX_SQUARES}",
         f"n outside 0…{limits.CLASSIC_MAX_SQUARES}, a coordinate outside",
