@@ -728,7 +728,7 @@ def test_ctrl_c_while_waiting(tmp_path: Path, as_script: bool) -> None:
         "import getstep\ndef get_step(board, is_black): pass\nif __name__ == '__main__': getstep.play(get_step)\n"
     )
     words = [str(bot)] if as_script else ["-m", "getstep", "play", str(bot)]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and its children
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     waiting, stopped = threading.Event(), threading.Event()
 
     def script(session: Session) -> None:
