@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +37,7 @@ from getstep_server.events import (
     TurnFaulted,
 )
 from getstep_server.run import StartWhen, run_contest
-from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheet
-from getstep_server.store import Store
 
 THINK_MS = 50.0
 TURNS = 400  # of a hop game in which nobody arrives
@@ -161,18 +159,17 @@ class Heard:
             self.thoughts_ms.append(event.thought * 1000)
 
 
-def make_contest(folder: Path, teams: int) -> Contest:
-    """A hop contest of ``teams`` bots on a free port."""
+def make_contest(folder: Path, repeats: Sequence[int]) -> Contest:
+    """A hop contest on a free port: team 1 against 2, 3 against 4 and so on, each pair so many times."""
+    teams = 2 * len(repeats)
+    events = [
+        {"game": "hop", "name": f"{pair}", "teams": [2 * pair - 1, 2 * pair], "settings": {"legs": legs}}
+        for pair, legs in enumerate(repeats, start=1)
+    ]
     file = ContestFile.model_validate(
-        {"contest": {"name": "benchmark", "game": "hop"}, "server": {"host": "127.0.0.1", "port": 0}}
+        {"contest": {"name": "benchmark"}, "event": events, "server": {"host": "127.0.0.1", "port": 0}}
     )
     return Contest(folder, file, {n: Team(id=n, name=f"bot {n}", token=token_of(n)) for n in range(1, teams + 1)})
-
-
-def pairs(teams: int, repeats: int) -> list[Match]:
-    """Team 1 against 2, 3 against 4 and so on, ``repeats`` times."""
-    couples = [(n, n + 1) for _ in range(repeats) for n in range(1, teams, 2)]
-    return [Match(i, 1, i, 1, first, second, "hop") for i, (first, second) in enumerate(couples, start=1)]
 
 
 async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Heard, list[float]]:
@@ -180,17 +177,11 @@ async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Hea
 
     Everything is on: rules, timestamps, store, log, record of incidents.
     """
-    fast_teams = 2 * matches
-    teams = fast_teams + 2 if with_thinker else fast_teams
-    schedule = pairs(fast_teams, repeats)
-    if with_thinker:
-        schedule.append(Match(len(schedule) + 1, 1, len(schedule) + 1, 1, teams - 1, teams, "hop"))
+    teams = 2 * (matches + with_thinker)
     heard, bus = Heard(teams), Bus()
     bus.subscribe(heard)
     with tempfile.TemporaryDirectory(prefix="getstep-benchmark-") as folder:
-        contest = make_contest(Path(folder), teams)
-        with Store(contest.database) as store:
-            store.save_schedule(schedule, 0)
+        contest = make_contest(Path(folder), [repeats] * matches + [1] * with_thinker)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(run_contest, contest, bus, StartWhen())
             await heard.listening.wait()
@@ -218,7 +209,7 @@ def thinker(port: int, team: int, wanted: bool) -> Iterator[subprocess.Popen[str
 
 async def idle(count: int) -> float:
     """KiB of resident memory that each of ``count`` idle connections takes in the server."""
-    contest = make_contest(Path(), 2)
+    contest = make_contest(Path(), [1])
     house = session.House(contest, {}, lambda _: None)
     with listening.open_listener("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]

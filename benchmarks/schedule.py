@@ -17,9 +17,10 @@ from random import Random
 from statistics import fmean, median
 from time import process_time
 
+from getstep_server.formats import RoundRobin
 from getstep_server.limits import MAX_TEAMS
 from getstep_server.order import Order
-from getstep_server.schedule import Match, double_round_robin
+from getstep_server.schedule import Match
 
 PACES = {"all the same": 0.0, "1 : 4": 0.35, "1 : 16": 0.7}
 """How far apart 95 % of the teams are in their mean thinking times, and the log-normal σ for that."""
@@ -43,7 +44,7 @@ class Contest:
         """A double round robin; ``spread`` is the σ of the log-normal distribution of the teams' paces."""
         dice = Random(seed)
         pace = [dice.lognormvariate(0, spread) for _ in range(teams)]
-        matches = double_round_robin(range(teams), seed, "hop", {})
+        matches = double_round_robin(teams, seed)
         return cls(matches, {match.number: _seconds(match, pace, dice) for match in matches})
 
     def lower_bound(self, seats: Mapping[int, int]) -> float:
@@ -53,6 +54,15 @@ class Contest:
             for team in match.teams:
                 work[team] += self.seconds[match.number] / seats[team]
         return max(work.values())
+
+
+def double_round_robin(teams: int, seed: int) -> list[Match]:
+    """The matches of an event in which every two of so many teams meet twice."""
+    pairings = RoundRobin(RoundRobin.Options(legs=2), seed).next_pairings(range(teams), [])
+    return [
+        Match(number, each.round, each.pairing, each.leg, each.teams[0], each.teams[1], "hop")
+        for number, each in enumerate(pairings, start=1)
+    ]
 
 
 def _seconds(match: Match, pace: Sequence[float], dice: Random) -> float:

@@ -9,10 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ._toml import ConfigError
 from .contest import Contest
-from .results import Result
-from .run import results_of
-from .standings import Standing, standings
+from .contest_event import ContestEvent
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
 
@@ -47,8 +46,13 @@ def typed(*words: str | Path) -> str:
     return (subprocess.list2cmdline if os.name == "nt" else shlex.join)(["getstep-server", *map(str, words)])
 
 
-def table_of(contest: Contest) -> tuple[list[Result], list[Standing]]:
-    """The results, and the table of all teams: those too that have played and are no longer in teams.toml."""
-    results = results_of(contest)
-    teams = dict.fromkeys([*contest.teams, *(team for result in results for team in result.match.teams)])
-    return results, standings(list(teams), results, scoring=contest.scoring)
+def event_named(contest: Contest, name: str) -> ContestEvent:
+    """The event that ``--event`` names.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    by_name = {event.name: event for event in contest.events}
+    if name not in by_name:
+        raise ConfigError(f"--event {name!r}, expected one of: {', '.join(by_name)}")
+    return by_name[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, get_args
 
@@ -45,6 +46,7 @@ _EXPECTED = {
     "finite_number": "a number that is not infinite",
     "string_too_short": "at least {min_length} characters",
     "string_too_long": "at most {max_length} characters",
+    "too_short": "at least {min_length}, not {actual_length}",
     "too_long": "at most {max_length}, not {actual_length}",
 }
 """pydantic's kinds of mistakes, in the host's words."""
@@ -90,6 +92,13 @@ def parse(path: Path, text: str, model: type[M]) -> M:
     except ValidationError as error:
         lines = [_described(path, text, *mistake) for mistake in mistakes_in(error, model)]
         raise ConfigError("\n".join(lines)) from error
+
+
+def described(path: Path, mistakes: Sequence[Mistake]) -> ConfigError:
+    """What is wrong with a file that fits its model, but not what is elsewhere; a line for each mistake."""
+    text = read_text(path)
+    lines = [_described(path, text, location, _wrong(value, expected)) for location, value, expected in mistakes]
+    return ConfigError("\n".join(lines))
 
 
 def read_text(path: Path) -> str:

@@ -23,9 +23,9 @@ from ._cli import (
     EXIT_USAGE,
     Commands,
     add_command,
+    event_named,
     folder_argument,
     help_by_default,
-    table_of,
     typed,
 )
 from ._text import printable
@@ -39,10 +39,10 @@ from .game_record import RecordError
 from .incident_report import as_json, by_culprit, incidents_table
 from .journal import JournalError
 from .roster import Newcomer, add_teams, read_roster
-from .run import incidents_of
+from .run import incidents_of, tournament_of
 from .slips import WHEEL, address_to_type, as_html, as_text
 from .store import StoreError
-from .tables import console, standings_table
+from .tables import all_tables, console, standings_table
 
 _EXAMPLES = """\
 a whole contest:
@@ -137,10 +137,12 @@ def _parser() -> argparse.ArgumentParser:
 
 _INIT = """\
 Make a contest folder: contest.toml with every setting and what it means, and
-an empty teams.toml.
+an empty teams.toml. Each event is a tournament of its own: a game, a format
+(round_robin, gauntlet, swiss, knockout or ladder), a table.
 
-example:
+examples:
   getstep-server init autumn --name "Autumn contest" --game hop
+  getstep-server init class --game all         # all games, one combined table
 
 games:
 """ + "\n".join(f"  {game.name:<16}{game.title}" for game in GAMES.values())
@@ -150,13 +152,19 @@ def _add_init(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = add_command(commands, "init", "make a contest folder", _INIT)
     folder_argument(parser)
     parser.add_argument("--name", help="what the contest is called (default: the folder's name)")
-    parser.add_argument("--game", default="hop", help="what is played (default: hop)")
+    parser.add_argument(
+        "--game",
+        action="append",
+        metavar="GAME",
+        help="what is played (default: hop); give it again for another event, or all for one of each game",
+    )
     parser.set_defaults(command=_init)
 
 
 def _init(args: argparse.Namespace) -> int:
     folder: Path = args.contest
-    init_contest(folder, name=args.name or folder.resolve().name, game=args.game)
+    games = list(GAMES) if args.game == ["all"] else list(dict.fromkeys(args.game or ["hop"]))
+    init_contest(folder, name=args.name or folder.resolve().name, games=games)
     print(
         f"Made {folder / 'contest.toml'} and {folder / 'teams.toml'}. Next, add the teams, by name or from a list:"
     )
@@ -274,18 +282,31 @@ def _contest_with_teams(folder: Path) -> Contest:
 # --- standings --------------------------------------------------------------------------------------------------
 
 
+_STANDINGS = """\
+Show the tables as they stand, also while the contest runs: each event's, and the
+combined one if there are several. There an event gives a team the share of its
+other teams, in percent, that it stands before.
+"""
+
+
 def _add_standings(commands: Commands[argparse.ArgumentParser]) -> None:
-    text = "Show the table as it stands, also while the contest runs."
-    parser = add_command(commands, "standings", "show the table", text)
+    parser = add_command(commands, "standings", "show the tables", _STANDINGS)
     folder_argument(parser)
+    parser.add_argument("--event", metavar="NAME", help="only this event's table")
     parser.set_defaults(command=_standings)
 
 
 def _standings(args: argparse.Namespace) -> int:
     contest = _contest_with_teams(args.contest)
-    results, table = table_of(contest)
-    title = f"{contest.name}, {len(results)} matches played"
-    console().print(standings_table(contest, table, title=title))
+    tournament = tournament_of(contest)
+    terminal = console()
+    if args.event is None:
+        title = f"{contest.name}, {tournament.done} matches played"
+        for table in all_tables(contest, tournament.tables(), title=title):
+            terminal.print(table)
+        return EXIT_OK
+    event = event_named(contest, args.event)
+    terminal.print(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.name}"))
     return EXIT_OK
 
 

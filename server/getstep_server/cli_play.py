@@ -20,7 +20,6 @@ from ._cli import (
     Commands,
     add_command,
     folder_argument,
-    table_of,
     typed,
 )
 from ._toml import ConfigError
@@ -29,9 +28,9 @@ from .demo import make_demo_contest, run_demo
 from .demo_crash import games_of, run_crash_demo
 from .events import SELDOM, Bus
 from .progress import Progress
-from .run import Ending, StartWhen, results_of, run_contest
+from .run import Ending, StartWhen, run_contest, tournament_of
 from .store import Store
-from .tables import console, describe_game, describe_limit, standings_table
+from .tables import all_tables, console, describe_event
 
 # --- run --------------------------------------------------------------------------------------------------------
 
@@ -40,8 +39,9 @@ _RUN = """\
 Listen, wait for the teams, play, show the standings. The first match begins
 when all teams are there, or when you press Enter; see --at and --now. A team
 that is missing when its match comes up is waited for as long as contest.toml
-says, then loses that match. Ctrl-C stops; the same command goes on where it was,
-in the middle of matches too, and so it does after a crash.
+says, then loses that match; others do not wait. Teams may be added, or taken
+out of teams.toml, between two runs. Ctrl-C stops; the same command goes on
+where it was, in the middle of matches too, and so it does after a crash.
 
 Contestants have to reach the port (TCP): allow it in this machine's firewall.
 """
@@ -83,9 +83,10 @@ def _progress(contest: Contest, *, plain: bool) -> Progress:
 
 
 def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
-    progress.say(f"{contest.name}: {describe_game(contest.game, contest.options)}, {len(contest.teams)} teams")
-    progress.say(f"Limit: {describe_limit(contest)}")
-    played, running = len(results_of(contest)), len(list(contest.running.glob("*.journal")))
+    progress.say(f"{contest.name}: {len(contest.teams)} teams")
+    for event in contest.events:
+        progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
+    played, running = tournament_of(contest).done, len(list(contest.running.glob("*.journal")))
     if played or running:
         start = f"at once, where it was: {played} matches are played"
         start += f", {running} were running" if running else ""
@@ -101,9 +102,10 @@ def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
 
 
 def _say_ending(contest: Contest, progress: Progress, ending: Ending, goes_on: str) -> int:
-    results, table = table_of(contest)
-    title = f"Standings after {len(results)} matches"
-    progress.console.print(standings_table(contest, table, title=title))
+    tournament = tournament_of(contest)
+    title = f"Standings after {tournament.done} matches"
+    for table in all_tables(contest, tournament.tables(), title=title):
+        progress.console.print(table)
     if ending is Ending.FINISHED:
         return EXIT_OK
     progress.say(f"Stopped. {goes_on}")
@@ -200,6 +202,6 @@ def _demo_crash(folder: Path, game: str, args: argparse.Namespace) -> int:
     undisturbed = load_contest(folder / game)
     _say_ending(contest, progress, Ending.FINISHED, "")
     same = games_of(contest.database) == games_of(undisturbed.database)
-    same = same and table_of(contest)[1] == table_of(undisturbed)[1]
+    same = same and tournament_of(contest).tables() == tournament_of(undisturbed).tables()
     progress.say("It is the table of the undisturbed tournament" if same else "It is NOT the table undisturbed")
     return EXIT_OK if same else EXIT_FAILED

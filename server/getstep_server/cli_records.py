@@ -12,10 +12,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ._cli import EXIT_FAILED, EXIT_OK, Commands, add_command, folder_argument, table_of
+from ._cli import EXIT_FAILED, EXIT_OK, Commands, add_command, event_named, folder_argument
 from ._text import printable
 from ._toml import ConfigError
 from .contest import Contest, load_contest
+from .contest_event import ContestEvent
 from .export import (
     FORMATS,
     Crosstable,
@@ -31,6 +32,7 @@ from .replay import DoesNotFit
 from .show import WIDTH, shown_game
 from .store import Store, StoreError
 from .tables import console
+from .tournament import Tournament
 from .verify import Finding, Verified, verify
 
 # --- show -------------------------------------------------------------------------------------------------------
@@ -111,6 +113,7 @@ def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
     what.add_argument("--standings", action="store_const", dest="what", const="standings", help="the table")
     crosstable = "who did what against whom, in the order of the standings"
     what.add_argument("--crosstable", action="store_const", dest="what", const="crosstable", help=crosstable)
+    parser.add_argument("--event", metavar="NAME", help="whose table, if the contest has several events")
     parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to (default: standard output)")
     parser.set_defaults(command=_export)
@@ -119,7 +122,7 @@ def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
 def _export(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     with _records_of(contest) as store:
-        lines = _lines(contest, store, args.what, args.format)
+        lines = _lines(contest, store, args.what, args.format, args.event)
         if args.output is None:
             _print_lines(lines)
             return EXIT_OK
@@ -131,15 +134,25 @@ def _export(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _lines(contest: Contest, store: Store, what: str, form: str) -> Iterator[bytes]:
+def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str | None) -> Iterator[bytes]:
     if what == "games":
         return {"jsonl": games_as_jsonl, "csv": games_as_csv, "text": games_as_text}[form](store)
-    results, rows = table_of(contest)
+    tournament, event = Tournament(contest, store.heads()), _one_event(contest, event_name)
+    rows = tournament.table(event)
     if what == "crosstable":
-        table = Crosstable(contest, rows, results)
+        table = Crosstable(contest, event, rows, tournament.results)
         return {"jsonl": table.as_jsonl, "csv": table.as_csv, "text": table.as_text}[form]()
-    forms = {"jsonl": standings_as_jsonl, "csv": standings_as_csv, "text": standings_as_text}
-    return forms[form](contest, rows)
+    if form == "text":
+        return standings_as_text(contest, event, rows)
+    return {"jsonl": standings_as_jsonl, "csv": standings_as_csv}[form](contest, rows)
+
+
+def _one_event(contest: Contest, name: str | None) -> ContestEvent:
+    """The event with this name; the only one, if none is given."""
+    if name is None and len(contest.events) > 1:
+        names = ", ".join(event.name for event in contest.events)
+        raise ConfigError(f"--event is missing: a table is of one event, expected one of: {names}")
+    return contest.events[0] if name is None else event_named(contest, name)
 
 
 def _print_lines(lines: Iterator[bytes]) -> None:

@@ -38,6 +38,14 @@ class Combined:
     lot: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """All tables of a contest: each event's by its number, and the combined one, empty if there is one event."""
+
+    events: dict[int, tuple[Standing, ...]]
+    combined: tuple[Combined, ...] = ()
+
+
 def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, seed: int = 0) -> list[Combined]:
     """The combined table, best team first.
 

@@ -38,7 +38,7 @@ def make_demo_contest(folder: Path, game: str, teams: int, seed: int) -> Contest
         raise ConfigError(f"--game {game!r}, expected all or one of: {', '.join(GAMES)}")
     if not 2 <= teams <= len(NAMES):
         raise ConfigError(f"--teams {teams}, expected 2 to {len(NAMES)}")
-    init_contest(folder, name=f"getstep demo: {GAMES[game].title}", game=game, seed=seed)
+    init_contest(folder, name=f"getstep demo: {GAMES[game].title}", games=[game], seed=seed)
     bots = sample_bots(game)
     names = [f"{NAMES[i]} ({bots[i % len(bots)].stem})" for i in range(teams)]
     add_teams(folder, [Newcomer(name, "the demo") for name in names])
@@ -79,7 +79,7 @@ async def bots_playing(contest: Contest, port: int) -> None:
     Raises:
         ContestStopped: one failed.
     """
-    bots = sample_bots(contest.game.name)
+    bots = sample_bots(contest.events[0].game.name)
     async with trio.open_nursery() as nursery:
         for i, team in enumerate(contest.teams.values()):
             nursery.start_soon(_run_bot, bots[i % len(bots)], team, port, contest.folder)

@@ -1,6 +1,7 @@
 """The director: which match starts when.
 
-A match starts as soon as both its teams are free, in the order of the schedule. A team that is not there is waited
+A match starts as soon as both its teams are free; `order` says which of those that could. The tournament says which
+come next, and that is on record before the first of them starts. A team that is not there is waited
 for; once it has been missing as long as the host allows, its match is forfeited: nobody holds the contest up. What
 an earlier run left unfinished comes first, and goes on where it was.
 """
@@ -12,26 +13,29 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 import trio
 
 from getstep.wire import End
-from getstep_engines import Player
+from getstep_engines import GAMES, Player
 
 from .contest import Contest
+from .contest_event import ContestEvent
 from .course import forfeit_scores
 from .disk import Disk
 from .events import ContestStarted, Event, Incident, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
-from .game_record import VOID, Record, counting, head_of_game, record_of_game
+from .game_record import VOID, Record, head_of_game, record_of_game, record_of_pairings
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
+from .order import Order
 from .results import PLAYERS, Result
 from .schedule import Match
 from .scoresheet import Scoresheet, Scoresheets
 from .seats import Seat
-from .standings import standings
 from .store import Store
 from .timekeeper import Timekeeper
+from .tournament import Tournament
 
 
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
@@ -39,12 +43,11 @@ class ContestStopped(Exception):  # noqa: N818 - an end with a reason
 
 
 class Director:
-    """Plays a schedule to its end.
+    """Plays a tournament to its end.
 
     Args:
-        contest: its time control, lag and patience.
-        schedule: all matches, in playing order.
-        attempts: the results of all that was played in earlier runs, void ones included.
+        contest: its events, lag and patience.
+        tournament: as far as it has come in earlier runs.
         unfinished: the scoresheets of matches that an earlier run left in the middle.
         seats: every team's.
         sheets: makes scoresheets for those that begin.
@@ -57,8 +60,7 @@ class Director:
     def __init__(
         self,
         contest: Contest,
-        schedule: Sequence[Match],
-        attempts: Sequence[Result],
+        tournament: Tournament,
         unfinished: Sequence[Scoresheet],
         seats: dict[int, Seat],
         sheets: Scoresheets,
@@ -68,13 +70,9 @@ class Director:
         publish: Publish,
     ) -> None:
         self.contest = contest
-        self.results = counting(attempts)
-        played = {result.match.number for result in self.results}
+        self.tournament = tournament
         self._unfinished = {sheet.match.number: sheet for sheet in unfinished}
-        self._reserved = Counter(team for sheet in unfinished for team in sheet.match.teams)
-        left = [match for match in schedule if match.number not in played]
-        self._left = sorted(left, key=lambda match: match.number not in self._unfinished)
-        self._total = len(schedule)
+        self._order = Order()
         self._seats = seats
         self._sheets = sheets
         self._store = store
@@ -84,7 +82,8 @@ class Director:
         self._busy: set[int] = set()
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each team that is playing."""
-        self._attempts = Counter(result.match.number for result in attempts)
+        self._saving: Counter[int] = Counter()
+        """By event, the results that are on their way to the disk."""
         self._failures: Counter[int] = Counter()
         self._missing_since: dict[int, float] = {}
         self._waiting_said: tuple[int, ...] = ()
@@ -100,34 +99,75 @@ class Director:
             self._open[event.team].incident(event)
 
     async def run(self) -> None:
-        """Play what is left.
+        """Play what is left, and all that comes of it.
 
         Raises:
             ContestStopped: a match could not be played or stored.
         """
-        self._publish(ContestStarted(len(self.results), self._total))
+        await self._give_out()
+        await self._take_up()
+        self._publish(ContestStarted(self.tournament.done, self.tournament.total))
         async with trio.open_nursery() as nursery:
-            while self._left or self._busy:
+            while True:
                 self._changed = trio.Event()
+                await self._give_out()
                 now = trio.current_time()
                 self._start_matches(nursery, now)
+                if not (self._order or self._unfinished or self._busy):
+                    return
                 with trio.move_on_at(self._next_forfeit(now)):
                     await self._changed.wait()
 
+    async def _give_out(self) -> None:
+        """Put the pairings that come next on record.
+
+        Not while a result of the same event is on its way to the disk: a record says what follows from those
+        before it.
+        """
+        for number in sorted(self.tournament.due):
+            if self._saving[number]:
+                continue
+            self.tournament.due.remove(number)
+            fields = await self._next_pairings(self.contest.event(number))
+            if fields is not None:
+                await self._disk.insist(partial(self._store.save, record_of_pairings(fields)))
+                self._order.add(self.tournament.take_pairings(fields))
+
+    async def _next_pairings(self, event: ContestEvent) -> dict[str, Any] | None:
+        if event.format.slow:
+            return await trio.to_thread.run_sync(self.tournament.next_pairings, event)
+        return self.tournament.next_pairings(event)
+
+    async def _take_up(self) -> None:
+        """Take up what earlier runs have left open; matches of teams that have withdrawn are not."""
+        playable = {match.number: match for match in self.tournament.open()}
+        for number in self._unfinished.keys() - playable.keys():
+            sheet = self._unfinished.pop(number)
+            sheet.close()
+            await trio.to_thread.run_sync(sheet.remove)
+        self._order = Order(match for number, match in playable.items() if number not in self._unfinished)
+
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
-        for match in list(self._left) if self._disk.usable else ():
-            if self._free(match) and all(self._ready(team, now) for team in match.teams):
-                self._left.remove(match)
+        if self._disk.usable:
+            for match in [*self._next_unfinished(now), *self._order.take(self._free_seats(now))]:
                 self._busy.update(match.teams)
                 nursery.start_soon(self._conduct, match, [team in self._missing_since for team in match.teams])
         self._say_waiting()
 
-    def _free(self, match: Match) -> bool:
-        """Whether both teams may play it: a team first ends what an earlier run left unfinished."""
-        if not self._busy.isdisjoint(match.teams):
-            return False
-        return match.number in self._unfinished or not any(self._reserved[team] for team in match.teams)
+    def _next_unfinished(self, now: float) -> list[Match]:
+        """What an earlier run left unfinished and can go on."""
+        left = [sheet.match for sheet in self._unfinished.values()]
+        return [
+            m for m in left if self._busy.isdisjoint(m.teams) and all(self._ready(team, now) for team in m.teams)
+        ]
+
+    def _free_seats(self, now: float) -> dict[int, int]:
+        """Where new matches can be played: a team first ends what an earlier run left unfinished."""
+        reserved = {team for sheet in self._unfinished.values() for team in sheet.match.teams}
+        going_on = self._busy - {team for match in self._order.playing for team in match.teams}
+        free = self._seats.keys() - reserved - going_on
+        return {team: 1 for team in sorted(free) if self._ready(team, now)}
 
     def _note_missing(self, now: float) -> None:
         for team, seat in self._seats.items():
@@ -148,7 +188,8 @@ class Director:
         return min((end for end in ends if end > now), default=float("inf"))
 
     def _say_waiting(self) -> None:
-        missing = {team for match in self._left for team in match.teams if team in self._missing_since}
+        unfinished = {team for sheet in self._unfinished.values() for team in sheet.match.teams}
+        missing = {team for team in self._missing_since if self._order.left(team) or team in unfinished}
         waiting = tuple(sorted(missing)) if not self._busy else ()
         if waiting != self._waiting_said:
             self._waiting_said = waiting
@@ -158,35 +199,51 @@ class Director:
         """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
         first, second = seats = [self._seats[team] for team in match.teams]
         sheet = self._unfinished.pop(match.number, None)
-        if sheet is not None:
-            self._reserved.subtract(match.teams)
+        ordered = sheet is None
         try:
             if sheet is None and not any(absent):
-                sheet = await self._sheets.begin(match, self._attempts[match.number] + 1)
+                sheet = await self._sheets.begin(match, self.tournament.attempts[match.number] + 1)
             result, record = await self._played(match, sheet, (first, second), absent)
             farewells = [_farewell(result, player) for player in PLAYERS]
-            await self._disk.insist(partial(self._store.save, record, _put_away(sheet)))
+            await self._save(result, record, sheet)
         except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            await self._again(match, sheet, seats, error)
+            await self._void(match, sheet, seats, error)
+            self._free(match, ordered=ordered)
+            self._order.add([match])
         else:
-            self._attempts[match.number] += 1
             self._announce(result, zip(seats, farewells, strict=True))
+            self._free(match, ordered=ordered)
         finally:
             for seat in seats:
                 seat.leave()
                 self._open.pop(seat.team.id, None)
             if sheet is not None:
                 sheet.close()
-            self._busy.difference_update(match.teams)
             self.changed()
+
+    def _free(self, match: Match, *, ordered: bool) -> None:
+        """Its teams may play others."""
+        self._busy.difference_update(match.teams)
+        if ordered:
+            self._order.release(match)
+
+    async def _save(self, result: Result, record: Record, sheet: Scoresheet | None) -> None:
+        """Have the result on disk; pairings that follow on it come after it."""
+        self._saving[result.match.event] += 1
+        try:
+            await self._disk.insist(partial(self._store.save, record, _put_away(sheet)))
+            self.tournament.take_result(result)
+        finally:
+            self._saving[result.match.event] -= 1
 
     async def _played(
         self, match: Match, sheet: Scoresheet | None, seats: tuple[Seat, Seat], absent: list[bool]
     ) -> tuple[Result, Record]:
         contest = self.contest
         if sheet is None:
-            sit_down(match, seats, contest.time_control, contest.lag, self._timekeeper)
+            control = contest.event(match.event).time_control
+            sit_down(match, seats, control, contest.lag, self._timekeeper)
             result = self._never_arrived(match, absent)
             return result, record_of_game(head_of_game(contest, match, result.attempt, result.started), result)
         self._open.update(dict.fromkeys(match.teams, sheet))
@@ -200,7 +257,7 @@ class Director:
         if not all(absent):
             loser: Player = 0 if absent[0] else 1
             winner = PLAYERS[1 - loser]
-            scores = forfeit_scores(self.contest.game.start(**match.options), loser)
+            scores = forfeit_scores(GAMES[match.game].start(**match.options), loser)
         missing = " and ".join(self.contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
         detail = f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s"
         return self._unplayed(match, winner, "never_arrived", detail, scores)
@@ -224,10 +281,10 @@ class Director:
             faults=(0, 0),
             started=round(time.time(), 3),
             seconds=0.0,
-            attempt=self._attempts[match.number] + 1,
+            attempt=self.tournament.attempts[match.number] + 1,
         )
 
-    async def _again(self, match: Match, sheet: Scoresheet | None, seats: Sequence[Seat], error: Exception) -> None:
+    async def _void(self, match: Match, sheet: Scoresheet | None, seats: Sequence[Seat], error: Exception) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
         detail = "the server failed; it will be played again"
         for seat in seats:
@@ -237,12 +294,10 @@ class Director:
         self._failures[match.number] += 1
         await self._save_void(void, sheet)
         if self._failures[match.number] >= MATCH_ATTEMPTS:
-            self._left.clear()
             raise ContestStopped(
                 f"match {match.number} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
                 " What is finished is kept; go on with the same command when that is mended"
             )
-        self._left.insert(0, match)
 
     async def _save_void(self, void: Result, sheet: Scoresheet | None) -> None:
         """An attempt that came to nothing is on record as well, unless just that is what fails."""
@@ -250,17 +305,16 @@ class Director:
         try:
             record = record_of_game(head, void) if sheet is None else sheet.record(void)
             await self._store.save(record, _put_away(sheet))
-            self._attempts[void.match.number] += 1  # the numbers of those on record have no gaps
+            self.tournament.take_result(void)  # the numbers of those on record have no gaps
         except Exception:
             await trio.to_thread.run_sync(_put_away(sheet))  # given up all the same
             self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
 
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:
-        self.results.append(result)
         for seat, end in farewells:
             seat.end(end)
-        table = standings(list(self._seats), self.results, scoring=self.contest.scoring)
-        self._publish(MatchEnded(result, len(self.results), self._total, table))
+        tournament = self.tournament
+        self._publish(MatchEnded(result, tournament.done, tournament.total, tournament.tables))
 
 
 def _put_away(sheet: Scoresheet | None) -> Callable[[], None]:

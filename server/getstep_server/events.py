@@ -13,9 +13,9 @@ from typing import TypeAlias, get_args
 
 from getstep_engines import Player
 
+from .combined import Tables
 from .results import Result
 from .schedule import Match
-from .standings import Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ class TurnFaulted:
 
 @dataclass(frozen=True, slots=True)
 class MatchEnded:
-    """A match is over and its result is on disk. ``standings`` include it."""
+    """A match is over and its result is on disk. Any thread may have ``tables`` make the tables of the moment."""
 
     result: Result
     done: int
     total: int
-    standings: list[Standing]
+    tables: Callable[[], Tables]
 
 
 @dataclass(frozen=True, slots=True)

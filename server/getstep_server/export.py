@@ -15,6 +15,7 @@ from rich.text import Text
 
 from ._text import printable
 from .contest import Contest
+from .contest_event import ContestEvent
 from .game_record import RecordError, parse
 from .notation import game_text
 from .record_shape import GameShape, game_of
@@ -29,7 +30,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, "CSV Injection")."""
 
 GAME_COLUMNS = (
-    *("place", "match", "attempt", "counts", "round", "pairing", "leg", "game", "options"),
+    *("place", "match", "attempt", "counts", "event", "round", "pairing", "leg", "game", "options"),
     *("first_team", "first_name", "second_team", "second_name"),
     *("winner", "first_score", "second_score", "reason", "detail", "turns_played"),
     *("first_thought_ms", "second_thought_ms", "first_faults", "second_faults"),
@@ -126,9 +127,9 @@ def standings_as_csv(contest: Contest, rows: Sequence[Standing]) -> Iterator[byt
         yield _csv_line(_standing(contest, row).values())
 
 
-def standings_as_text(contest: Contest, rows: Sequence[Standing]) -> Iterator[bytes]:
+def standings_as_text(contest: Contest, event: ContestEvent, rows: Sequence[Standing]) -> Iterator[bytes]:
     """The table as it is shown."""
-    return _rendered(standings_table(contest, rows))
+    return _rendered(standings_table(contest, event, rows))
 
 
 def _standing(contest: Contest, row: Standing) -> dict[str, Any]:
@@ -146,16 +147,20 @@ class Crosstable:
     """Who did what against whom: rows and columns are the teams in the order of the standings.
 
     Args:
-        contest: for the names, and how matches become points.
-        rows: the standings.
-        results: those that count.
+        contest: for the names.
+        event: how matches become points.
+        rows: its standings.
+        results: all that count, of any event.
     """
 
-    def __init__(self, contest: Contest, rows: Sequence[Standing], results: Iterable[Result]) -> None:
+    def __init__(
+        self, contest: Contest, event: ContestEvent, rows: Sequence[Standing], results: Iterable[Result]
+    ) -> None:
         self._contest = contest
+        self._event = event
         self._rows = rows
         self._between: dict[tuple[int, int], list[Result]] = {}
-        for result in results:
+        for result in (result for result in results if result.match.event == event.number):
             one, other = result.match.teams
             self._between.setdefault((min(one, other), max(one, other)), []).append(result)
 
@@ -164,7 +169,7 @@ class Crosstable:
         results = self._results(team, opponent)
         if not results:
             return None
-        table = standings([team, opponent], results, scoring=self._contest.scoring)
+        table = standings([team, opponent], results, scoring=self._event.scoring)
         return next(row.points for row in table if row.team == team)
 
     def legs(self, team: int, opponent: int) -> list[str]:

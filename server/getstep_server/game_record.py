@@ -17,6 +17,8 @@ import orjson
 from . import __version__
 from ._text import utc_time
 from .contest import Contest
+from .contest_event import ContestEvent
+from .formats import Pairing
 from .results import Result
 from .schedule import Match
 
@@ -89,31 +91,61 @@ def parse(line: bytes) -> dict[str, Any]:
 # --- the pairings ------------------------------------------------------------------------------------------------
 
 
-def record_of_pairings(matches: Sequence[Match], seed: int) -> Record:
-    """The record that says which matches there are."""
-    fields = {
+def head_of_pairings(contest: Contest, event: ContestEvent, teams: Sequence[int]) -> dict[str, Any]:
+    """What a record of pairings says beside them: all that they are made from.
+
+    Args:
+        contest: whose.
+        event: whose pairings.
+        teams: those that take part, in the order of their seeding.
+    """
+    return {
         "record": RECORD_VERSION,
         "type": "pairings",
-        "seed": seed,
-        "matches": [_match_fields(m) for m in matches],
+        "contest": contest.name,
+        "seed": contest.file.contest.seed,
+        "event": event.number,
+        "name": event.name,
+        "game": event.game.name,
+        "options": event.options,
+        "format": event.format.name,
+        "settings": event.format.options.model_dump(),
+        "scoring": event.scoring.model_dump(),
+        "teams": list(teams),
+        "software": SOFTWARE,
     }
-    return Record(orjson.dumps({**fields, "software": SOFTWARE}))
 
 
-def matches_of(fields: Mapping[str, Any]) -> list[Match]:
-    """The matches that a record of pairings names.
+def record_of_pairings(fields: Mapping[str, Any]) -> Record:
+    """The record that says which matches there are: its head, and the key ``matches``."""
+    return Record(orjson.dumps(fields))
+
+
+def given_in(fields: Mapping[str, Any]) -> list[tuple[Pairing, Match | None]]:
+    """The pairings that a record names, byes included, and the match in which each is played.
 
     Raises:
         RecordError: it is none.
     """
     try:
-        return [Match(**{name: match[name] for name in Match.__slots__}) for match in fields["matches"]]
+        hash((fields["event"], *fields["teams"]))
+        return [_pairing_of(entry, fields) for entry in fields["matches"]]
     except (KeyError, TypeError) as error:
-        raise RecordError(f"a record of pairings that cannot be read: {error}") from error
+        raise RecordError(f"a record of pairings that cannot be read: {error!r}") from error
 
 
-def _match_fields(match: Match) -> dict[str, Any]:
-    return {name: getattr(match, name) for name in Match.__slots__}
+def _pairing_of(entry: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[Pairing, Match | None]:
+    places = {name: entry[name] for name in ("round", "pairing", "leg", "first", "second")}
+    pairing = Pairing(**places)
+    if pairing.is_bye:
+        return pairing, None
+    played = {name: fields[name] for name in ("game", "options", "event")}
+    return pairing, Match(number=entry["number"], **places, **played)
+
+
+def pairing_fields(pairing: Pairing, number: int | None) -> dict[str, Any]:
+    """A pairing as an entry of ``matches``; without a number if it is a bye."""
+    return {"number": number, **{name: getattr(pairing, name) for name in Pairing.__slots__}}
 
 
 # --- games -------------------------------------------------------------------------------------------------------
@@ -131,13 +163,14 @@ class Happened:
 
 def head_of_game(contest: Contest, match: Match, attempt: int, started: float) -> dict[str, Any]:
     """What is known of a game before its first turn; its journal begins with it."""
-    control = contest.time_control
+    control = contest.event(match.event).time_control
     return {
         "record": RECORD_VERSION,
         "type": "game",
         "contest": contest.name,
         "seed": contest.file.contest.seed,
         "match": match.number,
+        "event": match.event,
         "round": match.round,
         "pairing": match.pairing,
         "leg": match.leg,
@@ -183,7 +216,7 @@ def match_of(fields: Mapping[str, Any]) -> Match:
     """
     try:
         first, second = (team["id"] for team in fields["teams"])
-        places = {name: fields[name] for name in ("round", "pairing", "leg", "game", "options")}
+        places = {name: fields[name] for name in ("event", "round", "pairing", "leg", "game", "options")}
         return Match(number=fields["match"], first=first, second=second, **places)
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"a game's record that cannot be read: {error!r}") from error

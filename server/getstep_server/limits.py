@@ -79,6 +79,9 @@ ABSENT_MISSES = 3
 MAX_TEAMS = 256
 """Teams in one contest: a double round robin of them is 65,280 matches."""
 
+MAX_EVENTS = 256
+"""Events in one contest. A class tournament of all games has five; a benchmark has one for each pair of bots."""
+
 MAX_CONFIG_BYTES = 1 << 20
 """Of contest.toml, teams.toml or a roster: a thousand teams take 100 KiB."""
 

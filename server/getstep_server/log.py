@@ -28,6 +28,7 @@ from . import __version__
 from ._text import printable, utc_time
 from ._toml import ConfigError
 from .contest import Contest
+from .contest_event import ContestEvent
 from .events import (
     ContestStarted,
     DiskFull,
@@ -86,8 +87,7 @@ class ContestLog:
         self._log.info(
             "run_began",
             contest=contest.name,
-            game=contest.game.name,
-            options=contest.options,
+            events=[_event(event) for event in contest.events],
             teams=len(contest.teams),
             software=f"getstep-server {__version__}, Python {platform.python_version()}, {platform.platform()}",
         )
@@ -176,6 +176,7 @@ class ContestLog:
         names = [self._name(team) for team in match.teams]
         return {
             "match": match.number,
+            "event_number": match.event,
             "round": match.round,
             "game": match.game,
             "teams": match.teams,
@@ -188,6 +189,11 @@ class ContestLog:
 
     def _name(self, team: int | None) -> str | None:
         return None if team is None else self.contest.team_name(team)
+
+
+def _event(event: ContestEvent) -> Fields:
+    what = {"name": event.name, "game": event.game.name, "options": event.options, "format": event.format.name}
+    return {**what, "teams": len(event.teams)}
 
 
 def _incident(event: Incident) -> Fields:

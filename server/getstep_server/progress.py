@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ._text import printable
+from .combined import Tables
 from .contest import Contest
 from .events import (
     ContestStarted,
@@ -37,8 +38,7 @@ from .events import (
 )
 from .limits import NOTED_PER_MINUTE
 from .schedule import Match
-from .standings import Standing
-from .tables import result_line, standings_table
+from .tables import combined_table, result_line, standings_table
 
 MESSAGES_KEPT = 8
 FAULTS_KEPT = 3
@@ -74,7 +74,7 @@ class Progress:
         self.live = live
         self._here: set[int] = set()
         self._running: dict[int, Match] = {}
-        self._standings: list[Standing] = []
+        self._tables: Callable[[], Tables] | None = None
         self._messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._faults: list[str] = []
@@ -222,7 +222,7 @@ class Progress:
 
     def _ended(self, event: MatchEnded) -> str:
         self._running.pop(event.result.match.number, None)
-        self._done, self._total, self._standings = event.done, event.total, event.standings
+        self._done, self._total, self._tables = event.done, event.total, event.tables
         return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"
 
     def _name(self, team: int) -> str:
@@ -249,11 +249,22 @@ class Progress:
         if self._total:
             parts += [self._bar(), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
-        if self._standings and left > 0:
-            parts += [Text(), standings_table(self.contest, self._standings[:left], one_line_each=True)]
-            if len(self._standings) > left:
-                parts.append(Text(f"and {len(self._standings) - left} more teams"))
+        if self._tables is not None and left > 0:
+            parts += [Text(), *self._table(self._tables(), left)]
         return Group(*parts)
+
+    def _table(self, tables: Tables, lines: int) -> list[RenderableType]:
+        """The top of the table, the combined one if there are several events."""
+        contest = self.contest
+        if tables.combined:
+            teams, table = (
+                len(tables.combined),
+                combined_table(contest, tables.combined[:lines], one_line_each=True),
+            )
+        else:
+            rows = tables.events[1]
+            teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines], one_line_each=True)
+        return [table, *([Text(f"and {teams - lines} more teams")] if teams > lines else [])]
 
     def _bar(self) -> RenderableType:
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))

@@ -15,8 +15,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from getstep.wire import MAX_TEXT
 from getstep_engines import GAMES
 
+from ._model import once_each
 from ._text import utc_time
 from .game_record import RecordError
+from .limits import MAX_TEAMS
 
 
 class _Shape(BaseModel):
@@ -56,22 +58,30 @@ _TWO = Field(min_length=2, max_length=2)
 
 
 class MatchShape(_Shape):
-    """A match of the pairings."""
+    """A match of the pairings, or a bye."""
 
-    number: Number
+    number: Number | None
     round: Number
     pairing: Number
     leg: Number
     first: TeamId
-    second: TeamId
-    game: str
-    options: dict[str, int]
+    second: TeamId | None
 
 
 class PairingsShape(_Shape):
     """A record of pairings, but for its seal."""
 
+    contest: str
     seed: Count
+    event: Number
+    name: str
+    game: str
+    options: dict[str, int]
+    format: str
+    settings: dict[str, Any]
+    scoring: dict[str, Any]
+    teams: Annotated[list[TeamId], Field(max_length=MAX_TEAMS), AfterValidator(once_each)]
+    software: str
     matches: list[MatchShape]
 
 
@@ -110,6 +120,7 @@ class GameShape(_Shape):
     contest: str
     seed: Count
     match: Number
+    event: Number
     round: Number
     pairing: Number
     leg: Number

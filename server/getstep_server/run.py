@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -14,7 +14,7 @@ import trio
 
 from getstep.wire import Goodbye
 
-from ._toml import ConfigError
+from ._toml import ConfigError, Location, described
 from .arrivals import stamps_supported
 from .classic import ClassicLink
 from .contest import Contest, contest_path
@@ -26,12 +26,12 @@ from .listening import accept_forever, open_listener
 from .lock import ContestLock
 from .records import Records
 from .results import Result
-from .schedule import Match, double_round_robin
 from .scoresheet import Scoresheets
 from .seats import Seat
 from .session import SHUTDOWN_RETRY_MS, House, WireLink
 from .store import Store
 from .timekeeper import Timekeeper
+from .tournament import Tournament
 
 OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
 SHUTTING_DOWN = Goodbye(
@@ -62,70 +62,60 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
     """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
 
     Raises:
-        ConfigError: another server runs it, a port is busy, or teams.toml no longer fits the schedule.
+        ConfigError: another server runs it, a port is busy, or contest.toml no longer fits what is on record.
         StoreError: the database cannot be used.
         JournalError, RecordError: what an earlier run left behind is not what was written.
         ContestStopped: a match could not be played or stored.
     """
     check_teams(contest)
     with ContestLock(contest.folder), Store(contest.database) as store:
-        schedule = prepare_schedule(contest, store)
+        tournament = load_tournament(contest, store)
         with open_ports(contest) as ports:
             async with Records(contest, store, bus) as records:
-                ending = await _run(contest, bus, when, store, schedule, ports, records)
+                ending = await _run(contest, bus, when, store, tournament, ports, records)
                 records.how = ending.value
                 return ending
 
 
 def check_teams(contest: Contest) -> None:
-    """A contest needs two teams.
+    """A contest needs two teams, and so does each of its events.
 
     Raises:
-        ConfigError: there are fewer.
+        ConfigError: there are fewer, or an event names one that is not there.
     """
     if len(contest.teams) < 2:
         raise ConfigError(
             f"{contest.folder / 'teams.toml'}: {len(contest.teams)} teams, expected at least 2;"
             f" add some with: getstep-server teams add {contest.folder} NAME"
         )
+    strangers = [
+        ((*where, place), team, "the id of a team in teams.toml")
+        for where, teams in _named_teams(contest)
+        for place, team in enumerate(teams)
+        if team not in contest.teams
+    ]
+    if strangers:
+        raise described(contest_path(contest.folder), strangers)
 
 
-def prepare_schedule(contest: Contest, store: Store) -> list[Match]:
-    """The stored schedule; made and stored now if there is none, or none that fits and nothing is played yet.
+def _named_teams(contest: Contest) -> Iterator[tuple[Location, list[int]]]:
+    """Where contest.toml names teams."""
+    for place, table in enumerate(contest.file.event):
+        yield ("event", place, "teams"), table.teams or []
+        yield ("event", place, "settings", "challengers"), table.settings.get("challengers", [])
+
+
+def load_tournament(contest: Contest, store: Store) -> Tournament:
+    """The contest as far as it has come.
 
     Raises:
-        ConfigError: matches are played, and the roster, the game or the seed is not the one of their schedule.
+        ConfigError: contest.toml has other events than those that were begun.
+        RecordError: the records are not what was written.
     """
-    stored = store.schedule()
-    misfit = _misfit(contest, stored, store.seed())
-    if misfit is None:
-        return stored
-    if store.attempts() or any(contest.running.glob("*.journal")):
-        raise ConfigError(misfit)
-    seed = contest.file.contest.seed
-    schedule = double_round_robin(list(contest.teams), seed, contest.game.name, contest.options)
-    store.save_schedule(schedule, seed)
-    return schedule
-
-
-def _misfit(contest: Contest, schedule: list[Match], seed: int | None) -> str | None:
-    """Why ``schedule``, made from ``seed``, is not one for this contest, or None."""
-    scheduled = {team for match in schedule for team in match.teams}
-    if scheduled != set(contest.teams):
-        changed = ", ".join(str(team) for team in sorted(scheduled ^ set(contest.teams)))
-        return (
-            f"{contest.folder / 'teams.toml'}: team ids {changed} differ from the schedule made at the first run;"
-            " put the roster back, or make a new contest folder"
-        )
-    if any((match.game, match.options) != (contest.game.name, contest.options) for match in schedule):
-        return (
-            f"{contest_path(contest.folder)}: game = {contest.game.name!r} with options {contest.options!r},"
-            f" expected {schedule[0].game!r} with {schedule[0].options!r}: the schedule was made for that"
-        )
-    if seed != contest.file.contest.seed:
-        path = contest_path(contest.folder)
-        return f"{path}: seed = {contest.file.contest.seed}, expected {seed}: the schedule was made from it"
-    return None
+    tournament = Tournament(contest, store.heads())
+    if misfit := tournament.misfit():
+        raise ConfigError(f"{contest_path(contest.folder)}: {misfit}; put it back, or make a new contest folder")
+    return tournament
 
 
 class Ports:
@@ -189,7 +179,7 @@ async def _run(
     bus: Bus,
     when: StartWhen,
     store: Store,
-    schedule: list[Match],
+    tournament: Tournament,
     ports: Ports,
     records: Records,
 ) -> Ending:
@@ -197,15 +187,13 @@ async def _run(
     timekeeper = Timekeeper()
     disk = Disk(contest.folder, bus.publish)
     sheets = Scoresheets(contest, disk)
-    attempts = store.attempts()
-    unfinished, cuts = sheets.unfinished(schedule, {(r.match.number, r.attempt) for r in attempts})
+    unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
     for cut in cuts:
         bus.publish(cut)
-    begun = [*(result.match for result in attempts), *(sheet.match for sheet in unfinished)]
-    house = House(contest, seats, bus.publish, met=frozenset(team for match in begun for team in match.teams))
-    director = Director(
-        contest, schedule, attempts, unfinished, seats, sheets, store, disk, timekeeper, bus.publish
-    )
+    begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
+    met = frozenset(team for match in begun for team in match.teams if team in seats)
+    house = House(contest, seats, bus.publish, met=met)
+    director = Director(contest, tournament, unfinished, seats, sheets, store, disk, timekeeper, bus.publish)
     ending = Ending.STOPPED
     async with house.switchboard.open(), trio.open_nursery() as nursery:
         nursery.start_soon(accept_forever, ports.main, WireLink, house, nursery)
@@ -217,7 +205,7 @@ async def _run(
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)
-            await wait_for_start(when, contest, bus, started=bool(attempts or unfinished))
+            await wait_for_start(when, contest, bus, started=bool(tournament.recorded or unfinished))
             bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
             bus.subscribe(director.note, [Incident])
             await director.run()
@@ -303,12 +291,17 @@ async def _first_of(ways: list[Callable[[], Awaitable[None]]]) -> None:
             nursery.start_soon(one, way)
 
 
+def tournament_of(contest: Contest) -> Tournament:
+    """What is on record so far; nothing if the contest has not run yet."""
+    if not contest.database.exists():
+        return Tournament(contest)
+    with Store(contest.database) as store:
+        return Tournament(contest, store.heads())
+
+
 def results_of(contest: Contest) -> list[Result]:
     """The results stored so far; none if the contest has not run yet."""
-    if not contest.database.exists():
-        return []
-    with Store(contest.database) as store:
-        return store.results()
+    return tournament_of(contest).results
 
 
 def incidents_of(contest: Contest) -> list[IncidentRow]:

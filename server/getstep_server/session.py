@@ -16,6 +16,7 @@ import time
 import traceback
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import trio
 
@@ -26,6 +27,7 @@ from getstep.wire import Goodbye, Hello, Join, Message, Raised, RemoteProtocolEr
 from . import arrivals
 from ._text import printable
 from .contest import Contest
+from .contest_event import ContestEvent
 from .doorkeeper import Doorkeeper
 from .events import Incident, Publish, ServerFault
 from .limits import (
@@ -431,12 +433,19 @@ class WireLink(SocketLink):
 
 
 def welcome(contest: Contest, team: int) -> Welcome:
-    """What a team is told when its login holds."""
-    control = contest.time_control
-    game = {
-        "game": contest.game.name,
-        "options": contest.options,
+    """What a team is told when its login holds; a game that is played in the same way in two events, once."""
+    games: list[dict[str, Any]] = []
+    for event in contest.events:
+        if team in event.teams and (game := _game(event)) not in games:
+            games.append(game)
+    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=games)
+
+
+def _game(event: ContestEvent) -> dict[str, Any]:
+    control = event.time_control
+    return {
+        "game": event.game.name,
+        "options": event.options,
         "time_kind": control.kind,
         "time_ms": round(control.seconds * 1000),
     }
-    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=[game])

@@ -11,6 +11,7 @@ import getstep
 
 from ._toml import ConfigError
 from .contest import Contest, Team, contest_path
+from .contest_event import ContestEvent
 
 WHEEL = f"getstep-{getstep.__version__}-py3-none-any.whl"
 """The contestants' package, as ``pip wheel ./sdk`` names it."""
@@ -29,7 +30,7 @@ and then "py -m getstep" wherever it says "getstep"."""
 _PAGE = """\
 <section>
 <h1>{name}</h1>
-<p>{contest}: {game}, {limit}</p>
+<p>{contest}: {games}</p>
 <table>
 <tr><th>host</th><td>{host}</td></tr>
 <tr><th>port</th><td>{port}</td></tr>
@@ -49,7 +50,7 @@ _PAGE = """\
 """
 _TEXT_PAGE = """\
 {name}
-{contest}: {game}, {limit}
+{contest}: {games}
 
   host     {host}
   port     {port}
@@ -120,7 +121,7 @@ def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
     login = f"{where} --team {team.id} --token {team.token}"
     return {
         "install": _INSTALL,
-        "new": f"getstep new my_bot.py --game {contest.game.name}",
+        "new": f"getstep new my_bot.py --game {_events(contest, team)[0].game.name}",
         "play": f"getstep play my_bot.py {login}",
         "check": f"getstep check my_bot.py {login}",
     }
@@ -135,6 +136,11 @@ def as_html(contest: Contest, host: str) -> str:
     """All slips as one self-contained page for the printer."""
     pages = "".join(_html_page(contest, team, host) for team in contest.teams.values())
     return _DOCUMENT.format(title=html.escape(contest.name), pages=pages)
+
+
+def _events(contest: Contest, team: Team) -> list[ContestEvent]:
+    """The events that the team is in; all, if it is in none yet."""
+    return [event for event in contest.events if team.id in event.teams] or list(contest.events)
 
 
 def _text_page(contest: Contest, team: Team, host: str) -> str:
@@ -152,8 +158,7 @@ def _facts(contest: Contest, team: Team, host: str) -> dict[str, object]:
     return {
         "name": team.name,
         "contest": contest.name,
-        "game": contest.game.name,
-        "limit": contest.time_control,
+        "games": "; ".join(f"{event.game.name}, {event.time_control}" for event in _events(contest, team)),
         "host": host,
         "port": contest.file.server.port,
         "team": team.id,

@@ -21,19 +21,15 @@ import trio
 
 from .events import Incident
 from .game_record import (
-    FIRST,
     Record,
     content_of,
     counting,
-    matches_of,
     parse,
-    record_of_pairings,
     result_of,
     sealed,
 )
 from .incidents import IncidentRow
 from .results import Result
-from .schedule import Match
 
 T = TypeVar("T")
 
@@ -42,6 +38,7 @@ _SCHEMA = """
 CREATE TABLE records (
     place INTEGER PRIMARY KEY,
     number INTEGER,
+    event INTEGER,
     pairing INTEGER,
     leg INTEGER,
     attempt INTEGER,
@@ -49,7 +46,7 @@ CREATE TABLE records (
     turns TEXT NOT NULL,
     previous TEXT NOT NULL,
     hash TEXT NOT NULL,
-    UNIQUE (pairing, leg, attempt)
+    UNIQUE (event, pairing, leg, attempt)
 ) STRICT;
 CREATE TABLE chain (length INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
 INSERT INTO chain VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
@@ -73,7 +70,7 @@ DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
 """
 
 _READ_RECORDS = """
-SELECT place, number, pairing, leg, attempt,
+SELECT place, number, event, pairing, leg, attempt,
     CAST(ifnull(head, '') AS BLOB), CAST(ifnull(turns, '') AS BLOB),
     CAST(ifnull(previous, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB)
 FROM records WHERE place > ? AND (? IS NULL OR number = ?) ORDER BY place LIMIT 64
@@ -88,11 +85,12 @@ class StoreError(Exception):
 class StoredRecord:
     """A record as it is stored: its ``line`` as it was sealed, and what the table says of it beside that.
 
-    ``number``, ``pairing``, ``leg`` and ``attempt`` are None unless it is a game's.
+    ``number``, ``event``, ``pairing``, ``leg`` and ``attempt`` are None unless it is a game's.
     """
 
     place: int
     number: int | None
+    event: int | None
     pairing: int | None
     leg: int | None
     attempt: int | None
@@ -136,11 +134,12 @@ class Store:
         self._jobs.put(None)
         self._thread.join()
 
-    # --- reading and the schedule: before the first match, when waiting disturbs nobody ---
+    # --- reading: before the first match, when waiting disturbs nobody ---
 
-    def schedule(self) -> list[Match]:
-        """All matches that were given out, in playing order; empty if there are none yet."""
-        return [match for fields in self._heads(game=False) for match in matches_of(fields)]
+    def heads(self) -> list[dict[str, Any]]:
+        """All records without the turns of games, in the order in which they were stored."""
+        rows = self._run(lambda: self._db.execute("SELECT head FROM records ORDER BY place").fetchall())
+        return [parse(head.encode()) for (head,) in rows]
 
     def results(self) -> list[Result]:
         """The results that count, in the order they were stored."""
@@ -148,13 +147,7 @@ class Store:
 
     def attempts(self) -> list[Result]:
         """The results of all attempts, void ones included, in the order they were stored."""
-        return [result_of(fields) for fields in self._heads(game=True)]
-
-    def seed(self) -> int | None:
-        """The seed that the schedule was made from."""
-        for fields in self._heads(game=False):
-            return int(fields["seed"])
-        return None
+        return [result_of(fields) for fields in self.heads() if fields.get("type") == "game"]
 
     def lines(self) -> Iterator[bytes]:
         """All records as they were sealed, in the order of their places, without line ends."""
@@ -193,14 +186,6 @@ class Store:
         finally:
             self._run(lambda: self._db.rollback())
 
-    def save_schedule(self, matches: list[Match], seed: int) -> None:
-        """Store the schedule, in place of one of which nothing is played.
-
-        Raises:
-            StoreError: something is.
-        """
-        self._run(lambda: self._transact(partial(self._write_schedule, record_of_pairings(matches, seed))))
-
     def incidents(self) -> list[IncidentRow]:
         """The incidents of all runs."""
         return self._run(self._read_incidents)
@@ -211,7 +196,7 @@ class Store:
         """Store one record at the end of the chain; it is on disk when this returns.
 
         Args:
-            record: a game's.
+            record: a game's, or one of pairings.
             after: called in the thread once it is; an `OSError` of it is nobody's business.
 
         Raises:
@@ -310,20 +295,15 @@ class Store:
                 self._db.execute("ROLLBACK")
             raise
 
-    def _write_schedule(self, record: Record) -> None:
-        if self._db.execute("SELECT 1 FROM records WHERE number IS NOT NULL").fetchone():
-            raise StoreError(f"{self.path}: matches are played, their schedule cannot be replaced")
-        self._db.execute("DELETE FROM records")
-        self._db.execute("UPDATE chain SET length = 0, hash = ?", (FIRST,))
-        self._write_record(record)
-
     def _write_record(self, record: Record) -> None:
         length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
         _, digest = sealed(record.content(), length + 1, previous)
         match, turns = record.match, b",".join(record.turns).decode()
-        keys = (None,) * 4 if match is None else (match.number, match.pairing, match.leg, record.attempt)
+        keys: tuple[int | None, ...] = (None,) * 5
+        if match is not None:
+            keys = (match.number, match.event, match.pairing, match.leg, record.attempt)
         row = (length + 1, *keys, record.head.decode(), turns, previous, digest)
-        self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("UPDATE chain SET length = ?, hash = ?", (length + 1, digest))
 
     def _write_incidents(self, rows: list[IncidentRow]) -> None:
@@ -331,11 +311,6 @@ class Store:
             self._db.executemany(_COUNT_INCIDENTS, map(_incident_columns, rows))
 
         self._transact(write)
-
-    def _heads(self, *, game: bool) -> list[dict[str, Any]]:
-        what = "NOT NULL" if game else "NULL"
-        query = f"SELECT head FROM records WHERE number IS {what} ORDER BY place"  # noqa: S608 - two constants
-        return [parse(head.encode()) for (head,) in self._run(lambda: self._db.execute(query).fetchall())]
 
     def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
         return [_stored_record(*row) for row in self._db.execute(_READ_RECORDS, (after, match, match))]
@@ -359,6 +334,7 @@ def _incident_row(
 def _stored_record(
     place: int,
     number: int | None,
+    event: int | None,
     pairing: int | None,
     leg: int | None,
     attempt: int | None,
@@ -372,7 +348,7 @@ def _stored_record(
         raise StoreError(f"a record at place {place!r:.80}, expected a whole number")
     content = content_of(head, turns, game=number is not None)
     line = b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
-    return StoredRecord(place, number, pairing, leg, attempt, head, _text(previous), _text(digest), line)
+    return StoredRecord(place, number, event, pairing, leg, attempt, head, _text(previous), _text(digest), line)
 
 
 def _text(stored: bytes) -> str:

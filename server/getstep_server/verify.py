@@ -17,17 +17,14 @@ from .game_record import (
     RecordError,
     hash_of,
     match_of,
-    matches_of,
     parse,
     result_of,
 )
-from .limits import MAX_TEAMS
 from .record_shape import as_json, game_of, pairings_of
 from .replay import DoesNotFit, replay
-from .results import Result
-from .schedule import Match, double_round_robin
-from .standings import standings
+from .schedule import Match
 from .store import Store, StoredRecord, StoreError
+from .tournament import Tournament
 
 _NOT_IN_HEAD = ("turns", "place", "previous", "hash")
 
@@ -84,7 +81,7 @@ def verify(
     """Verify all records of a contest, also while it runs.
 
     Args:
-        contest: its folder says what the format is.
+        contest: its folder says which events there are.
         store: its records.
         head: a hash of the chain that was kept elsewhere.
         progress: called after each record with its place and the number of all.
@@ -111,9 +108,10 @@ def _verify(contest: Contest, store: Store, head: str | None, progress: Callable
     _check_end(walk, total, last)
     if head is not None and kept_at is None:
         raise Finding(f"no record has the hash {head!r}, which was kept elsewhere: this is another chain")
-    _check_standings(contest, store, walk.results)
+    _check_standings(contest, store, walk.tournament)
     beyond = 0 if kept_at is None else walk.place - kept_at
-    return Verified(walk.place, walk.previous, beyond, len(walk.matches), len(walk.results), walk.void, walk.turns)
+    matches, played = len(walk.tournament.matches), walk.tournament.done
+    return Verified(walk.place, walk.previous, beyond, matches, played, walk.void, walk.turns)
 
 
 class _Walk:
@@ -122,13 +120,11 @@ class _Walk:
     def __init__(self, contest: Contest) -> None:
         self.place = 0
         self.previous = FIRST
-        self.matches: dict[int, Match] = {}
-        self.results: list[Result] = []
-        """Of the matches that have one, as their turns make them."""
+        self.tournament = Tournament(contest)
+        """As the turns of the games make it."""
         self.void = 0
         self.turns = 0
         self._contest = contest
-        self._seed = 0
         self._attempts: dict[int, int] = {}
         self._decided: dict[int, int] = {}
         """Where the record is that decided a match."""
@@ -163,43 +159,46 @@ class _Walk:
         return fields
 
     def _take_content(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
-        kind, expected = fields.get("type"), "game" if self.place else "pairings"
-        if kind != expected:
-            raise RecordError(f"type is {kind!r:.80}, expected {expected!r}: the first record has the pairings")
+        kind = fields.get("type")
+        if not self.place and kind != "pairings":
+            raise RecordError(f"type is {kind!r:.80}, expected 'pairings': the first record has pairings")
+        if kind not in ("pairings", "game"):
+            raise RecordError(f"type is {kind!r:.80}, expected 'pairings' or 'game'")
         if kind == "pairings":
-            _check_columns(stored, (None, None, None, None))
+            _check_columns(stored, (None,) * 5)
             self._take_pairings(fields)
         else:
             self._take_game(stored, fields)
 
     def _take_pairings(self, fields: Mapping[str, Any]) -> None:
         shape = pairings_of(fields)
-        found = matches_of(fields)
-        expected = _expected_pairings(self._contest, found, shape.seed)
-        if len(found) != len(expected):
-            raise RecordError(f"{len(found)} matches, expected {len(expected)}")
-        for one, other in zip(found, expected, strict=True):
-            _check_match(one, other, "the format and the seed")
-        self.matches = {match.number: match for match in found}
-        self._seed = shape.seed
+        expected = self.tournament.pairings(fields)
+        if len(shape.matches) != len(expected):
+            raise RecordError(f"{len(shape.matches)} matches, expected {len(expected)}")
+        for one, other in zip(fields["matches"], expected, strict=True):
+            _check_entry(one, other)
+        self.tournament.take_pairings(fields)
+        if misfit := self.tournament.misfit():
+            raise RecordError(f"by contest.toml {misfit}")
 
     def _take_game(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
-        game, match = game_of(fields), match_of(fields)
-        _check_columns(stored, (game.match, game.pairing, game.leg, game.attempt))
-        if game.match not in self.matches:
-            raise RecordError(f"match is {game.match}, expected one of the {len(self.matches)} in the pairings")
-        _check_match(match, self.matches[game.match], "the pairings")
-        if game.seed != self._seed:
-            raise RecordError(f"seed is {game.seed}, expected {self._seed} by the pairings")
+        game, match, matches = game_of(fields), match_of(fields), self.tournament.matches
+        _check_columns(stored, (game.match, game.event, game.pairing, game.leg, game.attempt))
+        if game.match not in matches:
+            raise RecordError(f"match is {game.match}, expected one of the {len(matches)} in the pairings")
+        _check_match(match, matches[game.match])
+        seed = self._contest.file.contest.seed
+        if game.seed != seed:
+            raise RecordError(f"seed is {game.seed}, expected {seed} by the pairings")
         self._check_attempt(game.match, game.attempt)
         result = result_of({**fields, **replay(fields)})
+        self.tournament.take_result(result)
         self.turns += len(game.turns)
         self._attempts[game.match] = game.attempt
         if game.reason == VOID:
             self.void += 1
         else:
             self._decided[game.match] = stored.place
-            self.results.append(result)
 
     def _check_attempt(self, match: int, attempt: int) -> None:
         if match in self._decided:
@@ -219,26 +218,30 @@ def _check_head(head: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
 
 def _check_columns(stored: StoredRecord, expected: tuple[int | None, ...]) -> None:
     """The keys of the table, by which records are found, say the same as the record."""
-    found = (stored.number, stored.pairing, stored.leg, stored.attempt)
+    found = (stored.number, stored.event, stored.pairing, stored.leg, stored.attempt)
     if found != expected:
-        raise RecordError(f"the table has match, pairing, leg and attempt {found!r:.80}, expected {expected!r}")
+        raise RecordError(
+            f"the table has match, event, pairing, leg and attempt {found!r:.80}, expected {expected!r}"
+        )
 
 
-def _check_match(found: Match, expected: Match, source: str) -> None:
+def _check_entry(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """One of the pairings, by what the format makes of the record and all before it."""
+    what = "a bye" if expected["number"] is None else f"match {expected['number']}"
+    for name, value in expected.items():
+        if found[name] != value:
+            raise RecordError(
+                f"{name} of {what} is {found[name]!r:.80}, expected {value!r} by the format and the seed"
+            )
+
+
+def _check_match(found: Match, expected: Match) -> None:
     for name in Match.__slots__:
         one, other = getattr(found, name), getattr(expected, name)
         if one != other:
-            raise RecordError(f"{name} of match {expected.number} is {one!r:.80}, expected {other!r} by {source}")
-
-
-def _expected_pairings(contest: Contest, found: list[Match], seed: int) -> list[Match]:
-    """What the contest's format makes of its seed and teams; of the teams in the record, if nobody knows better."""
-    teams = sorted({team for match in found for team in match.teams})
-    if contest.teams and teams != sorted(contest.teams):
-        raise RecordError(f"pairings of the teams {teams!r:.200}, expected those of teams.toml")
-    if not 2 <= len(teams) <= MAX_TEAMS:
-        raise RecordError(f"pairings of {len(teams)} teams, expected 2 to {MAX_TEAMS}")
-    return double_round_robin(teams, seed, contest.game.name, contest.options)
+            raise RecordError(
+                f"{name} of match {expected.number} is {one!r:.80}, expected {other!r} by the pairings"
+            )
 
 
 def _check_end(walk: _Walk, total: int, last: str) -> None:
@@ -248,11 +251,10 @@ def _check_end(walk: _Walk, total: int, last: str) -> None:
         raise Finding(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
 
 
-def _check_standings(contest: Contest, store: Store, replayed: list[Result]) -> None:
-    """The table that is shown is the one that the replayed games make."""
-    shown = store.results()
-    teams = list(dict.fromkeys([*contest.teams, *(team for result in shown for team in result.match.teams)]))
-    found, expected = (standings(teams, results, scoring=contest.scoring) for results in (shown, replayed))
-    for one, other in zip(found, expected, strict=True):
-        if one != other:
-            raise Finding(f"in the standings {one!r}, expected {other!r}")
+def _check_standings(contest: Contest, store: Store, replayed: Tournament) -> None:
+    """The tables that are shown are those that the replayed games make."""
+    found, expected = Tournament(contest, store.heads()).tables(), replayed.tables()
+    for event, rows in expected.events.items():
+        for one, other in zip(found.events[event], rows, strict=True):
+            if one != other:
+                raise Finding(f"in the standings {one!r}, expected {other!r}")

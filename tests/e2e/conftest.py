@@ -202,6 +202,7 @@ def write_contest(
     teams: Sequence[str],
     *,
     game: str = "hop",
+    events: Sequence[str] = ("",),
     move_seconds: float = 2.0,
     budget_seconds: float | None = None,
     port: int = 0,
@@ -211,14 +212,15 @@ def write_contest(
 ) -> Path:
     """A contest on free ports. ``teams`` holds a line of TOML for each team, from id 1, besides its id and name.
 
-    ``budget_seconds`` for all of a player's moves takes the place of ``move_seconds`` for each.
+    ``events`` holds further lines of TOML for each event. ``budget_seconds`` for all of a player's moves takes the
+    place of ``move_seconds`` for each.
     """
     folder.mkdir()
     classic = "" if classic_port is None else f"classic_port = {classic_port}\n"
     kind, seconds = ("move", move_seconds) if budget_seconds is None else ("budget", budget_seconds)
+    played = "".join(f'[[event]]\ngame = "{game}"\n{kind}_seconds = {seconds}\n{lines}' for lines in events)
     (folder / "contest.toml").write_text(
-        f'[contest]\nname = "Test"\ngame = "{game}"\nseed = 2019\n'
-        f"[time]\n{kind}_seconds = {seconds}\nlag_ms = 100\n"
+        f'[contest]\nname = "Test"\nseed = 2019\n{played}'
         f'[server]\nhost = "{host}"\nport = {port}\n{classic}'
         f"[start]\nabsent_seconds = {absent_seconds}\n"
     )

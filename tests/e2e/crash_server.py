@@ -18,6 +18,7 @@ from getstep_server.director import Director
 from getstep_server.journal import Journal
 from getstep_server.seats import Seat
 from getstep_server.store import Store
+from getstep_server.tournament import Tournament
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,17 @@ def _of_a_game(_store: Store, record: Any) -> bool:
     return record.match is not None
 
 
+def _of_pairings(_store: Store, record: Any) -> bool:
+    return record.match is None
+
+
 def _first_of_two(seat: Seat, _end: object) -> bool:
     return seat._start is not None and seat._start.is_black
 
 
 POINTS = {
-    "schedule-written": Point(Store, "_write_schedule", "after"),
-    "schedule-stored": Point(Store, "save_schedule", "after"),
+    "pairings-written": Point(Store, "_write_record", "after", _of_pairings),
+    "pairings-stored": Point(Tournament, "take_pairings", "before"),
     "journal-empty": Point(Journal, "__init__", "after", _new),
     "journal-begun": Point(Journal, "append", "after", _lines(b'{"record"')),
     "journal-resumed": Point(Journal, "append", "after", _lines(b'{"resumed"')),
@@ -70,8 +75,8 @@ POINTS = {
 }
 """On the way of a match: what is about to happen, or just has."""
 
-AT_START = ("schedule-written", "schedule-stored", "journal-resumed")
-"""Those that a server comes to before it listens."""
+AT_START = ("pairings-written", "pairings-stored", "journal-resumed")
+"""Those that a server comes to before its first match, or never."""
 
 
 def arm(point: Point, count: int) -> None:

@@ -195,8 +195,8 @@ def test_nothing_announced_is_lost(programs: Programs, tmp_path: Path, figures: 
     assert max(figures.until_listening) < LISTENS_AGAIN_SECONDS
 
 
-@pytest.mark.parametrize("point", ["schedule-written", "schedule-stored"])
-def test_the_schedule_is_stored_as_a_whole_or_not_at_all(
+@pytest.mark.parametrize("point", ["pairings-written", "pairings-stored"])
+def test_pairings_are_stored_as_a_whole_or_not_at_all(
     programs: Programs, tmp_path: Path, figures: Figures, point: str
 ) -> None:
     for n in range(AT_EACH_POINT * len(PLAYED)):

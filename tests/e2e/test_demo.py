@@ -70,7 +70,7 @@ def test_the_demo(programs: Programs, tmp_path: Path) -> None:
     assert len(bots_of(port)) == 6
     assert program.wait() == 0
     assert time.monotonic() - began < 30
-    assert "getstep demo: Hop (NCTU Introduction to AI 2019): hop, 6 teams" in program.output
+    assert "getstep demo: Hop (NCTU Introduction to AI 2019): 6 teams\n  hop, round robin, " in program.output
     assert [int(n) for n in re.findall(r"^\[(\d+)/30\] ", program.output, re.MULTILINE)] == list(range(1, 31))
     table = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
     assert len(table) == 6
@@ -85,7 +85,7 @@ def test_the_demo_of_all_games(programs: Programs, tmp_path: Path) -> None:
     program = programs.start(*DEMO, "--plain", "--game", "all", "--teams", "2")
     assert program.wait(seconds=60) == 0
     for game in GAMES:
-        assert f": {game}" in program.output
+        assert re.search(rf"^  {game}\b.*, round robin, ", program.output, re.MULTILINE)
     assert len(re.findall(TABLE, program.output, re.MULTILINE)) == len(GAMES)
     assert program.output.count("Standings after 2 matches") == len(GAMES)
     for port in re.findall(r"^Listening on 127\.0\.0\.1, port (\d+)\.$", program.output, re.MULTILINE):
@@ -142,7 +142,7 @@ def test_the_demo_on_a_terminal() -> None:
         terminal.expect(r"^playing: ")
         assert terminal.wait() == 0
         lines = terminal.screen.text.splitlines()
-    assert [line.split()[0] for line in lines] == ["getstep", "Limit:", "Starts", "Standings", "#", *"123"]
+    assert [line.split()[0] for line in lines] == ["getstep", "hop,", "Starts", "Standings", "#", *"123"]
     assert max(map(len, lines)) <= 80
     assert terminal.screen.cursor_shown
     assert terminal.screen.unknown == []

@@ -141,7 +141,7 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
         lines = terminal.screen.text.splitlines()
     # The live view is gone, and of the Enter a blank line is left
     *hello, hash_of, digest, title, header, first, second, third = [line.split()[0] for line in lines if line]
-    assert hello == ["Test:", "Limit:", "Starts"]
+    assert hello == ["Test:", "hop,", "Starts"]
     assert (hash_of, len(digest), title, header) == ("Hash", 64, "Standings", "#")
     assert [first, second, third] == [*"123"]
     reasons = Counter(result.reason for result in stored(folder) if 3 in result.match.teams)

@@ -22,8 +22,6 @@ from getstep_server.attack import CASES
 from getstep_server.contest import load_contest
 from getstep_server.limits import LOGIN_SECONDS
 from getstep_server.run import results_of
-from getstep_server.schedule import Match, circle
-from getstep_server.store import Store
 
 if TYPE_CHECKING:
     from .conftest import MakeContest, Program, Programs, Server
@@ -48,19 +46,18 @@ BOTS = Path(__file__).with_name("soak_bots.py")
 ATTACKERS = Path(__file__).with_name("soak_attackers.py")
 
 
-def schedule() -> list[Match]:
+def events() -> list[str]:
     """Each honest team meets one other, ``MATCHES`` times; hostile teams meet in groups of four, over and over."""
-    pairs = [(team, team + 1) for team in range(1, HONEST, 2)] * MATCHES
-    for first in range(HONEST + 1, HONEST + HOSTILE, HOSTILE_GROUP):
-        group = list(range(first, first + HOSTILE_GROUP))
-        pairs += [pair for pairs_of_round in circle(group) for pair in pairs_of_round] * 2 * HOSTILE_ROUNDS
-    return [Match(n, 1, n, 1, *pair, "hop", {}) for n, pair in enumerate(pairs, start=1)]
+    groups = [(range(team, team + 2), MATCHES) for team in range(1, HONEST, 2)]
+    hostile = range(HONEST + 1, HONEST + HOSTILE, HOSTILE_GROUP)
+    groups += [(range(team, team + HOSTILE_GROUP), 2 * HOSTILE_ROUNDS) for team in hostile]
+    return [
+        f'name = "{number}"\nteams = {list(teams)}\nsettings.legs = {legs}\n'
+        for number, (teams, legs) in enumerate(groups, start=1)
+    ]
 
 
 def start_server(programs: Programs, folder: Path) -> Server:
-    contest = load_contest(folder)
-    with Store(contest.database) as store:
-        store.save_schedule(schedule(), contest.file.contest.seed)
     return programs.serve(folder, "--now")
 
 
@@ -79,7 +76,7 @@ def memory_kb(server: Server) -> int:
 
 def contest_folder(make_contest: MakeContest) -> Path:
     teams = [""] * HONEST + ["classic = true"] * HOSTILE
-    return make_contest(teams, classic_port=0, move_seconds=6, absent_seconds=3600)
+    return make_contest(teams, events=events(), classic_port=0, move_seconds=6, absent_seconds=3600)
 
 
 def undisturbed(programs: Programs, make_contest: MakeContest, log: Path) -> Any:

@@ -75,10 +75,10 @@ class Forged:
 
     def repeat(self, place: int, **changes: object) -> Self:
         """Put a copy of a record at the end, with columns changed."""
-        columns = ["place", "number", "pairing", "leg", "attempt", "head", "turns", "previous", "hash"]
+        columns = ["place", "number", "event", "pairing", "leg", "attempt", "head", "turns", "previous", "hash"]
         values = dict(zip(columns, self.sql("SELECT * FROM records WHERE place = ?", place)[0], strict=True))
         values |= {"place": self.last + 1, **changes}
-        self.sql(f"INSERT INTO records VALUES (?, ?, ?, ?, ?{4 * ', CAST(? AS TEXT)'})", *values.values())
+        self.sql(f"INSERT INTO records VALUES (?, ?, ?, ?, ?, ?{4 * ', CAST(? AS TEXT)'})", *values.values())
         return self
 
     def again(self, match: int) -> Self:

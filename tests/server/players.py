@@ -14,7 +14,9 @@ from getstep.wire import Connection, End, GetStep, Goodbye, Hello, Join, Message
 from getstep_engines import GAMES
 from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.events import Bus, Event, Listening, Publish
+from getstep_server.formats import Pairing, RoundRobin
 from getstep_server.run import Ending, StartWhen, run_contest
+from getstep_server.schedule import Match
 
 
 def token_of(team: int) -> str:
@@ -22,13 +24,26 @@ def token_of(team: int) -> str:
     return f"token-of-team-{team}"
 
 
-def make_contest(folder: Path, teams: int = 2, **tables: dict[str, Any]) -> Contest:
-    """A contest of hop on a free loopback port, with tables of contest.toml changed."""
-    contest = {"name": "Test", "game": "hop", "seed": 1, **tables.pop("contest", {})}
+def make_contest(folder: Path, teams: int = 2, *events: dict[str, Any], **tables: dict[str, Any]) -> Contest:
+    """A contest on a free loopback port, with tables of contest.toml changed.
+
+    Its events are ``events``, or else one of hop, with settings changed by ``event``.
+    """
+    contest = {"name": "Test", "seed": 1, **tables.pop("contest", {})}
     server = {"host": "127.0.0.1", "port": 0, **tables.pop("server", {})}
-    file = ContestFile.model_validate({"contest": contest, "server": server, **tables})
+    played = list(events) or [{"game": "hop", **tables.pop("event", {})}]
+    file = ContestFile.model_validate({"contest": contest, "event": played, "server": server, **tables})
     roster = {n: Team(id=n, name=f"Team {n}", token=token_of(n), classic=True) for n in range(1, teams + 1)}
     return Contest(folder, file, roster)
+
+
+def round_robin(teams: Sequence[int], game: str = "hop", **options: int) -> list[Match]:
+    """The matches of a double round robin."""
+    format_ = RoundRobin(RoundRobin.Options(legs=2), 1)
+    return [
+        Match(number, game=game, options=options, **{name: getattr(pairing, name) for name in Pairing.__slots__})
+        for number, pairing in enumerate(format_.next_pairings(teams, []), start=1)
+    ]
 
 
 class Recorder:

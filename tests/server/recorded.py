@@ -23,16 +23,16 @@ from getstep_server.contest import Contest, contest_path, init_contest, load_con
 from getstep_server.course import forfeit_scores
 from getstep_server.disk import Disk
 from getstep_server.events import Event, Incident, MovePlayed
-from getstep_server.game_record import VOID, Record, head_of_game, record_of_game
+from getstep_server.game_record import VOID, Record, head_of_game, record_of_game, record_of_pairings
 from getstep_server.judge import play_match
 from getstep_server.results import Result
 from getstep_server.roster import Newcomer, add_teams
-from getstep_server.run import prepare_schedule
 from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheet, Scoresheets
 from getstep_server.seats import Seat
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
+from getstep_server.tournament import Tournament
 from tests.server.test_judge import MemoryLink, Reply
 
 NAMES = ("Ada", "=1+1", "Charles, and Co.", "Дороти")
@@ -238,8 +238,8 @@ def play_scenes(
     teams: int = 2,
     limit: str | None = None,
 ) -> Contest:
-    """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line under ``[time]``."""
-    init_contest(folder, name="Test contest", game=game, seed=5)
+    """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event."""
+    init_contest(folder, name="Test contest", games=[game], seed=5)
     add_teams(folder, [Newcomer(name, "", None) for name in NAMES[:teams]])
     if limit is not None:
         path = contest_path(folder)
@@ -247,7 +247,9 @@ def play_scenes(
         path.write_text(text, encoding="utf-8")
     contest = load_contest(folder)
     with Store(contest.database) as store:
-        stage = _Stage(contest, prepare_schedule(contest, store))
+        fields = Tournament(contest).next_pairings(contest.events[0])
+        assert fields is not None
+        stage = _Stage(contest, Tournament(contest).take_pairings(fields))
         clock = MockClock(autojump_threshold=0)
 
         async def act_all() -> None:
@@ -255,7 +257,7 @@ def play_scenes(
                 await stage.act(scene)
 
         async def save_all() -> None:
-            for record in stage.records:
+            for record in [record_of_pairings(fields), *stage.records]:
                 await store.save(record)
 
         trio.run(act_all, clock=clock)

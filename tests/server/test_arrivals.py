@@ -111,7 +111,7 @@ def test_the_kernel_stamps_the_first_bytes_of_every_connection() -> None:
 @stamped_only
 async def test_an_answer_that_is_read_late_was_in_time(tmp_path: Path) -> None:
     """The event loop stands still past the deadline; the answer had come before it."""
-    contest = make_contest(tmp_path, time={"move_seconds": 0.3, "lag_ms": 1})
+    contest = make_contest(tmp_path, event={"move_seconds": 0.3}, time={"lag_ms": 1})
     async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as two:
         start = await one.expect(Start)
         black = one if start.is_black else two
@@ -128,7 +128,7 @@ async def test_an_answer_that_is_read_late_was_in_time(tmp_path: Path) -> None:
 @stamped_only
 async def test_an_answer_that_came_late_is_late_even_if_the_deadline_has_not_fired(tmp_path: Path) -> None:
     """The loop stands still over the deadline and over the answer; what it missed is no more than the allowance."""
-    contest = make_contest(tmp_path, time={"move_seconds": 0.2, "lag_ms": 300})
+    contest = make_contest(tmp_path, event={"move_seconds": 0.2}, time={"lag_ms": 300})
     async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as two:
         start = await one.expect(Start)
         black = one if start.is_black else two
@@ -153,7 +153,7 @@ def _block_and_send(sock: trio.socket.SocketType, data: bytes) -> None:
 
 async def test_time_in_which_the_server_stood_still_is_given_back(tmp_path: Path) -> None:
     """The loop stands still over the whole limit; the player answers as soon as it can."""
-    contest = make_contest(tmp_path, time={"move_seconds": 0.2, "lag_ms": 20})
+    contest = make_contest(tmp_path, event={"move_seconds": 0.2}, time={"lag_ms": 20})
     async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as two:
         start = await one.expect(Start)
         black = one if start.is_black else two

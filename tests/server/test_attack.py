@@ -56,7 +56,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def target(folder: Path, case: Case, **tables: Any) -> Contest:
     """A contest made to be attacked; where a limit has to be missed, it is short."""
     seconds = 0.6 if case.title.startswith("a late answer") else 5.0
-    return make_contest(folder, **TARGET, time={"move_seconds": seconds}, **tables)
+    return make_contest(folder, **TARGET, event={"move_seconds": seconds}, **tables)
 
 
 def stage_at(server: Running, times: Times = QUICK) -> Stage:
@@ -162,7 +162,7 @@ async def test_cases_in_another_game(tmp_path: Path, game: str) -> None:
     async def run(case: Case) -> None:
         folder = tmp_path / case.number
         folder.mkdir()
-        contest = make_contest(folder, contest={"game": game}, start={"absent_seconds": 3600}, time=time)
+        contest = make_contest(folder, event={"game": game, **time}, start={"absent_seconds": 3600})
         async with running(contest, StartWhen(now=True)) as server, aclosing(stage_at(server)) as stage:
             await stage.run(case)
             assert server.recorder.of(ServerFault) == []

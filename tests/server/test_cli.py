@@ -139,7 +139,7 @@ def test_init_says_what_comes_next(command: Command) -> None:
 def test_init_twice(command: Command) -> None:
     command("init", "autumn", "--game", "linkage")
     assert command.complaint("init", "autumn") == "autumn/contest.toml: there is a contest here already"
-    assert load_contest(Path("autumn")).game.name == "linkage"
+    assert load_contest(Path("autumn")).events[0].game.name == "linkage"
 
 
 def test_init_with_an_unknown_game(command: Command) -> None:
@@ -222,12 +222,12 @@ def test_no_contest_there(command: Command, name: str) -> None:
 @pytest.mark.parametrize("name", ["teams add", "teams list", "teams slips", "run", "standings"])
 def test_mistakes_in_the_folder_are_told_by_every_command(command: Command, autumn: Path, name: str) -> None:
     path = autumn / "contest.toml"
-    path.write_text('[contest]\nname = "A"\ngame = "hop"\nseed = true\nsed = 1\n')
+    path.write_text('[contest]\nname = "A"\nseed = true\nsed = 1\n[[event]]\ngame = "hop"\n')
     message = command.complaint(*name.split(), "autumn", *(["Ada"] if name == "teams add" else []))
     assert message == (
-        "autumn/contest.toml:4: contest.seed = True, expected a whole number\n"
-        "autumn/contest.toml:5: contest.sed = 1: no such setting, "
-        "expected one of: name, game, format, seed, options"
+        "autumn/contest.toml:3: contest.seed = True, expected a whole number\n"
+        "autumn/contest.toml:4: contest.sed = 1: no such setting, "
+        "expected one of: name, seed"
     )
 
 
@@ -262,7 +262,7 @@ def test_a_contest_that_nobody_comes_to(command: Command, autumn: Path) -> None:
     ran = command("run", "autumn", "--now")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(
-        "Autumn contest: hop, 3 teams\nLimit: 5 s a move, and 100 ms for lag\n"
+        "Autumn contest: 3 teams\n  hop, round robin, 5 s a move and 100 ms for lag\n"
         "Starts at once. Ctrl-C stops cleanly.\n"
     )
     assert re.search(r"^Listening on 0\.0\.0\.0, port \d+\.$", ran.out, re.MULTILINE)
@@ -334,13 +334,34 @@ def test_a_classic_port_for_another_game(command: Command, autumn: Path) -> None
     assert message.startswith("--classic-port = 8888, expected no classic_port: the classic wire plays hop only")
 
 
-def test_the_roster_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
+def test_a_late_team_plays_after_the_others(command: Command, autumn: Path) -> None:
     command("run", "autumn", "--now")
     command("teams", "add", "autumn", "Dorothy")
-    ran = command("run", "autumn")
-    assert ran.code == 2
-    assert "autumn/teams.toml: team ids 4 differ from the schedule" in ran.err
-    assert "put the roster back, or make a new contest folder" in ran.err
+    assert command("run", "autumn").code == 0
+    results = results_of(load_contest(autumn))
+    assert [4 in result.match.teams for result in results] == [False] * 6 + [True] * 6
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("teams = [1, 2, 7]", "event.teams = 7, expected the id of a team in teams.toml"),
+        (
+            'format = "gauntlet"\nsettings.challengers = [9]',
+            "event.settings.challengers = 9, expected the id of a team in teams.toml",
+        ),
+    ],
+)
+def test_an_event_with_a_team_that_is_not_there(command: Command, autumn: Path, line: str, message: str) -> None:
+    path = autumn / "contest.toml"
+    text = path.read_text(encoding="utf-8")
+    assert 'format = "round_robin"' in text
+    kept = [row for row in text.split("\n") if not row.startswith(("format", "settings"))]
+    kept.insert(kept.index("[[event]]") + 1, line)
+    path.write_text("\n".join(kept), encoding="utf-8")
+    number = 6 + line.count("\n")
+    ran = command("run", "autumn", "--now")
+    assert (ran.code, ran.err) == (2, f"getstep-server: autumn/contest.toml:{number}: {message}\n")
 
 
 def test_the_game_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
@@ -349,7 +370,7 @@ def test_the_game_may_not_change_once_matches_are_played(command: Command, autum
     path.write_text(path.read_text(encoding="utf-8").replace('"hop"', '"linkage"', 1), encoding="utf-8")
     ran = command("run", "autumn")
     assert ran.code == 2
-    assert "autumn/contest.toml: game = 'linkage' with options {}, expected 'hop' with {}" in ran.err
+    assert "autumn/contest.toml: event 1: game = 'linkage', expected 'hop' as in the pairings so far" in ran.err
 
 
 def test_the_seed_may_not_change_once_matches_are_played(command: Command, autumn: Path) -> None:
@@ -358,7 +379,7 @@ def test_the_seed_may_not_change_once_matches_are_played(command: Command, autum
     path.write_text(re.sub(r"seed = \d+", "seed = 1000001", path.read_text(encoding="utf-8")), encoding="utf-8")
     ran = command("run", "autumn")
     assert ran.code == 2
-    assert re.search(r"autumn/contest.toml: seed = 1000001, expected \d+: the schedule was made from it", ran.err)
+    assert re.search(r"autumn/contest.toml: seed = 1000001, expected \d+ as in the pairings so far", ran.err)
 
 
 def test_a_time_of_day_that_is_past_is_tomorrows(command: Command, autumn: Path) -> None:

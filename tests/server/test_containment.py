@@ -120,7 +120,7 @@ async def test_it_ends_the_connection_that_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     owner, name, when = BY_STEP[layer]
-    async with running(make_contest(tmp_path, teams=3, contest=SHORT)) as server:
+    async with running(make_contest(tmp_path, teams=3, event=SHORT)) as server:
         inject(monkeypatch, owner, name, when=when)
         await play_all(server)
     assert [left.why for left in server.recorder.of(TeamLeft)].count("server fault") == 1
@@ -210,7 +210,7 @@ async def test_it_replays_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Player, "next", noting)
     inject(monkeypatch, *BY_MATCH[layer])
-    async with running(make_contest(tmp_path, teams=4, contest=SHORT)) as server:
+    async with running(make_contest(tmp_path, teams=4, event=SHORT)) as server:
         await play_all(server)
     check_only_fault(server)
     assert len(server.recorder.of(TeamArrived)) == 4  # nobody lost its connection
@@ -224,7 +224,7 @@ async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inject(monkeypatch, Store, "save", times=1000)
-    contest, faults, bus = make_contest(tmp_path, contest=SHORT), [], Bus()
+    contest, faults, bus = make_contest(tmp_path, event=SHORT), [], Bus()
     ports: list[int] = []
 
     def note(event: Any) -> None:
@@ -256,7 +256,7 @@ async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
 
 @pytest.mark.parametrize("kind", [TeamArrived, MovePlayed, MatchEnded, Event])
 async def test_a_consumer_that_raises_ends_nothing(tmp_path: Path, kind: Any) -> None:
-    contest = make_contest(tmp_path, contest=SHORT)
+    contest = make_contest(tmp_path, event=SHORT)
     calls: list[Event] = []
 
     def consumer(event: Event) -> None:
@@ -296,7 +296,7 @@ async def test_what_only_keeps_records_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     inject(monkeypatch, *BESIDE[layer])
-    async with running(make_contest(tmp_path, contest=SHORT)) as server:
+    async with running(make_contest(tmp_path, event=SHORT)) as server:
         async with connected(server.port) as wrong:
             await wrong.join(1, token="wrong")
             await wrong.until(Goodbye)

@@ -12,14 +12,16 @@ import pytest
 from getstep_engines import GAMES, TimeControl
 from getstep_server._toml import ConfigError
 from getstep_server.contest import Contest, init_contest, load_contest
+from getstep_server.formats import FORMATS
 
-CONTEST = '[contest]\nname = "Autumn"\ngame = "hop"\n'
+CONTEST = '[contest]\nname = "Autumn"\n'
+HOP = '[[event]]\ngame = "hop"\n'
 TEAM = '[[team]]\nid = 1\nname = "Ada"\ntoken = "12345678"\n'
 OTHER = '[[team]]\nid = 2\nname = "Blaise"\ntoken = "12345678"\n'
 ALL_GAMES = ", ".join(GAMES)
 
 
-def folder_with(tmp_path: Path, contest: str = CONTEST, teams: str = TEAM + OTHER) -> Path:
+def folder_with(tmp_path: Path, contest: str = CONTEST + HOP, teams: str = TEAM + OTHER) -> Path:
     (tmp_path / "contest.toml").write_text(contest, encoding="utf-8")
     (tmp_path / "teams.toml").write_text(teams, encoding="utf-8")
     return tmp_path
@@ -35,137 +37,217 @@ def complaint(folder: Path) -> list[str]:
 # --- contest.toml --------------------------------------------------------------------------------------------
 
 CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
-    "empty": ("", "contest.toml: contest is missing"),
-    "comments only": ("# [contest]\n# name = 1\n", "contest.toml: contest is missing"),
-    "no game": ('[contest]\nname = "A"\n', "contest.toml:1: contest.game is missing"),
-    "no name": ('# [contest]\n\n[contest]\ngame = "hop"\n', "contest.toml:3: contest.name is missing"),
-    "dotted key without game": ('contest.name = "A"\n', "contest.toml:1: contest.game is missing"),
-    "a value for a table": ("contest = 5\n", "contest.toml:1: contest = 5, expected a table"),
+    "empty": ("", "contest.toml: contest is missing\ncontest.toml: event is missing"),
+    "comments only": ("# [contest]\n# name = 1\n" + HOP, "contest.toml: contest is missing"),
+    "no event": (CONTEST, "contest.toml: event is missing"),
+    "an empty list of events": ("event = []\n" + CONTEST, "contest.toml:1: event = [], expected at least 1, not 0"),
+    "no game": (CONTEST + "[[event]]\nmove_seconds = 1\n", "contest.toml:3: event.game is missing"),
+    "no name": ("# [contest]\n\n[contest]\nseed = 1\n" + HOP, "contest.toml:3: contest.name is missing"),
+    "dotted key without name": ("contest.seed = 1\n" + HOP, "contest.toml:1: contest.name is missing"),
+    "a value for a table": ("contest = 5\n" + HOP, "contest.toml:1: contest = 5, expected a table"),
     "an array for a table": (
-        '[[contest]]\nname = "A"\ngame = "hop"\n',
-        "contest.toml:1: contest = [{'name': 'A', 'game': 'hop'}], expected a table",
+        '[[contest]]\nname = "A"\n' + HOP,
+        "contest.toml:1: contest = [{'name': 'A'}], expected a table",
+    ),
+    "a table for an array": (
+        CONTEST + '[event]\ngame = "hop"\n',
+        "contest.toml:3: event = {'game': 'hop'}, expected a table in double brackets for each",
     ),
     "unknown table": (
-        CONTEST + "[sever]\nport = 1\n",
-        "contest.toml:4: sever = {'port': 1}: no such setting, expected one of: contest, time, server, start",
+        CONTEST + "[sever]\nport = 1\n" + HOP,
+        "contest.toml:3: sever = {'port': 1}: no such setting, "
+        "expected one of: contest, event, time, server, start",
     ),
     "unknown setting": (
-        CONTEST + "[server]\nprot = 7777\n",
-        "contest.toml:5: server.prot = 7777: no such setting, expected one of: host, port, classic_port",
+        CONTEST + "[server]\nprot = 7777\n" + HOP,
+        "contest.toml:4: server.prot = 7777: no such setting, expected one of: host, port, classic_port",
     ),
     "unknown setting, dotted": (
-        CONTEST + "\nserver.prot = 7777\n",
-        "contest.toml:5: contest.server = {'prot': 7777}: no such setting, "
-        "expected one of: name, game, format, seed, options",
+        CONTEST + "\nserver.prot = 7777\n" + HOP,
+        "contest.toml:4: contest.server = {'prot': 7777}: no such setting, expected one of: name, seed",
     ),
     "setting above its table": (
-        'game = "hop"\n[contest]\nname = "A"\ngame = "hop"\n',
-        "contest.toml:1: game = 'hop': no such setting, expected one of: contest, time, server, start",
+        'game = "hop"\n' + CONTEST + HOP,
+        "contest.toml:1: game = 'hop': no such setting, expected one of: contest, event, time, server, start",
     ),
-    "true for an int": (CONTEST + "seed = true\n", "contest.toml:4: contest.seed = True, expected a whole number"),
-    "float for an int": (CONTEST + "seed = 1.0\n", "contest.toml:4: contest.seed = 1.0, expected a whole number"),
+    "unknown setting of an event": (
+        CONTEST + HOP + "lag_ms = 1\n",
+        "contest.toml:5: event.lag_ms = 1: no such setting, expected one of: game, name, options, format, "
+        "settings, scoring, tie_breaks, teams, move_seconds, budget_seconds",
+    ),
+    "true for an int": (
+        CONTEST + "seed = true\n" + HOP,
+        "contest.toml:3: contest.seed = True, expected a whole number",
+    ),
+    "float for an int": (
+        CONTEST + "seed = 1.0\n" + HOP,
+        "contest.toml:3: contest.seed = 1.0, expected a whole number",
+    ),
     "text for an int": (
-        CONTEST + "[server]\nport = '7777'\n",
-        "contest.toml:5: server.port = '7777', expected a whole number",
+        CONTEST + "[server]\nport = '7777'\n" + HOP,
+        "contest.toml:4: server.port = '7777', expected a whole number",
     ),
     "date for an int": (
-        CONTEST + "seed = 2019-01-01\n",
-        "contest.toml:4: contest.seed = datetime.date(2019, 1, 1), expected a whole number",
+        CONTEST + "seed = 2019-01-01\n" + HOP,
+        "contest.toml:3: contest.seed = datetime.date(2019, 1, 1), expected a whole number",
     ),
     "true for seconds": (
-        CONTEST + "[time]\nmove_seconds = true\n",
-        "contest.toml:5: time.move_seconds = True, expected a number",
+        CONTEST + HOP + "move_seconds = true\n",
+        "contest.toml:5: event.move_seconds = True, expected a number",
     ),
     "text for seconds": (
-        CONTEST + '[time]\nmove_seconds = "5"\n',
-        "contest.toml:5: time.move_seconds = '5', expected a number",
+        CONTEST + HOP + 'move_seconds = "5"\n',
+        "contest.toml:5: event.move_seconds = '5', expected a number",
     ),
     "number for a name": (
-        '[contest]\nname = 1\ngame = "hop"\n',
+        "[contest]\nname = 1\n" + HOP,
         "contest.toml:2: contest.name = 1, expected text in quotes",
     ),
-    "negative seed": (CONTEST + "seed = -1\n", "contest.toml:4: contest.seed = -1, expected at least 0"),
+    "negative seed": (CONTEST + "seed = -1\n" + HOP, "contest.toml:3: contest.seed = -1, expected at least 0"),
     "seed beyond 63 bits": (
-        CONTEST + f"seed = {2**63}\n",
-        f"contest.toml:4: contest.seed = {2**63}, expected at most {2**63 - 1}",
+        CONTEST + f"seed = {2**63}\n" + HOP,
+        f"contest.toml:3: contest.seed = {2**63}, expected at most {2**63 - 1}",
     ),
     "port too high": (
-        CONTEST + "[server]\nport = 65536\n",
-        "contest.toml:5: server.port = 65536, expected at most 65535",
+        CONTEST + "[server]\nport = 65536\n" + HOP,
+        "contest.toml:4: server.port = 65536, expected at most 65535",
     ),
-    "port negative": (CONTEST + "[server]\nport = -1\n", "contest.toml:5: server.port = -1, expected at least 0"),
+    "port negative": (
+        CONTEST + "[server]\nport = -1\n" + HOP,
+        "contest.toml:4: server.port = -1, expected at least 0",
+    ),
     "no time at all": (
-        CONTEST + "[time]\nmove_seconds = 0\n",
-        "contest.toml:5: time.move_seconds = 0, expected more than 0",
+        CONTEST + HOP + "move_seconds = 0\n",
+        "contest.toml:5: event.move_seconds = 0, expected more than 0",
     ),
     "more than a day": (
-        CONTEST + "[time]\nbudget_seconds = 86400.1\n",
-        "contest.toml:5: time.budget_seconds = 86400.1, expected at most 86400",
+        CONTEST + HOP + "budget_seconds = 86400.1\n",
+        "contest.toml:5: event.budget_seconds = 86400.1, expected at most 86400",
     ),
     "infinite time": (
-        CONTEST + "[time]\nmove_seconds = inf\n",
-        "contest.toml:5: time.move_seconds = inf, expected a number that is not infinite",
+        CONTEST + HOP + "move_seconds = inf\n",
+        "contest.toml:5: event.move_seconds = inf, expected a number that is not infinite",
     ),
     "nan": (
-        CONTEST + "[start]\nabsent_seconds = nan\n",
-        "contest.toml:5: start.absent_seconds = nan, expected a number that is not infinite",
+        CONTEST + "[start]\nabsent_seconds = nan\n" + HOP,
+        "contest.toml:4: start.absent_seconds = nan, expected a number that is not infinite",
     ),
     "too much lag": (
-        CONTEST + "[time]\n\n\nlag_ms = 60001  # lag_ms = 100\n",
-        "contest.toml:7: time.lag_ms = 60001, expected at most 60000",
+        CONTEST + "[time]\n\n\nlag_ms = 60001  # lag_ms = 100\n" + HOP,
+        "contest.toml:6: time.lag_ms = 60001, expected at most 60000",
     ),
     "two kinds of limit": (
-        CONTEST + "[time]\nmove_seconds = 5\nbudget_seconds = 60\n",
-        "contest.toml:6: time.budget_seconds = 60.0, expected either move_seconds or budget_seconds, not both",
+        CONTEST + HOP + "move_seconds = 5\nbudget_seconds = 60\n",
+        "contest.toml:6: event.budget_seconds = 60.0, expected either move_seconds or budget_seconds, not both",
     ),
     "unknown game": (
-        '[contest]\ngame = "chess"\nname = "A"\n',
-        f"contest.toml:2: contest.game = 'chess', expected one of: {ALL_GAMES}",
+        CONTEST + HOP + '[[event]]\ngame = "chess"\n',
+        f"contest.toml:6: event.game = 'chess', expected one of: {ALL_GAMES}",
     ),
     "unknown format": (
-        CONTEST + 'format = "swiss"\n',
-        "contest.toml:4: contest.format = 'swiss', expected 'double_round_robin'",
+        CONTEST + HOP + 'format = "league"\n',
+        f"contest.toml:5: event.format = 'league', expected one of: {', '.join(FORMATS)}",
+    ),
+    "a setting that the format has not": (
+        CONTEST + HOP + "settings.rounds = 5\n",
+        "contest.toml:5: event.settings.rounds = 5, expected a setting of round_robin, which has legs",
+    ),
+    "a setting's type": (
+        CONTEST + HOP + 'format = "swiss"\nsettings.rounds = true\n',
+        "contest.toml:6: event.settings.rounds = True, expected a whole number",
+    ),
+    "a setting's value": (
+        CONTEST + HOP + 'format = "ladder"\n[event.settings]\nrounds = 3\ngames = 5\n',
+        "contest.toml:8: event.settings.games = 5, expected a multiple of 2",
+    ),
+    "a setting that has to be there": (
+        CONTEST + HOP + 'format = "gauntlet"\n',
+        "contest.toml:3: event.settings.challengers is missing",
+    ),
+    "a setting in a list": (
+        CONTEST + HOP + 'format = "gauntlet"\nsettings.challengers = [\n  1,\n  -2,\n]\n',
+        "contest.toml:8: event.settings.challengers = -2, expected at least 0",
+    ),
+    "a scoring": (
+        CONTEST + HOP + "scoring.win = 1\nscoring.draw = 2\n",
+        "contest.toml:6: event.scoring.draw = 2.0, expected a value from loss, 0, to win, 1",
+    ),
+    "a misspelt scoring": (
+        CONTEST + HOP + "scoring.wins = 1\n",
+        "contest.toml:5: event.scoring.wins = 1: no such setting, expected one of: kind, win, draw, loss",
+    ),
+    "a tie-break": (
+        CONTEST + HOP + 'tie_breaks = ["won", "luck"]\n',
+        "contest.toml:5: event.tie_breaks = 'luck', expected 'won', 'difference', 'direct' or 'buchholz'",
+    ),
+    "a tie-break twice": (
+        CONTEST + HOP + 'tie_breaks = ["won", "won"]\n',
+        "contest.toml:5: event.tie_breaks = ['won', 'won'], expected each of them once",
+    ),
+    "an event with one team": (
+        CONTEST + HOP + "teams = [1]\n",
+        "contest.toml:5: event.teams = [1], expected at least 2, not 1",
+    ),
+    "an event with a team twice": (
+        CONTEST + HOP + "teams = [1, 1]\n",
+        "contest.toml:5: event.teams = [1, 1], expected each of them once",
+    ),
+    "two events of one name": (
+        CONTEST + HOP + '[[event]]\ngame = "linkage"\nname = "hop"\n',
+        "contest.toml:7: event.name = 'hop', expected a name of its own; an event before it has this one",
+    ),
+    "the same game twice": (
+        CONTEST + HOP + HOP,
+        "contest.toml:5: event.name = 'hop', expected a name of its own; an event before it has this one",
+    ),
+    "the game in [contest]": (
+        CONTEST + 'game = "hop"\n' + HOP,
+        "contest.toml:3: contest.game = 'hop': no such setting, expected one of: name, seed",
+    ),
+    "the limit in [time]": (
+        CONTEST + HOP + "[time]\nmove_seconds = 5\n",
+        "contest.toml:6: time.move_seconds = 5: no such setting, expected one of: lag_ms",
     ),
     "an option the game has not": (
-        CONTEST + "options.size = 8\n",
-        "contest.toml:4: contest.options.size = 8, expected an option of hop, which has none",
+        CONTEST + HOP + "options.size = 8\n",
+        "contest.toml:5: event.options.size = 8, expected an option of hop, which has none",
     ),
     "an option's value": (
-        '[contest]\nname = "A"\ngame = "pseudo_tonga"\n\n[contest.options]\nsize = 7\n',
-        "contest.toml:6: contest.options.size = 7, expected a whole number from 6 to 16 in steps of 2",
+        CONTEST + '[[event]]\ngame = "pseudo_tonga"\n[event.options]\nsize = 7\n',
+        "contest.toml:6: event.options.size = 7, expected a whole number from 6 to 16 in steps of 2",
     ),
     "a misspelt option": (
-        '[contest]\nname = "A"\ngame = "pseudo_tonga"\noptions = {sise = 8}\n',
-        "contest.toml:4: contest.options.sise = 8, expected an option of pseudo_tonga, which has size",
+        CONTEST + '[[event]]\ngame = "pseudo_tonga"\noptions = {sise = 8}\n',
+        "contest.toml:5: event.options.sise = 8, expected an option of pseudo_tonga, which has size",
     ),
     "an option of another type": (
-        '[contest]\nname = "A"\ngame = "pseudo_tonga"\noptions.size = true\n',
-        "contest.toml:4: contest.options.size = True, expected a whole number",
+        CONTEST + '[[event]]\ngame = "pseudo_tonga"\noptions.size = true\n',
+        "contest.toml:5: event.options.size = True, expected a whole number",
     ),
     "classic port of another game": (
-        '[contest]\nname = "A"\ngame = "linkage"\n[server]\nclassic_port = 8888\n',
-        "contest.toml:5: server.classic_port = 8888, expected no classic_port: "
-        "the classic wire plays hop only, and this is linkage",
+        CONTEST + HOP + '[[event]]\ngame = "linkage"\n[server]\nclassic_port = 8888\n',
+        "contest.toml:8: server.classic_port = 8888, expected no classic_port: "
+        "the classic wire plays hop only, and there is linkage",
     ),
     "one port for two": (
-        CONTEST + "[server]\nclassic_port = 7777\n",
-        "contest.toml:5: server.classic_port = 7777, expected another port than the server's own",
+        CONTEST + "[server]\nclassic_port = 7777\n" + HOP,
+        "contest.toml:4: server.classic_port = 7777, expected another port than the server's own",
     ),
     "blank name": (
-        '[contest]\nname = "  "\ngame = "hop"\n',
+        '[contest]\nname = "  "\n' + HOP,
         "contest.toml:2: contest.name = '  ', expected visible characters, without blanks around them",
     ),
     "a name that repaints": (
-        '[contest]\nname = "\\u001b[2J\\u202e"\ngame = "hop"\n',
+        '[contest]\nname = "\\u001b[2J\\u202e"\n' + HOP,
         "contest.toml:2: contest.name = '\\x1b[2J\\u202e', expected visible characters, without blanks around them",
     ),
     "long name": (
-        f'[contest]\nname = "{"x" * 65}"\ngame = "hop"\n',
+        f'[contest]\nname = "{"x" * 65}"\n' + HOP,
         f"contest.toml:2: contest.name = '{'x' * 65}', expected at most 64 characters",
     ),
     "no host name": (
-        CONTEST + '[server]\nhost = "a..b"\n',
-        "contest.toml:5: server.host = 'a..b', expected a host name or an IP address",
+        CONTEST + '[server]\nhost = "a..b"\n' + HOP,
+        "contest.toml:4: server.host = 'a..b', expected a host name or an IP address",
     ),
 }
 
@@ -173,31 +255,32 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("case", CONTEST_MISTAKES)
 def test_a_mistake_in_contest_toml(tmp_path: Path, case: str) -> None:
     contest, message = CONTEST_MISTAKES[case]
-    assert complaint(folder_with(tmp_path, contest)) == [message]
+    assert complaint(folder_with(tmp_path, contest)) == message.split("\n")
 
 
 def test_every_mistake_has_a_line(tmp_path: Path) -> None:
     contest = (
-        '[contest]\ngame = "chess"\nseed = true\n[server]\nport = 99999\nprot = 1\n[start]\nabsent_seconds = -1\n'
+        "[contest]\nseed = true\n[server]\nport = 99999\nprot = 1\n[start]\nabsent_seconds = -1\n"
+        '[[event]]\ngame = "chess"\nformat = "swiss"\nsettings.legs = 0\n'
     )
     assert complaint(folder_with(tmp_path, contest)) == [
         "contest.toml:1: contest.name is missing",
-        f"contest.toml:2: contest.game = 'chess', expected one of: {ALL_GAMES}",
-        "contest.toml:3: contest.seed = True, expected a whole number",
-        "contest.toml:5: server.port = 99999, expected at most 65535",
-        "contest.toml:6: server.prot = 1: no such setting, expected one of: host, port, classic_port",
-        "contest.toml:8: start.absent_seconds = -1, expected more than 0",
+        "contest.toml:2: contest.seed = True, expected a whole number",
+        f"contest.toml:9: event.game = 'chess', expected one of: {ALL_GAMES}",
+        "contest.toml:11: event.settings.legs = 0, expected at least 1",
+        "contest.toml:4: server.port = 99999, expected at most 65535",
+        "contest.toml:5: server.prot = 1: no such setting, expected one of: host, port, classic_port",
+        "contest.toml:7: start.absent_seconds = -1, expected more than 0",
     ]
 
 
-MORE = "[time]\nmove_seconds = 2\nlag_ms = 0\n[server]\nport = 0\n"
+MORE = HOP + "move_seconds = 2\n[time]\nlag_ms = 0\n[server]\nport = 0\n"
 WAYS_TO_WRITE = {
     "tables": CONTEST + MORE,
-    "tables in another order": "[server]\nport = 0\n[time]\nlag_ms = 0\nmove_seconds = 2\n" + CONTEST,
-    "inline tables": 'contest = {name = "Autumn", game = "hop"}\n'
-    "time = {move_seconds = 2, lag_ms = 0}\nserver = {port = 0}\n",
-    "dotted keys": 'contest.name = "Autumn"\ncontest.game = "hop"\n'
-    "time.move_seconds = 2.0\ntime.lag_ms = 0\nserver.port = 0\n",
+    "tables in another order": "[server]\nport = 0\n[time]\nlag_ms = 0\n" + HOP + "move_seconds = 2\n" + CONTEST,
+    "inline tables": 'contest = {name = "Autumn"}\n'
+    'event = [{game = "hop", move_seconds = 2}]\ntime = {lag_ms = 0}\nserver = {port = 0}\n',
+    "dotted keys": 'contest.name = "Autumn"\ntime.lag_ms = 0\nserver.port = 0\n' + HOP + "move_seconds = 2.0\n",
     "a byte order mark": "\ufeff" + CONTEST + MORE,
     "line ends of Windows": (CONTEST + MORE).replace("\n", "\r\n"),
 }
@@ -206,24 +289,60 @@ WAYS_TO_WRITE = {
 @pytest.mark.parametrize("way", WAYS_TO_WRITE)
 def test_ways_to_write_the_same(tmp_path: Path, way: str) -> None:
     contest = load_contest(folder_with(tmp_path, WAYS_TO_WRITE[way]))
-    assert (contest.name, contest.game.name, contest.lag) == ("Autumn", "hop", 0)
-    assert contest.time_control == TimeControl("move", 2.0)
+    (event,) = contest.events
+    assert (contest.name, event.game.name, contest.lag) == ("Autumn", "hop", 0)
+    assert event.time_control == TimeControl("move", 2.0)
     assert contest.file.server.port == 0
 
 
 def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
-    contest = load_contest(folder_with(tmp_path, '[contest]\nname = "A"\ngame = "pseudo_tonga"\n'))
-    assert contest.time_control == GAMES["pseudo_tonga"].time_control
-    assert contest.options == {"size": 8}
+    contest = load_contest(folder_with(tmp_path, CONTEST + '[[event]]\ngame = "pseudo_tonga"\n'))
+    (event,) = contest.events
+    assert (event.number, event.name, event.teams) == (1, "pseudo_tonga", (1, 2))
+    assert event.time_control == GAMES["pseudo_tonga"].time_control
+    assert event.options == {"size": 8}
+    assert (event.format.name, event.format.options.legs) == ("round_robin", 2)
+    assert event.tie_breaks == ("won", "difference", "direct")
     assert (contest.lag, contest.file.start.absent_seconds, contest.file.server.port) == (0.1, 60, 7777)
-    assert contest.scoring.kind == "signed_roots"
+    assert event.scoring.kind == "signed_roots"
+
+
+@pytest.mark.parametrize(
+    ("event", "kind"),
+    [
+        ('game = "linkage"\nformat = "ladder"\n', "percentage"),
+        ('game = "hop"\nscoring.win = 3\n', "points"),
+        ('game = "hop"\nscoring.kind = "percentage"\n', "percentage"),
+        ('game = "pseudo_tonga"\nformat = "ladder"\n', "signed_roots"),
+        ('game = "pseudo_tonga"\nscoring.kind = "points"\n', "points"),
+    ],
+)
+def test_the_scoring_that_goes_with_an_event(tmp_path: Path, event: str, kind: str) -> None:
+    contest = load_contest(folder_with(tmp_path, CONTEST + "[[event]]\n" + event))
+    assert contest.events[0].scoring.kind == kind
+
+
+def test_several_events(tmp_path: Path) -> None:
+    others = (
+        '[[event]]\ngame = "linkage"\nname = "L"\nformat = "swiss"\nteams = [2, 9]\ntie_breaks = ["buchholz"]\n'
+    )
+    hop, linkage = load_contest(folder_with(tmp_path, CONTEST + "seed = 7\n" + HOP + others)).events
+    assert (hop.number, hop.name, hop.format.seed, hop.teams) == (1, "hop", 7, (1, 2))
+    assert (linkage.number, linkage.name, linkage.format.seed, linkage.teams) == (2, "L", 8, (2,))
+    assert linkage.tie_breaks == ("buchholz",)
+
+
+def test_too_many_events(tmp_path: Path) -> None:
+    events = "".join(f'[[event]]\ngame = "hop"\nname = "{number}"\n' for number in range(257))
+    (line,) = complaint(folder_with(tmp_path, CONTEST + events))
+    assert line.endswith("expected at most 256, not 257")
 
 
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize(("setting", "kind"), [("move_seconds", "move"), ("budget_seconds", "budget")])
 def test_either_kind_of_limit_for_every_game(tmp_path: Path, game: str, setting: str, kind: Any) -> None:
-    contest = f'[contest]\nname = "A"\ngame = "{game}"\n[time]\n{setting} = 1.5\n'
-    assert load_contest(folder_with(tmp_path, contest)).time_control == TimeControl(kind, 1.5)
+    contest = CONTEST + f'[[event]]\ngame = "{game}"\n{setting} = 1.5\n'
+    assert load_contest(folder_with(tmp_path, contest)).events[0].time_control == TimeControl(kind, 1.5)
 
 
 # --- teams.toml ----------------------------------------------------------------------------------------------
@@ -349,7 +468,7 @@ def test_teams_in_the_order_of_the_file(tmp_path: Path) -> None:
 def test_a_folder_without_a_contest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no contest\.toml here; make a contest with: getstep-server init"):
         load_contest(tmp_path / "nowhere")
-    (tmp_path / "contest.toml").write_text(CONTEST)
+    (tmp_path / "contest.toml").write_text(CONTEST + HOP)
     assert complaint(tmp_path) == ["teams.toml: No such file or directory"]
 
 
@@ -359,10 +478,11 @@ def test_a_folder_without_a_contest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_a_new_contest_can_be_read_and_has_the_games_defaults(tmp_path: Path, game: str) -> None:
     folder = tmp_path / "deep" / "down"
-    init_contest(folder, name='Ada\'s "\\first"', game=game, seed=5)
+    init_contest(folder, name='Ada\'s "\\first"', games=[game], seed=5)
     contest = load_contest(folder)
-    assert (contest.name, contest.game.name, contest.file.contest.seed) == ('Ada\'s "\\first"', game, 5)
-    assert contest.time_control == GAMES[game].time_control
+    (event,) = contest.events
+    assert (contest.name, event.game.name, contest.file.contest.seed) == ('Ada\'s "\\first"', game, 5)
+    assert event.time_control == GAMES[game].time_control
     assert contest.teams == {}
     text = (folder / "contest.toml").read_text(encoding="utf-8")
     written = tomllib.loads(text.replace("# classic_port", "classic_port"))
@@ -370,21 +490,29 @@ def test_a_new_contest_can_be_read_and_has_the_games_defaults(tmp_path: Path, ga
     assert written["start"]["absent_seconds"] == contest.file.start.absent_seconds
 
 
+def test_a_new_contest_with_all_games(tmp_path: Path) -> None:
+    init_contest(tmp_path / "a", name="A", games=list(GAMES))
+    events = load_contest(tmp_path / "a").events
+    assert [(event.name, event.game, event.time_control) for event in events] == [
+        (name, game, game.time_control) for name, game in GAMES.items()
+    ]
+
+
 def test_a_new_contest_has_a_seed_of_its_own(tmp_path: Path) -> None:
     for name in "abc":
-        init_contest(tmp_path / name, name=name, game="hop")
+        init_contest(tmp_path / name, name=name, games=["hop"])
     assert len({load_contest(tmp_path / name).file.contest.seed for name in "abc"}) > 1
 
 
 def test_tokens_are_for_the_host_alone(tmp_path: Path) -> None:
-    init_contest(tmp_path / "a", name="A", game="hop")
+    init_contest(tmp_path / "a", name="A", games=["hop"])
     assert stat.S_IMODE((tmp_path / "a" / "teams.toml").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"game": "chess"}, f"--game = 'chess', expected one of: {ALL_GAMES}"),
+        ({"games": ["hop", "chess"]}, f"--game = 'chess', expected one of: {ALL_GAMES}"),
         ({"name": "\x1b[2J"}, r"--name = '\x1b[2J', expected visible characters, without blanks around them"),
         ({"name": "x" * 65}, f"--name = '{'x' * 65}', expected at most 64 characters"),
         ({"name": "\udcff"}, r"--name = '\udcff', expected visible characters, without blanks around them"),
@@ -393,7 +521,7 @@ def test_tokens_are_for_the_host_alone(tmp_path: Path) -> None:
 )
 def test_nothing_is_made_from_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        init_contest(tmp_path / "a", **{"name": "A", "game": "hop", **wrong})
+        init_contest(tmp_path / "a", **{"name": "A", "games": ["hop"], **wrong})
     assert str(caught.value) == message
     assert list(tmp_path.iterdir()) == []
 
@@ -401,15 +529,15 @@ def test_nothing_is_made_from_wrong_arguments(tmp_path: Path, wrong: dict[str, A
 def test_a_contest_that_is_there_stays(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
     with pytest.raises(ConfigError, match=r"contest\.toml: there is a contest here already"):
-        init_contest(folder, name="Another", game="linkage")
-    assert (folder / "contest.toml").read_text() == CONTEST
+        init_contest(folder, name="Another", games=["linkage"])
+    assert (folder / "contest.toml").read_text() == CONTEST + HOP
     assert (folder / "teams.toml").read_text() == TEAM + OTHER
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"file/a: Not a directory"):
-        init_contest(tmp_path / "file" / "a", name="A", game="hop")
+        init_contest(tmp_path / "file" / "a", name="A", games=["hop"])
 
 
 # --- other ports ---------------------------------------------------------------------------------------------
@@ -450,6 +578,6 @@ def test_a_port_on_the_command_line_is_checked(hop: Contest, where: dict[str, An
 
 
 def test_a_classic_port_on_the_command_line_needs_the_game_for_it(tmp_path: Path) -> None:
-    contest = load_contest(folder_with(tmp_path, '[contest]\nname = "A"\ngame = "linkage"\n'))
+    contest = load_contest(folder_with(tmp_path, CONTEST + '[[event]]\ngame = "linkage"\n'))
     with pytest.raises(ConfigError, match=r"^--classic-port = 8888, expected no classic_port"):
         contest.listening_on(host=None, port=None, classic_port=8888)

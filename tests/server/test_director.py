@@ -20,20 +20,29 @@ from getstep_server.contest import Contest
 from getstep_server.director import ContestStopped, Director
 from getstep_server.disk import Disk
 from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
-from getstep_server.game_record import Record, head_of_game, parse, record_of_game, result_of, void
+from getstep_server.game_record import (
+    Record,
+    head_of_game,
+    parse,
+    record_of_game,
+    record_of_pairings,
+    result_of,
+    void,
+)
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.results import Result
 from getstep_server.run import Ending, StartWhen, results_of
-from getstep_server.schedule import Match, double_round_robin
+from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheet, Scoresheets
 from getstep_server.seats import Seat
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
-from tests.server.players import make_contest, running, seated
+from getstep_server.tournament import Tournament
+from tests.server.players import make_contest, round_robin, running, seated
 from tests.server.test_judge import MemoryLink, Reply, after, honest
 
 PATIENCE = 60.0
-SMALL: dict[str, Any] = {"contest": {"game": "pseudo_tonga", "options": {"size": 6}}}
+SMALL: dict[str, Any] = {"event": {"game": "pseudo_tonga", "options": {"size": 6}}}
 """The shortest game: 36 moves, whoever plays."""
 
 
@@ -44,8 +53,10 @@ class MemoryStore:
         self.saved: list[Result] = []
         self._before = before
 
-    async def save(self, record: Record, after: Callable[[], None]) -> None:
+    async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
         await trio.lowlevel.checkpoint()
+        if record.match is None:
+            return
         result = result_of(parse(record.content()))
         if void(result):
             return
@@ -64,7 +75,7 @@ class MemorySheets(Scoresheets):
         return Scoresheet.begin(self._path(match.number, attempt), head, self._disk)
 
 
-class Tournament:
+class Stage:
     """A contest without sockets, disk and real time."""
 
     def __init__(
@@ -73,14 +84,19 @@ class Tournament:
         self.events: list[tuple[float, Event]] = []
         self.links: dict[int, list[MemoryLink]] = {team: [] for team in contest.teams}
         self.store = store or MemoryStore()
-        self.schedule = double_round_robin(list(contest.teams), 1, contest.game.name, contest.options)
+        self.tournament = Tournament(contest)
+        if results:
+            fields = self.tournament.next_pairings(contest.events[0])
+            assert fields is not None
+            self.tournament.take_pairings(fields)
+        for result in results:
+            self.tournament.take_result(result)
         self._seats = {number: Seat(team, self._publish) for number, team in contest.teams.items()}
         self._timekeeper = Timekeeper()
         disk = Disk(contest.folder, self._publish)
         self._director = Director(
             contest,
-            self.schedule,
-            results,
+            self.tournament,
             [],
             self._seats,
             MemorySheets(contest, disk),
@@ -139,24 +155,24 @@ def numbers(matches: Sequence[Match]) -> list[int]:
 
 
 async def test_every_match_is_played_once(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 5, **SMALL))
-    await tournament.play(1, 2, 3, 4, 5)
-    assert sorted(numbers([event.match for event in tournament.of(MatchStarted)])) == list(range(1, 21))
-    assert sorted(numbers([result.match for result in tournament.store.saved])) == list(range(1, 21))
-    ended = tournament.of(MatchEnded)
+    stage = Stage(make_contest(tmp_path, 5, **SMALL))
+    await stage.play(1, 2, 3, 4, 5)
+    assert sorted(numbers([event.match for event in stage.of(MatchStarted)])) == list(range(1, 21))
+    assert sorted(numbers([result.match for result in stage.store.saved])) == list(range(1, 21))
+    ended = stage.of(MatchEnded)
     assert [(event.done, event.total) for event in ended] == [(n, 20) for n in range(1, 21)]
-    assert [event.result for event in ended] == tournament.store.saved
-    assert {row.played for row in ended[-1].standings} == {8}
+    assert [event.result for event in ended] == stage.store.saved
+    assert {row.played for row in ended[-1].tables().events[1]} == {8}
     for team in range(1, 6):
-        assert len(tournament.said(team, Start)) == len(tournament.said(team, End)) == 8
+        assert len(stage.said(team, Start)) == len(stage.said(team, End)) == 8
 
 
 async def test_matches_run_side_by_side_but_never_two_of_a_team(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 6, **SMALL))
-    await tournament.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
+    stage = Stage(make_contest(tmp_path, 6, **SMALL))
+    await stage.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
     playing: set[int] = set()
     most = 0
-    for _, event in tournament.events:
+    for _, event in stage.events:
         if isinstance(event, MatchStarted):
             assert playing.isdisjoint(event.match.teams)
             playing.update(event.match.teams)
@@ -168,13 +184,13 @@ async def test_matches_run_side_by_side_but_never_two_of_a_team(tmp_path: Path, 
 
 
 async def test_a_free_pair_never_waits_for_others(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 6, **SMALL))
-    await tournament.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
+    stage = Stage(make_contest(tmp_path, 6, **SMALL))
+    await stage.play(*range(1, 7), seconds={n: 0.05 * n for n in range(1, 7)})
     free, left = set(range(1, 7)), set(range(1, 31))
-    by_number = {match.number: match for match in tournament.schedule}
-    at_once = [event.match.number for at, event in tournament.events if isinstance(event, MatchStarted) and at == 0]
+    by_number = {match.number: match for match in round_robin(range(1, 7))}
+    at_once = [event.match.number for at, event in stage.events if isinstance(event, MatchStarted) and at == 0]
     assert sorted(at_once) == [1, 2, 3]
-    for _, instant in itertools.groupby(tournament.events, key=lambda entry: round(entry[0], 6)):
+    for _, instant in itertools.groupby(stage.events, key=lambda entry: round(entry[0], 6)):
         for _, event in instant:
             if isinstance(event, MatchEnded):
                 free.update(event.result.match.teams)
@@ -185,10 +201,10 @@ async def test_a_free_pair_never_waits_for_others(tmp_path: Path, autojump_clock
 
 
 async def test_a_slow_pair_holds_up_nobody_else(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 4, **SMALL))
-    await tournament.play(1, 2, 3, 4, seconds={1: 1.0})
-    others = [event for event in tournament.of(MatchEnded) if 1 not in event.result.match.teams]
-    assert max(tournament.of(MatchEnded).index(event) for event in others) < 11
+    stage = Stage(make_contest(tmp_path, 4, **SMALL))
+    await stage.play(1, 2, 3, 4, seconds={1: 1.0})
+    others = [event for event in stage.of(MatchEnded) if 1 not in event.result.match.teams]
+    assert max(stage.of(MatchEnded).index(event) for event in others) < 11
     assert trio.current_time() < 7 * 18  # team 1 plays six matches of 18 moves of a second, and waits for no one
 
 
@@ -198,11 +214,11 @@ async def test_a_slow_pair_holds_up_nobody_else(tmp_path: Path, autojump_clock: 
 async def test_a_team_that_never_comes_forfeits_when_patience_is_over(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:
-    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+    stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
     began = trio.current_time()
-    await tournament.play(1, 2)
+    await stage.play(1, 2)
     assert trio.current_time() - began == pytest.approx(PATIENCE)
-    forfeits = [result for result in tournament.store.saved if 3 in result.match.teams]
+    forfeits = [result for result in stage.store.saved if 3 in result.match.teams]
     assert len(forfeits) == 4
     for result in forfeits:
         assert result.reason == "never_arrived"
@@ -211,72 +227,72 @@ async def test_a_team_that_never_comes_forfeits_when_patience_is_over(
         assert result.detail == "Team 3 did not come in 60 s"
         assert result.turns == 0
         assert result.scores in ((0, 36 * 36), (36 * 36, 0))  # as after a fault in the first turn
-    played = [event.match for event in tournament.of(MatchStarted)]
+    played = [event.match for event in stage.of(MatchStarted)]
     assert all(3 not in match.teams for match in played)
-    ends = [end for end in tournament.said(1, End) if end.reason == "never_arrived"]
+    ends = [end for end in stage.said(1, End) if end.reason == "never_arrived"]
     assert [end.result for end in ends] == ["win"] * 2
-    assert tournament.of(Waiting)[0].teams == (3,)
+    assert stage.of(Waiting)[0].teams == (3,)
 
 
 async def test_when_neither_comes_both_lose(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 4, start={"absent_seconds": PATIENCE}, **SMALL))
-    await tournament.play(1, 2)
-    between = [result for result in tournament.store.saved if set(result.match.teams) == {3, 4}]
+    stage = Stage(make_contest(tmp_path, 4, start={"absent_seconds": PATIENCE}, **SMALL))
+    await stage.play(1, 2)
+    between = [result for result in stage.store.saved if set(result.match.teams) == {3, 4}]
     assert len(between) == 2
     for result in between:
         assert (result.winner, result.reason, result.scores) == (None, "never_arrived", None)
         assert [result.outcome_for(0), result.outcome_for(1)] == ["loss", "loss"]
         assert "Team 3" in result.detail
         assert "Team 4" in result.detail
-    table = {row.team: row for row in tournament.of(MatchEnded)[-1].standings}
+    table = {row.team: row for row in stage.of(MatchEnded)[-1].tables().events[1]}
     assert [(table[team].lost, table[team].drawn) for team in (3, 4)] == [(6, 0)] * 2
     assert [table[team].points for team in (3, 4)] == [-4 * 36] * 2  # nothing for the two without an opponent
     assert trio.current_time() == pytest.approx(PATIENCE)
 
 
 async def test_nobody_at_all(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}))
-    await tournament.play()
-    assert [result.winner for result in tournament.store.saved] == [None] * 6
-    assert tournament.of(MatchStarted) == []
+    stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}))
+    await stage.play()
+    assert [result.winner for result in stage.store.saved] == [None] * 6
+    assert stage.of(MatchStarted) == []
 
 
 async def test_who_comes_in_time_plays(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 2, start={"absent_seconds": PATIENCE}, **SMALL))
+    stage = Stage(make_contest(tmp_path, 2, start={"absent_seconds": PATIENCE}, **SMALL))
 
     async def come_late() -> None:
         await trio.sleep(PATIENCE - 0.01)
-        tournament.come(2)
+        stage.come(2)
 
-    await tournament.play(1, during=come_late)
-    assert [result.reason for result in tournament.store.saved] == ["finished"] * 2
+    await stage.play(1, during=come_late)
+    assert [result.reason for result in stage.store.saved] == ["finished"] * 2
 
 
 async def test_patience_begins_anew_when_a_team_has_been_there(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+    stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
 
     async def come_and_go() -> None:
         await trio.sleep(PATIENCE - 1)
-        tournament.come(3, lambda *_: None)
+        stage.come(3, lambda *_: None)
         await trio.sleep(0.5)
-        assert len(tournament.of(MatchStarted)) == 3  # the two of 1 and 2, and its first
-        tournament.go(3)
+        assert len(stage.of(MatchStarted)) == 3  # the two of 1 and 2, and its first
+        stage.go(3)
 
-    await tournament.play(1, 2, during=come_and_go)
-    reasons = [result.reason for result in tournament.store.saved if 3 in result.match.teams]
+    await stage.play(1, 2, during=come_and_go)
+    reasons = [result.reason for result in stage.store.saved if 3 in result.match.teams]
     assert reasons[0] == "missed_limit"  # it was there when its first match began
     assert reasons[1:] == ["never_arrived"] * 3
     # Its own match ends after the whole budget; the others had to wait for its patience from when it left
-    forfeited = [at for at, event in tournament.events if isinstance(event, MatchEnded)][-3:]
+    forfeited = [at for at, event in stage.events if isinstance(event, MatchEnded)][-3:]
     assert forfeited == pytest.approx([2 * PATIENCE - 0.5] * 3)
 
 
 async def test_waiting_is_said_only_when_nothing_is_being_played(tmp_path: Path, autojump_clock: MockClock) -> None:
-    tournament = Tournament(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
-    await tournament.play(1, 2, seconds={1: 0.1})
-    said = [event.teams for _, event in tournament.events if isinstance(event, Waiting)]
+    stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
+    await stage.play(1, 2, seconds={1: 0.1})
+    said = [event.teams for _, event in stage.events if isinstance(event, Waiting)]
     assert said[0] == (3,)
-    before = [type(event) for _, event in tournament.events]
+    before = [type(event) for _, event in stage.events]
     assert before.index(Waiting) > [i for i, kind in enumerate(before) if kind is MatchEnded][1]
 
 
@@ -285,24 +301,24 @@ async def test_waiting_is_said_only_when_nothing_is_being_played(tmp_path: Path,
 
 async def test_only_the_rest_is_played(tmp_path: Path, autojump_clock: MockClock) -> None:
     contest = make_contest(tmp_path, 4, **SMALL)
-    whole = Tournament(contest)
+    whole = Stage(contest)
     await whole.play(1, 2, 3, 4)
     done = whole.store.saved[:5]
-    rest = Tournament(contest, results=done)
+    rest = Stage(contest, results=done)
     await rest.play(1, 2, 3, 4)
     assert rest.of(ContestStarted) == [ContestStarted(5, 12)]
     played = numbers([result.match for result in done + rest.store.saved])
     assert sorted(played) == list(range(1, 13))
     last = rest.of(MatchEnded)[-1]
     assert (last.done, last.total) == (12, 12)
-    assert {row.played for row in last.standings} == {6}
+    assert {row.played for row in last.tables().events[1]} == {6}
 
 
 async def test_nothing_is_left(tmp_path: Path, autojump_clock: MockClock) -> None:
     contest = make_contest(tmp_path, 3, **SMALL)
-    whole = Tournament(contest)
+    whole = Stage(contest)
     await whole.play(1, 2, 3)
-    again = Tournament(contest, results=whole.store.saved)
+    again = Stage(contest, results=whole.store.saved)
     await again.play()
     assert again.store.saved == []
     assert again.of(MatchStarted) == []
@@ -330,19 +346,19 @@ async def test_a_match_that_the_server_spoilt_is_played_again(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_engine(monkeypatch, MATCH_ATTEMPTS - 1)
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL))
-    await tournament.play(1, 2)
-    assert [result.reason for result in tournament.store.saved] == ["finished"] * 2
-    assert numbers([event.match for event in tournament.of(MatchStarted)]) == [1] * MATCH_ATTEMPTS + [2]
-    faults = tournament.of(ServerFault)
+    stage = Stage(make_contest(tmp_path, 2, **SMALL))
+    await stage.play(1, 2)
+    assert [result.reason for result in stage.store.saved] == ["finished"] * 2
+    assert numbers([event.match for event in stage.of(MatchStarted)]) == [1] * MATCH_ATTEMPTS + [2]
+    faults = stage.of(ServerFault)
     assert [fault.where for fault in faults] == ["match 1"] * (MATCH_ATTEMPTS - 1)
     assert all("KeyError: 'a bug in the engine'" in fault.trace for fault in faults)
     for team in (1, 2):
-        ends = tournament.said(team, End)
+        ends = stage.said(team, End)
         assert [end.result for end in ends[:2]] == ["void"] * 2
         assert {(end.match, end.reason) for end in ends[:2]} == {(1, "server_fault")}
         assert [end.reason for end in ends[2:]] == ["finished"] * 2
-    assert {row.played for row in tournament.of(MatchEnded)[-1].standings} == {2}
+    assert {row.played for row in stage.of(MatchEnded)[-1].tables().events[1]} == {2}
 
 
 async def test_attempts_on_record_have_no_gaps(
@@ -352,30 +368,30 @@ async def test_attempts_on_record_have_no_gaps(
     break_engine(monkeypatch, 1)
 
     class Refusing(MemoryStore):
-        async def save(self, record: Record, after: Callable[[], None]) -> None:
-            if void(result_of(parse(record.content()))):
+        async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
+            if record.match is not None and void(result_of(parse(record.content()))):
                 raise sqlite3.OperationalError("database is locked")
             await super().save(record, after)
 
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=Refusing())
-    await tournament.play(1, 2)
-    assert [fault.where for fault in tournament.of(ServerFault)] == ["match 1", "the record of void match 1"]
-    assert [(result.match.number, result.attempt) for result in tournament.store.saved] == [(1, 1), (2, 1)]
+    stage = Stage(make_contest(tmp_path, 2, **SMALL), store=Refusing())
+    await stage.play(1, 2)
+    assert [fault.where for fault in stage.of(ServerFault)] == ["match 1", "the record of void match 1"]
+    assert [(result.match.number, result.attempt) for result in stage.store.saved] == [(1, 1), (2, 1)]
 
 
 async def test_a_match_that_never_succeeds_stops_the_contest(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_engine(monkeypatch, 1000)
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL))
+    stage = Stage(make_contest(tmp_path, 2, **SMALL))
     with pytest.RaisesGroup(
         pytest.RaisesExc(ContestStopped, match="^match 1 failed 3 times"), flatten_subgroups=True
     ):
-        await tournament.play(1, 2)
-    assert tournament.store.saved == []
-    assert tournament.of(MatchEnded) == []
-    assert len(tournament.of(ServerFault)) == MATCH_ATTEMPTS
-    assert {end.result for end in tournament.said(1, End)} == {"void"}
+        await stage.play(1, 2)
+    assert stage.store.saved == []
+    assert stage.of(MatchEnded) == []
+    assert len(stage.of(ServerFault)) == MATCH_ATTEMPTS
+    assert {end.result for end in stage.said(1, End)} == {"void"}
 
 
 # --- announced only when it is stored ------------------------------------------------------------------------
@@ -386,20 +402,20 @@ async def test_nothing_is_said_of_a_result_before_it_is_stored(tmp_path: Path, a
 
     async def slowly(result: Result) -> None:
         def told() -> int:
-            return sum(len(tournament.said(team, End)) for team in result.match.teams)
+            return sum(len(stage.said(team, End)) for team in result.match.teams)
 
-        before = (told(), len(tournament.of(MatchEnded)))
+        before = (told(), len(stage.of(MatchEnded)))
         await trio.sleep(5)
-        seen.append(before == (told(), len(tournament.of(MatchEnded))))
+        seen.append(before == (told(), len(stage.of(MatchEnded))))
 
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(slowly))
-    await tournament.play(1, 2)
+    stage = Stage(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(slowly))
+    await stage.play(1, 2)
     assert seen == [True, True]
     assert trio.current_time() == pytest.approx(10)
-    assert len(tournament.of(MatchEnded)) == 2
-    assert len(tournament.said(1, End)) == 2
+    assert len(stage.of(MatchEnded)) == 2
+    assert len(stage.said(1, End)) == 2
     # No team began its next match before the last one was stored
-    starts = [at for at, event in tournament.events if isinstance(event, MatchStarted)]
+    starts = [at for at, event in stage.events if isinstance(event, MatchStarted)]
     assert starts == pytest.approx([0, 5])
 
 
@@ -408,23 +424,23 @@ async def test_a_slow_disk_holds_up_only_the_teams_concerned(tmp_path: Path, aut
         if 1 in result.match.teams:
             await trio.sleep(10)
 
-    tournament = Tournament(make_contest(tmp_path, 4, **SMALL), store=MemoryStore(slow_for_one))
-    await tournament.play(1, 2, 3, 4)
+    stage = Stage(make_contest(tmp_path, 4, **SMALL), store=MemoryStore(slow_for_one))
+    await stage.play(1, 2, 3, 4)
     assert trio.current_time() == pytest.approx(60)
-    assert len(tournament.store.saved) == 12
+    assert len(stage.store.saved) == 12
 
 
 async def test_a_result_that_cannot_be_stored_is_never_announced(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def fails(result: Result) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails))
+    stage = Stage(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails))
     with pytest.RaisesGroup(ContestStopped, flatten_subgroups=True):
-        await tournament.play(1, 2)
-    assert tournament.of(MatchEnded) == []
-    assert all("database or disk is full" in fault.trace for fault in tournament.of(ServerFault))
+        await stage.play(1, 2)
+    assert stage.of(MatchEnded) == []
+    assert all("database or disk is full" in fault.trace for fault in stage.of(ServerFault))
     for team in (1, 2):
-        assert {end.result for end in tournament.said(team, End)} == {"void"}
+        assert {end.result for end in stage.said(team, End)} == {"void"}
 
 
 async def test_a_disk_that_fails_once_costs_one_more_match(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -434,11 +450,11 @@ async def test_a_disk_that_fails_once_costs_one_more_match(tmp_path: Path, autoj
         if failures:
             raise failures.pop()
 
-    tournament = Tournament(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails_once))
-    await tournament.play(1, 2)
-    assert numbers([event.match for event in tournament.of(MatchStarted)]) == [1, 1, 2]
-    assert [end.result == "void" for end in tournament.said(1, End)] == [True, False, False]
-    assert len(tournament.store.saved) == 2
+    stage = Stage(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails_once))
+    await stage.play(1, 2)
+    assert numbers([event.match for event in stage.of(MatchStarted)]) == [1, 1, 2]
+    assert [end.result == "void" for end in stage.said(1, End)] == [True, False, False]
+    assert len(stage.store.saved) == 2
 
 
 async def test_what_is_announced_is_on_disk(tmp_path: Path) -> None:
@@ -506,8 +522,11 @@ async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path, monkeypa
     monkeypatch.setattr(session, "FAREWELL_SECONDS", 0.01)  # nobody is coming back to hear the end
     contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
     with Store(contest.database) as store:
-        store.save_schedule(double_round_robin([1, 2], 1, "hop", {}), 1)
-        match = store.schedule()[0]
+        tournament = Tournament(contest)
+        fields = tournament.next_pairings(contest.events[0])
+        assert fields is not None
+        match = tournament.take_pairings(fields)[0]
+        await store.save(record_of_pairings(fields))
         result = Result(match, 0, "finished", "", (7, 5), 9, (0.0, 0.0), (0, 0), 0.0, 1.0)
         await store.save(record_of_game(head_of_game(contest, match, 1, 0.0), result))
     async with running(contest) as server:

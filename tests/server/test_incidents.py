@@ -17,6 +17,7 @@ from rich.console import Console
 from getstep_server import records as records_module
 from getstep_server._cli import EXIT_OK, EXIT_USAGE
 from getstep_server.cli import run_command
+from getstep_server.combined import Tables
 from getstep_server.contest import init_contest, load_contest
 from getstep_server.events import (
     Bus,
@@ -181,7 +182,9 @@ def test_of_faults_in_a_match_the_first_is_told_and_then_the_tenth_for_each_play
     assert teller.tell(TurnFaulted(SCHEDULE[0], 0, "missed_limit", "no", 0.1)) == [1]
     assert teller.tell(TurnFaulted(SCHEDULE[1], 0, "illegal_move", "no", 0.1)) == [1]
     assert teller.tell(illegal) == []
-    assert teller.tell(MatchEnded(result_of(SCHEDULE[0]), 1, 6, []), illegal) == [1]  # played again, a new count
+    assert teller.tell(MatchEnded(result_of(SCHEDULE[0]), 1, 6, lambda: Tables({})), illegal) == [
+        1
+    ]  # played again, a new count
 
 
 def test_server_faults_are_alike_if_they_happened_in_the_same_place() -> None:
@@ -424,7 +427,7 @@ async def test_a_contest_with_hostile_visitors(tmp_path: Path) -> None:
 def folder(tmp_path: Path) -> Path:
     """A contest that has not run."""
     folder = tmp_path / "contest"
-    init_contest(folder, name="Test", game="hop")
+    init_contest(folder, name="Test", games=["hop"])
     add_teams(folder, [Newcomer("Ada [bold]", "1"), Newcomer("Blaise " + "é" * 50, "2"), Newcomer("Charles", "3")])
     return folder
 

@@ -97,7 +97,7 @@ class Played:
 
 def make_sheet(match: Match, control: TimeControl, publish: Publish) -> Scoresheet:
     folder = Path(tempfile.mkdtemp())
-    contest = make_contest(folder, contest={"game": match.game}, time={f"{control.kind}_seconds": control.seconds})
+    contest = make_contest(folder, event={"game": match.game, f"{control.kind}_seconds": control.seconds})
     head = head_of_game(contest, match, 1, 0.0)
     return Scoresheet.begin(folder / "test.journal", head, Disk(folder, publish))
 

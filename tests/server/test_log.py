@@ -22,6 +22,7 @@ import structlog
 
 from getstep_server import log as log_module
 from getstep_server._toml import ConfigError
+from getstep_server.combined import Tables
 from getstep_server.events import (
     ContestStarted,
     DiskFull,
@@ -68,7 +69,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
     (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),
     (
-        MatchEnded(result_of(MATCH), 4, 12, []),
+        MatchEnded(result_of(MATCH), 4, 12, lambda: Tables({})),
         {
             "level": "info",
             "event": "match_ended",
@@ -217,7 +218,7 @@ def test_no_line_for_a_move_nor_for_what_was_not_noted(log: ContestLog) -> None:
 def test_a_draw_has_no_winner(log: ContestLog) -> None:
     result = result_of(MATCH)
     drawn = type(result)(**{name: getattr(result, name) for name in result.__slots__} | {"winner": None})
-    (line,) = written(log, MatchEnded(drawn, 1, 12, []))
+    (line,) = written(log, MatchEnded(drawn, 1, 12, lambda: Tables({})))
     assert line["winner"] is None
 
 
@@ -231,7 +232,9 @@ def test_a_system_without_stamps_is_warned_of(log: ContestLog) -> None:
 def test_the_first_line_says_what_runs_and_the_last_how_it_ended(log: ContestLog, folder: Path) -> None:
     log.close("Traceback: disk full")
     began, ended = lines_of(folder)
-    assert (began["contest"], began["game"], began["teams"]) == ("Test", "hop", 3)
+    assert (began["contest"], began["teams"]) == ("Test", 3)
+    hop = {"name": "hop", "game": "hop", "options": {}, "format": "round_robin", "teams": 3}
+    assert began["events"] == [hop]
     assert began["software"].startswith("getstep-server ")
     assert ended["how"] == "Traceback: disk full"
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from benchmarks.schedule import PACES, SEATS, Contest, ratio
 from getstep_server.order import Order
-from getstep_server.schedule import Match, double_round_robin
+from getstep_server.schedule import Match
+from tests.server.players import round_robin
 
 
 def match(number: int, first: int, second: int) -> Match:
@@ -78,7 +79,7 @@ def test_whoever_can_play_plays_until_all_is_played(
 
 @pytest.mark.parametrize("teams", [2, 4, 10, 40])
 def test_a_round_robin_begins_with_its_first_round(teams: int) -> None:
-    matches = double_round_robin(range(teams), 7, "hop", {})
+    matches = round_robin(range(teams))
     taken = Order(matches).take(dict.fromkeys(range(teams), 1))
     assert {one.number for one in taken} == {one.number for one in matches if one.round == 1}
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from getstep_server.combined import Tables
 from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.events import (
     ContestStarted,
@@ -40,14 +41,14 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\u202e[bold red]:boom:[/]"
 
 
 def contest_of(*names: str, game: str = "hop") -> Contest:
-    file = ContestFile.model_validate({"contest": {"name": "Test", "game": game}})
+    file = ContestFile.model_validate({"contest": {"name": "Test"}, "event": [{"game": game}]})
     teams = {n: Team(id=n, name=name, token="12345678") for n, name in enumerate(names, start=1)}
     return Contest(Path("test"), file, teams)
 
 
 def result_of(contest: Contest, number: int = 1, **changed: Any) -> Result:
     facts: dict[str, Any] = {
-        "match": Match(number, 1, 1, 1, 1, 2, contest.game.name),
+        "match": Match(number, 1, 1, 1, 1, 2, contest.events[0].game.name),
         "winner": 0,
         "reason": "finished",
         "detail": "Black has 7 pieces home, White 5",
@@ -62,7 +63,9 @@ def result_of(contest: Contest, number: int = 1, **changed: Any) -> Result:
 
 
 def ended(contest: Contest, *results: Result, total: int = 6) -> MatchEnded:
-    return MatchEnded(results[-1], len(results), total, standings(list(contest.teams), results))
+    return MatchEnded(
+        results[-1], len(results), total, lambda: Tables({1: tuple(standings(list(contest.teams), results))})
+    )
 
 
 # --- lines ---------------------------------------------------------------------------------------------------
@@ -344,7 +347,7 @@ def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
     results = [result_of(contest, n, scores=(400000, 6)) for n in (1, 2)]
     with view.progress.shown():
         table = standings(list(contest.teams), results, scoring=Scoring(kind="signed_roots"))
-        view.progress(MatchEnded(results[-1], 2, 6, table))
+        view.progress(MatchEnded(results[-1], 2, 6, lambda: Tables({1: tuple(table)})))
         text = view.until(lambda text: "diff" in text)
     lines = text.partition("diff\n")[2].splitlines()
     assert all(len(line) <= 80 and "…" in line for line in lines)
@@ -365,7 +368,7 @@ def test_names_are_whole_in_the_table_that_stays() -> None:
     contest = contest_of(*LONG[:3])
     screen = Screen(80, 24)
     console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
-    console.print(standings_table(contest, standings(list(contest.teams), [result_of(contest)])))
+    console.print(standings_table(contest, contest.events[0], standings(list(contest.teams), [result_of(contest)])))
     words = " ".join(screen.text.split())
     assert "…" not in words
     assert words.count("lange Mannschaft") == 3
@@ -378,7 +381,7 @@ def test_the_table_shows_what_has_separated_teams() -> None:
     results = [result_of(contest, match=Match(n, 1, n, 1, *pair, "hop")) for n, pair in enumerate(pairs, start=1)]
     screen = Screen(80, 24)
     console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
-    console.print(standings_table(contest, standings(contest.teams, results)))
+    console.print(standings_table(contest, contest.events[0], standings(contest.teams, results)))
     heading, *lines = screen.text.splitlines()
     assert heading.split()[-3:] == ["diff", "direct", "lot"]
     cells = {line.split()[1]: line.split()[6:] for line in lines}

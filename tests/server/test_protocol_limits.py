@@ -168,7 +168,7 @@ async def test_what_a_fault_costs(tmp_path: Path, game: str) -> None:
     """The table under "Playing": loses, fills the board, or skips the turn."""
     line = rf"^\|[^|]*`{game}`[^|]*\|([^|]*(?:loses|scored|skipped)[^|]*)\|$"
     (cost,) = re.findall(line, TEXT, re.MULTILINE)
-    contest = make_contest(tmp_path, contest={"game": game})
+    contest = make_contest(tmp_path, event={"game": game})
     async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as two:
         black = one if (await one.expect(Start)).is_black else two
         question = await black.until(GetStep)

@@ -18,7 +18,7 @@ TEAMS = '# our class\n[[team]] # the first\nid = 2 # two\nname = "Ada"\ntoken = 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    init_contest(tmp_path / "autumn", name="Autumn", game="hop")
+    init_contest(tmp_path / "autumn", name="Autumn", games=["hop"])
     return tmp_path / "autumn"
 
 

@@ -39,7 +39,7 @@ class Kept:
 
     def __init__(self, folder: Path, game: str = "hop") -> None:
         self.events: list[Event] = []
-        self.contest: Contest = make_contest(folder, contest={"game": game})
+        self.contest: Contest = make_contest(folder, event={"game": game})
         self.disk = Disk(folder, self.events.append)
         self.sheets = Scoresheets(self.contest, self.disk)
         self.match = match_of(game)

@@ -36,7 +36,7 @@ async def test_hello_names_the_contest_and_a_fresh_nonce(tmp_path: Path) -> None
 
 
 async def test_welcome_says_what_is_played(tmp_path: Path) -> None:
-    contest = make_contest(tmp_path, contest={"game": "pseudo_tonga", "options": {"size": 6}}, time={"lag_ms": 250})
+    contest = make_contest(tmp_path, event={"game": "pseudo_tonga", "options": {"size": 6}}, time={"lag_ms": 250})
     async with running(contest) as server, connected(server.port) as player:
         welcome = await player.login(2)
         assert (welcome.team, welcome.name, welcome.lag_ms) == (2, "Team 2", 250)

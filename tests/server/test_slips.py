@@ -27,7 +27,9 @@ TEAMS = [
 
 
 def contest_of(*teams: Team, game: str = "hop", **server: Any) -> Contest:
-    file = ContestFile.model_validate({"contest": {"name": "Autumn & <i>co</i>", "game": game}, "server": server})
+    file = ContestFile.model_validate(
+        {"contest": {"name": "Autumn & <i>co</i>"}, "event": [{"game": game}], "server": server}
+    )
     return Contest(Path("autumn"), file, {team.id: team for team in teams})
 
 

@@ -10,16 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trio
 
 from getstep_server._text import utc_time
 from getstep_server.disk import more_room_helps
-from getstep_server.game_record import Happened, Record, hash_of, record_of_game, sealed
+from getstep_server.game_record import Happened, Record, hash_of, record_of_game, record_of_pairings, sealed
 from getstep_server.results import Result
-from getstep_server.schedule import Match, double_round_robin
+from getstep_server.schedule import Match
 from getstep_server.store import Store, StoreError
+from tests.server.players import round_robin
 
-SCHEDULE = double_round_robin([1, 2, 3], 7, "pseudo_tonga", {"size": 8})
+SCHEDULE = round_robin([1, 2, 3], "pseudo_tonga", size=8)
+PAIRINGS = {"record": 1, "type": "pairings", "matches": [{"number": match.number} for match in SCHEDULE]}
 
 
 def result_of(match: Match, scores: object = (3, 2)) -> Result:
@@ -44,7 +45,7 @@ def record_of(result: Result, happened: Happened | None = None) -> Record:
         "type": "game",
         "match": match.number,
         "attempt": result.attempt,
-        **{name: getattr(match, name) for name in ("round", "pairing", "leg", "game", "options")},
+        **{name: getattr(match, name) for name in ("event", "round", "pairing", "leg", "game", "options")},
         "teams": [{"id": team, "name": f"Team {team}"} for team in match.teams],
         "started": utc_time(result.started),
     }
@@ -54,20 +55,19 @@ def record_of(result: Result, happened: Happened | None = None) -> Record:
 async def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
     results = [result_of(SCHEDULE[3]), result_of(SCHEDULE[0], None), result_of(SCHEDULE[1], ((1, 0, 2), (4,)))]
     with Store(tmp_path / "contest.db") as store:
-        assert store.schedule() == []
-        assert store.seed() is None
-        store.save_schedule(SCHEDULE, 7)
+        assert store.heads() == []
+        await store.save(record_of_pairings(PAIRINGS))
         for result in results:
             await store.save(record_of(result))
     with Store(tmp_path / "contest.db") as store:
-        assert store.schedule() == SCHEDULE
-        assert store.seed() == 7
+        assert store.heads()[0] == PAIRINGS
+        assert len(store.heads()) == 4
         assert store.results() == store.attempts() == results
 
 
 async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
         await store.save(record_of(result_of(SCHEDULE[0])))
         with pytest.raises(sqlite3.IntegrityError):
             await store.save(record_of(result_of(SCHEDULE[0])))
@@ -77,7 +77,7 @@ async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
 
 async def test_a_full_disk_is_told_as_one_and_nothing_is_half_stored(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
         chain, record = store.chain(), record_of(replace(result_of(SCHEDULE[0]), detail="x" * 100_000))
         limit_pages(store, 1)  # sets it to what is there
         for _ in range(2):
@@ -101,7 +101,7 @@ async def test_the_last_attempt_that_is_not_void_counts(tmp_path: Path) -> None:
     void = replace(result_of(first, None), winner=None, reason="server_fault")
     again, other = replace(result_of(first), attempt=2), result_of(second)
     with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
         for result in (void, other, again, replace(void, attempt=3)):
             await store.save(record_of(result))
         assert store.results() == [other, again]
@@ -110,7 +110,7 @@ async def test_the_last_attempt_that_is_not_void_counts(tmp_path: Path) -> None:
 
 async def test_the_records_are_a_chain(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
         turns = Happened(
             turns=[b'{"player":0,"move":[0,1],"ms":1.5,"timed":"kernel"}', b'{"player":1,"pass":true}']
         )
@@ -127,28 +127,29 @@ async def test_the_records_are_a_chain(tmp_path: Path) -> None:
     assert sealed(b'{"a":1}', 1, "0" * 64)[1] != sealed(b'{"a":1}', 2, "0" * 64)[1]
 
 
-def test_a_schedule_that_cannot_be_stored_leaves_the_old_one(
+async def test_a_record_that_cannot_be_stored_leaves_no_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
+        before = store.chain()
         monkeypatch.setattr(Store, "_write_record", None)
         with pytest.raises(TypeError):
-            store.save_schedule(SCHEDULE[:2], 8)
-        assert store.schedule() == SCHEDULE
-        assert store.seed() == 7
+            await store.save(record_of(result_of(SCHEDULE[0])))
+        assert store.heads() == [PAIRINGS]
+        assert store.chain() == before
 
 
 def test_what_was_saved_survives_a_kill(tmp_path: Path) -> None:
     program = f"""
 import os, trio
 from pathlib import Path
-from tests.server.test_store import SCHEDULE, record_of, result_of
+from tests.server.test_store import PAIRINGS, SCHEDULE, record_of, record_of_pairings, result_of
 from getstep_server.store import Store
 
 async def main():
     with Store(Path({str(tmp_path / "contest.db")!r})) as store:
-        store.save_schedule(SCHEDULE, 7)
+        await store.save(record_of_pairings(PAIRINGS))
         await store.save(record_of(result_of(SCHEDULE[0])))
         os.kill(os.getpid(), 9)
 
@@ -181,16 +182,3 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="unable to open"):
         Store(tmp_path / "nowhere" / "contest.db").__enter__()
-
-
-def test_a_schedule_is_replaced_only_while_nothing_is_played(tmp_path: Path) -> None:
-    other = double_round_robin([1, 2, 3, 4], 8, "hop", {})
-    with Store(tmp_path / "contest.db") as store:
-        store.save_schedule(SCHEDULE, 7)
-        store.save_schedule(other, 8)
-        assert store.schedule() == other
-        assert store.seed() == 8
-        trio.run(store.save, record_of(result_of(other[0])))
-        with pytest.raises(StoreError, match="matches are played"):
-            store.save_schedule(SCHEDULE, 7)
-        assert store.schedule() == other

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep_server.contest import Contest
-from getstep_server.standings import Scoring, standings
 from getstep_server.store import Store, StoreError
+from getstep_server.tournament import Tournament
 from getstep_server.verify import Finding, Verified, verify
 from tests.server.forgeries import RAW, RESEALED, Forgery
 from tests.server.forgery import Forged
@@ -125,7 +125,7 @@ def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged
         if done == 3:
             other = sqlite3.connect(forged.path, isolation_level=None)
             other.execute("BEGIN")
-            other.execute(f"INSERT INTO records VALUES (?, ?, ?, ?, ?{4 * ', CAST(? AS TEXT)'})", row)
+            other.execute(f"INSERT INTO records VALUES (?, ?, ?, ?, ?, ?{4 * ', CAST(? AS TEXT)'})", row)
             other.execute("UPDATE chain SET length = 15, hash = ?", (row[-1].decode(),))
             other.execute("COMMIT")
             other.close()
@@ -169,8 +169,8 @@ def test_a_head_that_was_kept_while_the_contest_ran(contest: Contest) -> None:
 
 
 def test_the_standings_are_those_of_the_replayed_games(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Store.results
-    monkeypatch.setattr(Store, "results", lambda store: honest(store)[1:])
+    honest = Store.heads
+    monkeypatch.setattr(Store, "heads", lambda store: honest(store)[:-1])
     assert re.match(r"in the standings Standing\(.*, expected Standing\(", str(finding(contest, contest.database)))
 
 
@@ -194,7 +194,7 @@ def test_a_database_that_is_not_ours(contest: Contest, forged: Forged, change: s
 
 def test_a_table_that_takes_anything(contest: Contest, forged: Forged) -> None:
     """SQLite would let a column hold any type, were the table not made as it is."""
-    columns = "place, number, pairing, leg, attempt, head, turns, previous, hash"
+    columns = "place, number, event, pairing, leg, attempt, head, turns, previous, hash"
     forged.sql(f"CREATE TABLE other AS SELECT {columns} FROM records")
     forged.sql("DROP TABLE records")
     forged.sql("ALTER TABLE other RENAME TO records")
@@ -260,6 +260,5 @@ def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, 
         assert found.place == place  # noqa: PT017 - either is right
     else:
         with Store(small.database) as original, Store(path) as changed:
-            scoring = Scoring(kind="signed_roots")
-            tables = [standings([1, 2], store.results(), scoring=scoring) for store in (original, changed)]
+            tables = [Tournament(small, store.heads()).tables() for store in (original, changed)]
         assert tables[0] == tables[1]

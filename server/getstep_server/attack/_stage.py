@@ -11,8 +11,8 @@ from itertools import count
 import trio
 
 from getstep.wire import RemoteProtocolError
+from getstep_server.formats import berger
 from getstep_server.limits import LOGIN_WINDOW_SECONDS
-from getstep_server.schedule import circle
 
 from ._case import Case, NotAsExpected, NotRun, Times, Who
 from ._line import ClassicLine, Line, ints, message
@@ -69,7 +69,7 @@ class Stage:
         self.teams = {credential.team: credential for credential in teams}
         self.classic = classic
         self.times = times or Times()
-        self._pairs = rounds * [pair for pairs in circle(list(self.teams)) for pair in pairs] if teams else []
+        self._pairs = rounds * [pair for pairs in berger(list(self.teams)) for pair in pairs] if teams else []
         self._ended: set[int] = set()
         self._players: dict[int, Player] = {}
         self._rest_until: dict[int, float] = {}

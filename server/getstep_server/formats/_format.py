@@ -111,6 +111,10 @@ class Format(ABC, Generic[O]):
     """What separates teams with equal points, in this order; then a lot."""
     byes_count: ClassVar[bool] = False
     """Whether a bye counts in the table, for each leg."""
+    by_result: ClassVar[bool] = False
+    """Whether pairings may follow on one result while others are still missing."""
+    slow: ClassVar[bool] = False
+    """Whether finding the next pairings may take longer than a clock can wait."""
 
     def __init__(self, options: O, seed: int) -> None:
         self.options = options

@@ -43,6 +43,7 @@ class Knockout(Format[KnockoutOptions]):
     name = "knockout"
     title = "knockout"
     Options = KnockoutOptions
+    by_result = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         found: list[Pairing] = []

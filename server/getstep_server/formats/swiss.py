@@ -62,6 +62,7 @@ class Swiss(Format[SwissOptions]):
     Options = SwissOptions
     tie_breaks = ("won", "difference", "direct", "buchholz")
     byes_count = True
+    slow = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         round_ = last_round(games) + 1

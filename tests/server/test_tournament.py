@@ -1,0 +1,266 @@
+"""The tournament: records in, pairings and tables out, without a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep_engines import Player
+from getstep_server.contest import Contest, Team
+from getstep_server.game_record import VOID, RecordError, head_of_game, parse, record_of_game
+from getstep_server.results import Result
+from getstep_server.schedule import Match
+from getstep_server.tournament import Tournament
+from tests.server.players import make_contest, token_of
+
+SWISS = {"game": "hop", "format": "swiss", "settings": {"rounds": 3, "legs": 1}}
+LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 3, "games": 2}}
+KNOCKOUT = {"game": "hop", "format": "knockout", "settings": {"best_of": 1}}
+
+
+def result_of(match: Match, *, strong: int | None = None, reason: str = "finished", attempt: int = 1) -> Result:
+    """The lower id wins, or the ``strong`` team."""
+    best = strong if strong in match.teams else min(match.teams)
+    winner: Player | None = None if reason == VOID else (0 if match.first == best else 1)
+    scores = None if winner is None else ((7, 5) if winner == 0 else (5, 7))
+    return Result(match, winner, reason, "", scores, 9, (0.5, 0.25), (0, 0), 1.7e9, 1.0, attempt)
+
+
+class Host:
+    """Gives out what comes next, has it played at once, and keeps the records."""
+
+    def __init__(self, contest: Contest, records: list[dict[str, Any]] | None = None) -> None:
+        self.contest = contest
+        self.records = records if records is not None else []
+        self.tournament = Tournament(contest, self.records)
+
+    def give_out(self) -> list[Match]:
+        new = []
+        for number in sorted(self.tournament.due):
+            self.tournament.due.remove(number)
+            fields = self.tournament.next_pairings(self.contest.event(number))
+            if fields is not None:
+                self.records.append(fields)
+                new += self.tournament.take_pairings(fields)
+        return new
+
+    def play(self, match: Match, **how: Any) -> None:
+        result = result_of(match, **how)
+        head = head_of_game(self.contest, match, result.attempt, result.started)
+        self.records.append(parse(record_of_game(head, result).head))
+        self.tournament.take_result(result)
+
+    def play_all(self) -> None:
+        self.give_out()
+        while matches := self.tournament.open():
+            for match in matches:
+                self.play(match)
+            self.give_out()
+
+
+def with_teams(contest: Contest, *teams: int) -> Contest:
+    """The same contest with another teams.toml."""
+    return replace(contest, teams={n: Team(id=n, name=f"Team {n}", token=token_of(n)) for n in teams})
+
+
+def assert_it_can_be_made_again(host: Host) -> None:
+    """Read from its records it is the same, and every record of pairings is what was due just there."""
+    again = Tournament(host.contest)
+    for fields in host.records:
+        if fields["type"] == "pairings":
+            assert again.pairings(fields) == fields["matches"]
+        again.take(fields)
+    assert again.tables() == host.tournament.tables()
+    assert again.results == host.tournament.results
+    assert again.matches == host.tournament.matches
+
+
+@pytest.mark.parametrize("event", [SWISS, LADDER, KNOCKOUT], ids=lambda event: str(event["format"]))
+@pytest.mark.parametrize("teams", [2, 5, 8])
+def test_it_is_made_of_its_records(tmp_path: Path, event: dict[str, Any], teams: int) -> None:
+    host = Host(make_contest(tmp_path, teams, event))
+    host.play_all()
+    assert host.tournament.total == host.tournament.done == len(host.tournament.matches) > 0
+    assert sorted(host.tournament.matches) == list(range(1, host.tournament.total + 1))
+    assert_it_can_be_made_again(host)
+
+
+def test_events_have_numbers_of_their_own_and_matches_have_not(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage", "settings": {"legs": 1}}))
+    matches = host.give_out()
+    assert [match.number for match in matches] == list(range(1, 10))
+    assert [(match.event, match.game) for match in matches] == [(1, "hop")] * 6 + [(2, "linkage")] * 3
+    assert sorted({match.pairing for match in matches if match.event == 2}) == [1, 2, 3]
+    assert [fields["event"] for fields in host.records] == [1, 2]
+    assert host.give_out() == []
+
+
+def test_byes_are_on_record_and_count(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 3, SWISS))
+    host.play_all()
+    byes = [entry for fields in host.records for entry in fields.get("matches", ()) if entry["second"] is None]
+    assert {entry["number"] for entry in byes} == {None}
+    assert sorted(entry["first"] for entry in byes) == [1, 2, 3]
+    table = host.tournament.table(host.contest.events[0])
+    assert [(row.team, row.played, row.byes, row.points) for row in table] == [
+        (1, 2, 1, 6),
+        (2, 2, 1, 4),
+        (3, 2, 1, 2),
+    ]
+
+
+def test_a_round_comes_when_the_one_before_is_over(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 4, SWISS))
+    one, other = host.give_out()
+    host.play(one)
+    assert (host.tournament.due, host.give_out()) == (set(), [])
+    host.play(other)
+    assert {match.round for match in host.give_out()} == {2}
+
+
+def test_a_knockout_goes_on_after_each_result(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 8, {**KNOCKOUT, "settings": {"best_of": 3}}))
+    first = host.give_out()
+    assert len(first) == 4
+    host.play(first[0])
+    (second_leg,) = host.give_out()
+    assert (second_leg.pairing, second_leg.leg) == (first[0].pairing, 2)
+
+
+def test_an_attempt_that_does_not_count(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 2))
+    match, _ = host.give_out()
+    host.play(match, reason=VOID)
+    assert (host.tournament.done, host.tournament.attempts[1]) == (0, 1)
+    assert match in host.tournament.open()
+    host.play(match, attempt=2)
+    assert (host.tournament.done, host.tournament.attempts[1]) == (1, 2)
+    assert host.tournament.recorded == {(1, 1), (1, 2)}
+    assert_it_can_be_made_again(host)
+
+
+def test_a_ladder_over_three_rounds_with_a_joining_and_a_leaving_team(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 4, LADDER)
+    host = Host(contest)
+    for match in host.give_out():
+        host.play(match, strong=2)  # climbs past team 1
+    host = Host(with_teams(contest, 1, 2, 3, 5), host.records)
+    second = host.give_out()
+    assert host.records[-1]["teams"] == [1, 2, 3, 5]
+    assert [set(match.teams) for match in second[::2]] == [{2, 1}, {1, 3}, {3, 5}]
+    for match in second:
+        host.play(match, strong=5)
+    host.play_all()
+    assert {match.round for match in host.tournament.matches.values()} == {1, 2, 3}
+    places = {row.team: row.place for row in host.tournament.table(host.contest.events[0])}
+    assert sorted(places) == [1, 2, 3, 4, 5]
+    assert places[4] is None
+    assert {places[team] for team in (1, 2, 3, 5)} == {1, 2, 3, 4}
+    assert_it_can_be_made_again(host)
+
+
+def test_what_a_withdrawn_team_has_open_is_cancelled(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 3)
+    host = Host(contest)
+    matches = host.give_out()
+    played = next(match for match in matches if 3 in match.teams)
+    host.play(played)
+    host = Host(with_teams(contest, 1, 2), host.records)
+    assert host.give_out() == []
+    assert host.records[-1]["teams"] == [1, 2]
+    assert host.records[-1]["matches"] == []
+    assert {match.teams for match in host.tournament.open()} == {(1, 2), (2, 1)}
+    assert (host.tournament.done, host.tournament.total) == (1, 3)
+    assert {row.team for row in host.tournament.table(host.contest.events[0])} == {1, 2, 3}
+    cancelled = next(match for match in matches if 3 in match.teams and match != played)
+    with pytest.raises(RecordError, match=f"match {cancelled.number} was cancelled, expected no game of it"):
+        host.tournament.take_result(result_of(cancelled))
+    back = Host(contest, host.records)
+    assert back.give_out() == []  # what was cancelled stays so
+    assert_it_can_be_made_again(back)
+
+
+def test_a_round_ends_when_the_last_that_was_open_is_cancelled(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 6, SWISS)
+    host = Host(contest)
+    matches = host.give_out()
+    left = matches[0]
+    for match in matches[1:]:
+        host.play(match)
+    gone = left.first
+    host = Host(with_teams(contest, *(team for team in range(1, 7) if team != gone)), host.records)
+    new = host.give_out()
+    assert {match.round for match in new} == {2}
+    assert all(gone not in match.teams for match in new)
+    assert_it_can_be_made_again(host)
+
+
+def test_the_tables_of_several_events(tmp_path: Path) -> None:
+    alone = Host(make_contest(tmp_path, 3)).tournament.tables()
+    assert alone.combined == ()
+    host = Host(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage", "teams": [2, 3]}))
+    host.play_all()
+    tables = host.tournament.tables()
+    assert [row.team for row in tables.events[1]] == [1, 2, 3]
+    assert [row.team for row in tables.events[2]] == [2, 3]
+    assert [(row.team, row.total, row.shares) for row in tables.combined] == [
+        (2, 150.0, {"1": 50.0, "2": 100.0}),
+        (1, 100.0, {"1": 100.0}),
+        (3, 0.0, {"1": 0.0, "2": 0.0}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"event": {"game": "linkage"}}, r"event 1: game = 'linkage', expected 'hop' as in the pairings so far"),
+        ({"event": {"format": "swiss"}}, r"event 1: format = 'swiss', expected 'round_robin' as in the"),
+        ({"contest": {"seed": 2}}, "seed = 2, expected 1 as in the pairings so far"),
+    ],
+)
+def test_what_stays_once_pairings_are_given_out(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    host = Host(make_contest(tmp_path, 3))
+    host.give_out()
+    assert host.tournament.misfit() is None
+    assert (Tournament(make_contest(tmp_path, 3, **change), host.records).misfit() or "").startswith(message)
+
+
+def test_an_event_that_was_begun_may_not_vanish(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
+    host.play_all()
+    fewer = Tournament(make_contest(tmp_path, 3), host.records)
+    assert fewer.misfit() == "1 events, expected 2 or more: matches of it are on record"
+
+
+def test_an_event_may_be_added_and_more_legs_played(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 2, {"game": "hop"}))
+    host.play_all()
+    more = {"game": "hop", "settings": {"legs": 3}}
+    host = Host(make_contest(tmp_path, 2, more, {"game": "linkage"}), host.records)
+    assert host.tournament.misfit() is None
+    assert [(match.event, match.leg) for match in host.give_out()] == [(1, 3), (2, 1), (2, 2)]
+    assert_it_can_be_made_again(host)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"format": "league"}, {"settings": {"legs": 0}}, {"scoring": {"win": -1}}, {"teams": None}, {"event": []}],
+)
+def test_a_record_of_pairings_that_is_none(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    host = Host(make_contest(tmp_path, 3))
+    host.give_out()
+    fields = {**host.records[0], **wrong}
+    with pytest.raises(RecordError, match="a record of pairings that cannot be read"):
+        Tournament(host.contest).pairings(fields)
+
+
+def test_records_that_do_not_follow(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 2))
+    match, _ = host.give_out()
+    with pytest.raises(RecordError, match="match 1 is given out again, expected a new one"):
+        host.tournament.take(host.records[0])
+    with pytest.raises(RecordError, match=r"match 1, .*, expected one that was given out"):
+        host.tournament.take_result(result_of(replace(match, first=match.second, second=match.first)))
