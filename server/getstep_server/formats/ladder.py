@@ -37,6 +37,7 @@ class Ladder(Format[LadderOptions]):
     name = "ladder"
     title = "ladder"
     Options = LadderOptions
+    slow = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         round_ = last_round(games)
