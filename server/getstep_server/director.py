@@ -130,8 +130,19 @@ class Director:
             self.tournament.due.remove(number)
             fields = await self._next_pairings(self.contest.event(number))
             if fields is not None:
-                await self._disk.insist(partial(self._store.save, record_of_pairings(fields)))
+                await self._put_on_record(record_of_pairings(fields))
                 self._order.add(self.tournament.take_pairings(fields))
+
+    async def _put_on_record(self, pairings: Record) -> None:
+        for attempt in range(1, MATCH_ATTEMPTS + 1):
+            try:
+                await self._disk.insist(partial(self._store.save, pairings))
+            except Exception as error:
+                self._publish(ServerFault("the record of pairings", traceback.format_exc()))
+                if attempt == MATCH_ATTEMPTS:
+                    raise _stopped("the record of pairings", error) from error
+            else:
+                return
 
     async def _next_pairings(self, event: ContestEvent) -> dict[str, Any] | None:
         if event.format.slow:
@@ -294,10 +305,7 @@ class Director:
         self._failures[match.number] += 1
         await self._save_void(void, sheet)
         if self._failures[match.number] >= MATCH_ATTEMPTS:
-            raise ContestStopped(
-                f"match {match.number} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
-                " What is finished is kept; go on with the same command when that is mended"
-            )
+            raise _stopped(f"match {match.number}", error)
 
     async def _save_void(self, void: Result, sheet: Scoresheet | None) -> None:
         """An attempt that came to nothing is on record as well, unless just that is what fails."""
@@ -315,6 +323,13 @@ class Director:
             seat.end(end)
         tournament = self.tournament
         self._publish(MatchEnded(result, tournament.done, tournament.total, tournament.tables))
+
+
+def _stopped(what: str, error: Exception) -> ContestStopped:
+    return ContestStopped(
+        f"{what} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
+        " What is finished is kept; go on with the same command when that is mended"
+    )
 
 
 def _put_away(sheet: Scoresheet | None) -> Callable[[], None]:

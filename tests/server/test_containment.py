@@ -178,7 +178,7 @@ async def test_a_hostile_act_that_cannot_be_handled_ends_that_connection(
 
 # --- what replays one match -------------------------------------------------------------------------------------
 
-BY_MATCH: dict[str, tuple[Any, str]] = {
+BY_MATCH: dict[str, tuple[Any, ...]] = {
     "engine: playing a move": (LinkageState, "play"),
     "engine: the board": (LinkageState, "board"),
     "judge: sitting down": (judge, "sit_down"),
@@ -187,7 +187,8 @@ BY_MATCH: dict[str, tuple[Any, str]] = {
     "director: the result's words": (director, "_farewell"),
     "seat: asking": (Seat, "ask"),
     "table: waiting": (Table, "get"),
-    "store: writing": (Store, "save"),
+    "store: writing": (Store, "save", 1, lambda _, record, *__: record.match is not None),
+    "store: writing pairings": (Store, "save", 1, lambda _, record, *__: record.match is None),
     "store: its thread": (Store, "_run_async"),
     "course: a move": (Course, "move"),
     "sheet: beginning": (Scoresheet, "begin"),
@@ -215,15 +216,19 @@ async def test_it_replays_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     check_only_fault(server)
     assert len(server.recorder.of(TeamArrived)) == 4  # nobody lost its connection
     void = [end for end in ends if end.result == "void"]
-    told_nothing = layer in ("judge: sitting down", "sheet: beginning", "journal: a line")
+    told_nothing = layer in (
+        *("judge: sitting down", "sheet: beginning", "journal: a line"),
+        *("store: writing pairings", "store: its thread"),  # it is done again before anybody sits down
+    )
     assert len({end.match for end in void}) == (not told_nothing)
     assert {end.reason for end in void} <= {"server_fault"}
 
 
-async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("games", [True, False], ids=["games", "pairings"])
+async def test_what_always_fails_stops_the_contest_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, games: bool
 ) -> None:
-    inject(monkeypatch, Store, "save", times=1000)
+    inject(monkeypatch, Store, "save", times=1000, when=lambda _, record, *__: (record.match is not None) == games)
     contest, faults, bus = make_contest(tmp_path, event=SHORT), [], Bus()
     ports: list[int] = []
 
@@ -248,7 +253,8 @@ async def test_a_match_that_always_fails_stops_the_contest_and_says_so(
             nursery.start_soon(run_contest, contest, bus, StartWhen())
             nursery.start_soon(join, 1)
             nursery.start_soon(join, 2)
-    assert [fault.where for fault in faults] == ["match 1", "the record of void match 1"] * MATCH_ATTEMPTS
+    expected = ["match 1", "the record of void match 1"] if games else ["the record of pairings"]
+    assert [fault.where for fault in faults] == expected * MATCH_ATTEMPTS
 
 
 # --- what ends nothing --------------------------------------------------------------------------------------------
@@ -325,7 +331,8 @@ CLASSIC: dict[str, tuple[Any, str]] = {
 async def test_a_classic_connection_is_one_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
-    async with running(make_contest(tmp_path, server={"classic_port": 0}), StartWhen(now=True)) as server:
+    contest = make_contest(tmp_path, contest={"seed": 0}, server={"classic_port": 0})  # team 2 moves first
+    async with running(contest, StartWhen(now=True)) as server:
         assert server.classic_port is not None
         async with seated(server.port, 1) as one:
             inject(monkeypatch, *CLASSIC[layer])
