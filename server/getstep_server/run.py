@@ -115,6 +115,11 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     tournament = Tournament(contest, store.heads())
     if misfit := tournament.misfit():
         raise ConfigError(f"{contest_path(contest.folder)}: {misfit}; put it back, or make a new contest folder")
+    if not tournament.matches and any(contest.running.glob("*.journal")):
+        raise ConfigError(
+            f"{contest.database}: no matches in it, and there are journals of some in {contest.running};"
+            " put the database back, or delete that folder"
+        )
     return tournament
 
 

@@ -382,6 +382,15 @@ def test_the_seed_may_not_change_once_matches_are_played(command: Command, autum
     assert re.search(r"autumn/contest.toml: seed = 1000001, expected \d+ as in the pairings so far", ran.err)
 
 
+def test_matches_that_run_without_a_database(command: Command, autumn: Path) -> None:
+    (autumn / "running").mkdir()
+    (autumn / "running" / "match-1-1.journal").touch()
+    ran = command("run", "autumn", "--now")
+    assert ran.code == 2
+    assert "contest.db: no matches in it, and there are journals of some in " in ran.err
+    assert "put the database back, or delete that folder" in ran.err
+
+
 def test_a_time_of_day_that_is_past_is_tomorrows(command: Command, autumn: Path) -> None:
     past = (datetime.now() - timedelta(minutes=1)).strftime("%H:%M")
     with taken_port() as port:  # so that nobody has to wait for tomorrow
