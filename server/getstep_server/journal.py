@@ -2,7 +2,7 @@
 
 A line is eight hexadecimal digits (CRC-32 of the rest), a blank, and a JSON object. It is written with one call
 and without a buffer of ours, so what was written survives the server's death at any moment; what the machine's own
-death takes is the last seconds of games that were still running (nobody waits for the disk between two moves).
+death takes is the last half minute of games that were still running (nobody waits for the disk between two moves).
 
 Opening and removing are a thread's work. Appending is not: it is a few microseconds into the page cache, and
 happens when no clock of this game is running.
