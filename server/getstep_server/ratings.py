@@ -18,7 +18,7 @@ is inside: 95 times in 100 that of a team's strength, less often that of the dra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
 from statistics import NormalDist
@@ -28,6 +28,9 @@ import numpy as np
 from getstep_engines import Player
 
 from ._bradley_terry import Floats, Model, sums
+from .contest_event import ContestEvent
+from .results import Result
+from .tournament import Tournament
 
 ELO = 400 / log(10)
 """Elo points in one natural unit of strength."""
@@ -74,6 +77,18 @@ class Tally:
     def results(self) -> Floats:
         """Counts, 3 × n × n: won by the first player, drawn, lost; [first, second], places as in ``teams``."""
         return self._results.copy()
+
+
+def tally_of(teams: Sequence[int], results: Iterable[Result]) -> Tally:
+    """The tally of results between ``teams``.
+
+    Those without a turn are left out: a match that was lost by not being there says nothing of strength.
+    """
+    tally = Tally(teams)
+    for result in results:
+        if result.turns:
+            tally.add(*result.match.teams, result.winner)
+    return tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,21 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
         again = model.bootstrap(point, replicates, np.random.default_rng(seed))
         ends = _ends(again, ends, seen[0], results.sum(0))
     return _in_elo(tally, model, np.stack([point, *ends], axis=-1), errors)
+
+
+def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int = REPLICATES) -> Ratings:
+    """The ratings in an event, of all teams in its table, as `rate` makes them with the contest's seed.
+
+    They are kept until there are new results. Another thread than the one that takes note of those may call this.
+    """
+
+    def make() -> Ratings:
+        teams = sorted(row.team for row in tournament.table(event))  # the bootstrap's dice know their order
+        results = (result for result in tournament.results if result.match.event == event.number)
+        seed = tournament.contest.file.contest.seed
+        return rate(tally_of(teams, results), replicates=replicates, seed=seed)
+
+    return tournament.kept(event, ("ratings", replicates), make)
 
 
 def _ends(again: Floats, ends: tuple[Floats, Floats], seen: Floats, games: Floats) -> tuple[Floats, Floats]:

@@ -7,10 +7,10 @@ that runs, one that goes on after a crash, its tables, and who verifies it a yea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from .combined import Tables, combined
 from .contest import Contest
@@ -20,6 +20,8 @@ from .game_record import RecordError, given_in, head_of_pairings, pairing_fields
 from .results import Result
 from .schedule import Match
 from .standings import Scoring, Standing, standings
+
+T = TypeVar("T")
 
 FIXED = ("seed", "game", "options", "format")
 """What an event keeps from its first pairings on."""
@@ -74,7 +76,7 @@ class Tournament:
         self._given: dict[int, _Given] = {}
         self._results: dict[int, Result] = {}
         self._cancelled: set[int] = set()
-        self._tables: dict[int, tuple[int, list[Standing]]] = {}
+        self._kept: dict[tuple[int, Hashable], tuple[int, Any]] = {}
         for fields in records:
             self.take(fields)
         self.due = {event.number for event in contest.events}
@@ -227,12 +229,17 @@ class Tournament:
 
     def table(self, event: ContestEvent) -> list[Standing]:
         """An event's standings: of all that take part, or did."""
-        version, rows = self._tables.get(event.number, (-1, []))
+        return self.kept(event, "table", lambda: self._standings(event))
+
+    def kept(self, event: ContestEvent, what: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` makes of an event's records, made again only when there are new ones."""
         now = self._given[event.number].version if event.number in self._given else 0
+        version, made = self._kept.get((event.number, what), (-1, None))
         if version != now:
-            rows = self._standings(event)
-            self._tables[event.number] = (now, rows)
-        return rows
+            made = make()
+            self._kept[event.number, what] = (now, made)
+        known: T = made
+        return known
 
     def tables(self) -> Tables:
         """The tables of all events, and the combined one if there are several.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from math import exp, isfinite, log10
+from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias, cast
 
@@ -16,7 +18,10 @@ from hypothesis import strategies as st
 from benchmarks.ratings import KINDS, contest
 from getstep_engines import Player
 from getstep_server._bradley_terry import Model, sums
-from getstep_server.ratings import ELO, Estimate, Rating, Ratings, Tally, rate
+from getstep_server.ratings import ELO, Estimate, Rating, Ratings, Tally, rate, ratings_of, tally_of
+from getstep_server.schedule import Match
+from tests.server.players import make_contest
+from tests.server.test_tournament import Host, result_of
 
 Game: TypeAlias = tuple[int, int, int | None]
 
@@ -225,6 +230,43 @@ def test_before_the_first_game_nothing_is_known() -> None:
     assert {rating.elo for rating in ratings.table} == {None}
     assert (ratings.advantage, ratings.draw, ratings.stronger(1, 2)) == (None, None, 0.5)
     assert rated([], []).table == ()
+
+
+# --- of a contest -------------------------------------------------------------------------------------------------
+
+
+def test_a_match_without_a_turn_says_nothing_of_strength() -> None:
+    won = result_of(Match(1, 1, 1, 1, 2, 1, "hop"), strong=1)
+    drawn = replace(won, match=Match(2, 1, 1, 2, 1, 2, "hop"), winner=None)
+    forfeited = [replace(won, turns=0), replace(drawn, turns=0, reason="never_arrived")]
+    tally = tally_of([1, 2], [won, *forfeited, drawn])
+    assert tally.results.tolist() == [[[0, 0], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]]
+
+
+def test_each_event_has_ratings_of_its_own_results(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 4, {"game": "hop"}, {"game": "linkage"}))
+    host.give_out()
+    hop, linkage = host.contest.events
+    for match in host.tournament.open():
+        host.play(match, strong=4 if match.event == 2 else 1)
+    assert ratings_of(host.tournament, hop, 0).table[0].team == 1
+    assert ratings_of(host.tournament, linkage, 0).table[0].team == 4
+    assert {rating.games for rating in ratings_of(host.tournament, hop, 0).table} == {6}
+
+
+def test_ratings_are_made_again_when_there_are_new_results(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 4, {"game": "hop"}))
+    (event,) = host.contest.events
+    assert {rating.elo for rating in ratings_of(host.tournament, event, 0).table} == {None}
+    first, *others = host.give_out()
+    host.play(first)
+    once = ratings_of(host.tournament, event, 0)
+    assert sum(rating.elo is not None for rating in once.table) == 2
+    assert ratings_of(host.tournament, event, 0) is once
+    assert ratings_of(host.tournament, event, 20) is not once
+    for match in others:
+        host.play(match)
+    assert {rating.games for rating in ratings_of(host.tournament, event, 0).table} == {6}
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------
