@@ -54,7 +54,7 @@ class Match:
     def beginning(self) -> str:
         """The line that says what is played, against whom, and how fast."""
         start = self._start
-        colour = "Black (is_black=True), first" if start.is_black else "White (is_black=False), second"
+        colour = "the first player (is_black=True)" if start.is_black else "the second player (is_black=False)"
         limit = f"{limit_text(start.time_kind, start.time_ms)}, {duration(start.lag_ms)} more for lag"
         begins = (
             f"Match {self.number}{' goes on' if start.resumed else ''}: {self._game}{options_text(start.options)}"

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from string import Template
 
 from . import _bot
 from ._check import check
@@ -34,10 +35,13 @@ The host tells you the address, your team's id and its token."""
 
 _NEW = """\
 Write a file with a bot that already makes legal moves, with comments, to begin from.
-A file that exists is never overwritten.
+A file that exists is never overwritten. A bot for several games has a file for each,
+and one that has the right one play.
 
-example:
+examples:
   getstep new my_bot.py --game hop
+  getstep new my_bot.py --game hop --game linkage
+  getstep new my_bot.py --game all
 
 games:
 """
@@ -93,20 +97,42 @@ def _fail(console: Console, error: GetstepError, code: int) -> int:
 
 
 def _new(options: argparse.Namespace, console: Console) -> int:
-    if options.game not in GAMES:
-        asked = "Which game?" if options.game is None else f"There is no game {options.game!r}."
-        raise SetupError(f"{asked} Give --game and one of these:\n{_games_listed()}")
+    games = list(GAMES) if options.game == ["all"] else list(dict.fromkeys(options.game or []))
+    strange = [game for game in games if game not in GAMES]
+    if strange or not games:
+        asked = f"There is no game {strange[0]!r}." if strange else "Which game?"
+        raise SetupError(f"{asked} Give --game and one of these, or all:\n{_games_listed()}")
     path = _named_like_a_bot(options.file)
-    template = resources.files(__package__).joinpath("_templates", f"{options.game}.py")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(template.read_text(encoding="utf-8"))
-    except FileExistsError:
-        raise SetupError(f"{path} exists and is left as it is; choose another name.") from None
-    except OSError as error:
-        raise SetupError(f"{path} cannot be written: {error.strerror or error}.") from None
-    _say_next(console, path, options.game)
+    files = _first_bot(path, games)
+    for file in files:
+        if file.exists():
+            raise SetupError(f"{file} exists and is left as it is; choose another name.")
+    for file, text in files.items():
+        try:
+            with file.open("x", encoding="utf-8") as stream:
+                stream.write(text)
+        except OSError as error:
+            raise SetupError(f"{file} cannot be written: {error.strerror or error}.") from None
+    _say_next(console, path, games)
     return OVER
+
+
+def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
+    """The files of a first bot: for several games one for each, and ``path`` has the right one play."""
+    if len(games) == 1:
+        return {path: _template(f"{games[0]}.py")}
+    if not path.stem.isidentifier():
+        raise SetupError(f"{path.stem!r} is no name to import from; use letters, digits and _ for several games.")
+    parts = {game: f"{path.stem}_{game}" for game in games}
+    imports = "\n".join(f"import {part}" for part in sorted(parts.values()))
+    bots = "\n".join(f'    "{game}": {part},' for game, part in parts.items())
+    every = Template(_template("every_game.txt")).substitute(imports=imports, bots=bots)
+    return {path: every, **{path.with_name(f"{part}.py"): _template(f"{game}.py") for game, part in parts.items()}}
+
+
+def _template(name: str) -> str:
+    """A file of the folder of templates."""
+    return resources.files(__package__).joinpath("_templates", name).read_text(encoding="utf-8")
 
 
 def _named_like_a_bot(path: Path) -> Path:
@@ -118,10 +144,13 @@ def _named_like_a_bot(path: Path) -> Path:
     return path
 
 
-def _say_next(console: Console, path: Path, game: str) -> None:
+def _say_next(console: Console, path: Path, games: list[str]) -> None:
     name = f'"{path}"' if " " in str(path) else str(path)
     login = "--host HOST --team TEAM --token TOKEN"
-    console.say(f"Wrote {path}: a bot that plays {game} ({info(game).title}).")
+    if len(games) == 1:
+        console.say(f"Wrote {path}: a bot that plays {games[0]} ({info(games[0]).title}).")
+    else:
+        console.say(f"Wrote {path} and a file beside it for each game: {', '.join(games)}.")
     console.say("The host tells you HOST, TEAM and TOKEN. Next, type:")
     console.say(f"  getstep check {name} {login}")
     console.say(f"  getstep play {name} {login}")
@@ -154,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
         "new", help="write a first bot", description=_NEW + _games_listed(), formatter_class=as_written
     )
     new.add_argument("file", type=Path, help="the file to write, such as my_bot.py")
-    new.add_argument("--game", help="the game it plays")
+    new.add_argument("--game", action="append", help="the game it plays; again for another, or all")
     new.set_defaults(run=_new)
 
     checking = commands.add_parser(

@@ -8,6 +8,7 @@ import socket
 import textwrap
 
 import getstep
+from getstep_engines import GAMES
 
 from ._toml import ConfigError
 from .contest import Contest, Team, contest_path
@@ -121,7 +122,7 @@ def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
     login = f"{where} --team {team.id} --token {team.token}"
     return {
         "install": _INSTALL,
-        "new": f"getstep new my_bot.py --game {_events(contest, team)[0].game.name}",
+        "new": f"getstep new my_bot.py {_games_to_type(contest, team)}",
         "play": f"getstep play my_bot.py {login}",
         "check": f"getstep check my_bot.py {login}",
     }
@@ -141,6 +142,11 @@ def as_html(contest: Contest, host: str) -> str:
 def _events(contest: Contest, team: Team) -> list[ContestEvent]:
     """The events that the team is in; all, if it is in none yet."""
     return [event for event in contest.events if team.id in event.teams] or list(contest.events)
+
+
+def _games_to_type(contest: Contest, team: Team) -> str:
+    games = dict.fromkeys(event.game.name for event in _events(contest, team))
+    return "--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games)
 
 
 def _text_page(contest: Contest, team: Team, host: str) -> str:

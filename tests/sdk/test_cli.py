@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 import getstep
-from getstep import SetupError
-from getstep._games import GAMES
+from getstep import SetupError, Turn
+from getstep._bot import load
+from getstep._games import GAMES, start_board
 from getstep._settings import Address, Login, find_address, find_login, find_team, find_token
 from getstep._text import Console, duration, printable
 from getstep.cli import main
 from getstep.wire import Goodbye, Raised, Step
+from getstep_engines import GAMES as RULES
 from tests.sdk.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start
 
 BOT = "def get_step(board, is_black):\n    return [(0, 2), (0, 1)]\n"
@@ -234,6 +236,29 @@ def test_new_refuses_names_that_make_trouble(name: str, says: str, capsys: pytes
     assert run("new", name, "--game", "hop") == 2
     assert says in capsys.readouterr().err
     assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("words", [("all",), ("hop", "--game", "linkage", "--game", "hop")])
+def test_new_for_several_games_writes_a_file_for_each(words: tuple[str, ...], tmp_path: Path) -> None:
+    assert run("new", "several.py", "--game", *words) == 0
+    games = list(GAMES) if words == ("all",) else ["hop", "linkage"]
+    assert {path.stem for path in Path().glob("several*.py")} == {"several", *(f"several_{game}" for game in games)}
+    callback = load(Path("several.py"))
+    for game in games:
+        board = start_board(game, {})
+        assert board is not None
+        thought = callback.think(board, True, Turn(game, 1, 1, "opponent", None, 5000))
+        assert not thought.complaint
+        assert RULES[game].start().is_legal(thought.move)
+
+
+def test_new_for_several_games_writes_all_or_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("other_linkage.py").write_text("mine")
+    assert run("new", "other.py", "--game", "all") == 2
+    assert "other_linkage.py exists and is left as it is" in capsys.readouterr().err
+    assert not Path("other.py").exists()
+    assert run("new", "my bot.py", "--game", "all") == 2
+    assert "'my bot' is no name to import from" in capsys.readouterr().err
 
 
 def test_new_adds_the_ending_and_quotes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,8 @@ def test_a_match_from_login_to_goodbye(capsys: pytest.CaptureFixture[str]) -> No
     assert connecting == f"Connecting to 127.0.0.1:{server.port} as team 7 ..."
     assert connected == "Connected to Autumn as The Hoppers (team 7)."
     assert begins == (
-        "Match 12: hop against Grashüpfer, you are White (is_black=False), second; 5 s a move, 0.1 s more for lag"
+        "Match 12: hop against Grashüpfer, you are the second player (is_black=False);"
+        " 5 s a move, 0.1 s more for lag"
     )
     assert ends.startswith(
         "Match 12: lost (finished): Black has 7 home, White 2. Score: you 2, they 7. Your moves: 1,"

@@ -84,6 +84,7 @@ def test_slips_name_all_games(autumn: Path) -> None:
     page = as_text(load_contest(autumn), "192.0.2.7").split("\f")[0]
     assert page.splitlines()[1].startswith("Autumn contest: ")
     assert all(f"{game.name}, {game.time_control}" in page for game in GAMES.values())
+    assert "  getstep new my_bot.py --game all\n" in page
 
 
 @pytest.mark.parametrize("events", [2, 5, EVENTS_SHOWN, EVENTS_SHOWN + 1])
