@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .course import Course, WrongTurn, forfeit_scores
-from .game_record import VOID, RecordError
+from .game_record import SOFTWARE, VOID, RecordError
 from .limits import ABSENT_MISSES
 from .record_shape import (
     Absent,
@@ -59,6 +59,8 @@ def replay(fields: Mapping[str, Any]) -> dict[str, Any]:
     _check_notes(game, course)
     expected = _result(game, course)
     for name, value in expected.items():
+        if name == "detail" and game.software != SOFTWARE:
+            continue  # another version may have said the same in other words
         if as_json(fields[name]) != as_json(value):
             raise DoesNotFit(f"{name} is {fields[name]!r:.200}, expected {value!r:.200} by its turns")
     return expected

@@ -109,6 +109,12 @@ def test_a_reader_ignores_keys_it_does_not_know(contest: Contest, forged: Forged
     assert verified(contest, forged.path).records == 15
 
 
+def test_another_version_may_word_a_detail_in_its_own_way(contest: Contest, forged: Forged) -> None:
+    forged.head(2, lambda head: head.update(software="getstep-server 0.0.9", detail="All over."))
+    forged.reseal()
+    assert verified(contest, forged.path).records == 15
+
+
 def test_half_a_microsecond_of_rounding_is_tolerated(contest: Contest, forged: Forged) -> None:
     forged.turns(2, lambda turns: turns[1].update(waited_ms=5099.9995))
     forged.reseal()
