@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
 _INIT = """\
 Make a contest folder: contest.toml with every setting and what it means, and
 an empty teams.toml. Each event is a tournament of its own: a game, a format
-(round_robin, gauntlet, swiss, knockout or ladder), a table.
+(round_robin, gauntlet, swiss, knockout, ladder or match), a table.
 
 examples:
   getstep-server init autumn --name "Autumn contest" --game hop

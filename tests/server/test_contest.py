@@ -164,6 +164,14 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
         CONTEST + HOP + 'format = "gauntlet"\n',
         "contest.toml:3: event.settings.challengers is missing",
     ),
+    "settings that do not go together": (
+        CONTEST + HOP + 'format = "match"\nsettings.elo0 = 50\nsettings.elo1 = 10\n',
+        "contest.toml:7: event.settings.elo1 = 10, expected more than elo0, which is 50.0",
+    ),
+    "a setting without another": (
+        CONTEST + HOP + 'format = "match"\nsettings.elo0 = 50\n',
+        "contest.toml:6: event.settings.elo1 = None, expected elo0 and elo1 or neither; elo0 = 50.0",
+    ),
     "a setting in a list": (
         CONTEST + HOP + 'format = "gauntlet"\nsettings.challengers = [\n  1,\n  -2,\n]\n',
         "contest.toml:8: event.settings.challengers = -2, expected at least 0",

@@ -55,6 +55,8 @@ FORMATS: dict[str, tuple[int, dict[str, Any], int]] = {
     "swiss, odd": (5, {"format": "swiss", "settings": {"rounds": 3, "legs": 2}}, 12),
     "knockout": (6, {"format": "knockout", "settings": {"best_of": 1, "extra_pairs": 0}}, 6),
     "ladder": (4, {"format": "ladder", "settings": {"rounds": 2, "games": 2}}, 12),
+    "match": (3, {"format": "match", "settings": {"pairs": 4, "at_once": 2}}, 8),
+    "match, tested": (2, {"format": "match", "settings": {"pairs": 30, "elo0": 0, "elo1": 400}}, 4),
 }
 
 

@@ -22,6 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "swiss": {"rounds": 2, "legs": 1},
     "knockout": {"best_of": 2},
     "ladder": {"rounds": 3, "games": 2},
+    "match": {"pairs": 20, "at_once": 3, "elo0": 0, "elo1": 300},
 }
 EVERY_FORMAT = pytest.mark.parametrize("name", OPTIONS)
 SEEDS = st.integers(0, 2**63 - 1)

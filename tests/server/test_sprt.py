@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite, log, nan
+from math import exp, inf, isfinite, log, nan
 from random import Random
 from statistics import fmean
 
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.sprt import TRIALS, Trial
-from getstep_server.sprt import Sprt
+from getstep_server.formats.sprt import Sprt, mean_interval
 
 OUTCOMES = ("loss", "draw", "win")
 PAIRS = st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), max_size=60)
@@ -112,3 +112,38 @@ def test_what_is_no_outcome_is_an_error() -> None:
     with pytest.raises(ValueError, match="a pair of 'win' and 'void', expected outcomes of"):
         test.add("win", "void")
     assert test.counts == (0, 0, 0, 0, 0)
+
+
+# --- the interval ---------------------------------------------------------------------------------------------
+
+
+def counted(scores: list[int]) -> list[int]:
+    return [scores.count(result) for result in range(5)]
+
+
+@pytest.mark.parametrize("truth", [(1, 2, 3, 2, 1), (0, 1, 2, 4, 9), (5, 0, 0, 0, 5)])
+@pytest.mark.parametrize("pairs", [20, 200])
+def test_the_truth_is_in_the_interval_about_95_times_in_100(truth: tuple[int, ...], pairs: int) -> None:
+    dice, mean = Random(pairs), sum(count * result / 4 for result, count in enumerate(truth)) / sum(truth)
+    inside = []
+    for _ in range(400):
+        _, low, high = mean_interval(counted(dice.choices(range(5), truth, k=pairs)))
+        inside.append(low <= mean <= high)
+    assert 0.9 <= fmean(inside) <= 0.985
+
+
+def test_an_interval_is_as_wide_as_the_normal_one_where_there_are_many_pairs() -> None:
+    counts = [100, 200, 400, 200, 100]
+    variance = sum(count * (result / 4 - 0.5) ** 2 for result, count in enumerate(counts)) / 1000
+    reach = 1.96 * (variance / 1000) ** 0.5
+    mean, low, high = mean_interval(counts)
+    assert mean == 0.5
+    assert [low, high] == pytest.approx([0.5 - reach, 0.5 + reach], abs=1e-3)
+
+
+def test_who_has_won_them_all_may_still_not_be_the_strongest_of_all() -> None:
+    assert mean_interval([0, 0, 0, 0, 10]) == pytest.approx((1, exp(-1.92 / 10), 1), abs=0.005)
+    assert mean_interval([10, 0, 0, 0, 0]) == pytest.approx((0, 0, 1 - exp(-1.92 / 10)), abs=0.005)
+    mean, low, high = mean_interval([0, 0, 1, 0, 0])
+    assert mean == 0.5
+    assert (low < 0.1, high > 0.9) == (True, True)

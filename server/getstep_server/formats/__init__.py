@@ -12,11 +12,12 @@ from ._format import DIGITS, Format, FormatOptions, Pairing, Played, TieBreak
 from .gauntlet import Gauntlet
 from .knockout import Knockout
 from .ladder import Ladder
+from .match import MatchOptions, MatchPlay, PairOutcomes
 from .round_robin import RoundRobin, berger
 from .swiss import Swiss
 
 FORMATS: dict[str, type[Format[Any]]] = {
-    format_.name: format_ for format_ in (RoundRobin, Gauntlet, Swiss, Knockout, Ladder)
+    format_.name: format_ for format_ in (RoundRobin, Gauntlet, Swiss, Knockout, Ladder, MatchPlay)
 }
 """Every format by the name it has in contest.toml."""
 
@@ -28,6 +29,9 @@ __all__ = [
     "Gauntlet",
     "Knockout",
     "Ladder",
+    "MatchOptions",
+    "MatchPlay",
+    "PairOutcomes",
     "Pairing",
     "Played",
     "RoundRobin",

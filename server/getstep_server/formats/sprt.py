@@ -16,6 +16,8 @@ they have to tell, and the test cannot know.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from math import log, log1p
 from typing import Literal, TypeAlias
 
@@ -31,6 +33,15 @@ UNSEEN = 1e-3
 
 BISECTIONS = 60
 """Halvings of the interval of a tilt. The ratio is flat around the right one: half of them would mostly do."""
+
+REMEMBERED = 16_384
+"""Ratios that are kept: who asks again and again how a test stands has all its pairs counted from the first one."""
+
+MORE_LIKELY = 1.92
+"""By how much, as a log, the likeliest mean may be likelier than one in its interval: half of chi-square's 95 %."""
+
+MEAN_BISECTIONS = 24
+"""Halvings to the end of an interval: it is exact to far less than an Elo point."""
 
 
 class Sprt:
@@ -62,7 +73,7 @@ class Sprt:
         self.llr = 0.0
         self.verdict: Verdict | None = None
         self._counts = [0] * 5
-        self._means = (_score(elo0), _score(elo1))
+        self._means = (score_of(elo0), score_of(elo1))
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -81,28 +92,63 @@ class Sprt:
         if one not in HALF_POINTS or other not in HALF_POINTS:
             raise ValueError(f"a pair of {one!r} and {other!r}, expected outcomes of {tuple(HALF_POINTS)!r}")
         self._counts[HALF_POINTS[one] + HALF_POINTS[other]] += 1
-        self.llr = _ratio(self._counts, *self._means)
+        self.llr = _ratio(self.counts, *self._means)
         if self.verdict is None and self.llr <= self.bounds[0]:
             self.verdict = "H0"
         elif self.verdict is None and self.llr >= self.bounds[1]:
             self.verdict = "H1"
 
 
-def _score(elo: float) -> float:
+def score_of(elo: float) -> float:
+    """The mean score, 0 … 1, of a team that is ``elo`` stronger."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
-def _ratio(counts: list[int], mean0: float, mean1: float) -> float:
+def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
+    """The likeliest mean score, and the interval around it that holds the truth 95 times in 100.
+
+    Args:
+        counts: pairs with 0, ½, 1, 1½ and 2 points, at least one.
+
+    Returns:
+        Mean, low and high, 0 … 1. Where all pairs were won the mean and the high end are 1, but not the low one.
+    """
+    weights = _weights(counts)
+    mean = sum(weight * result / 4 for result, weight in enumerate(weights)) / sum(weights)
+    low, high = (_end(weights, mean, out) for out in (0.0, 1.0))
+    points = sum(count * result / 4 for result, count in enumerate(counts)) / sum(counts)
+    return points, low if points else 0.0, high if points < 1 else 1.0
+
+
+def _end(weights: Sequence[float], inside: float, outside: float) -> float:
+    """Between a mean that is likely and one that is not, the last one that is not too unlikely."""
+    for _ in range(MEAN_BISECTIONS):
+        mean = (inside + outside) / 2
+        if _less_likely(weights, mean) < MORE_LIKELY:
+            inside = mean
+        else:
+            outside = mean
+    return inside
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _ratio(counts: tuple[int, ...], mean0: float, mean1: float) -> float:
     """Log of the largest likelihood of the results with the mean ``mean1`` (0 … 1), over that with ``mean0``."""
-    weights = [count or UNSEEN for count in counts]
-    tilt0, tilt1 = _tilt(weights, mean0), _tilt(weights, mean1)
-    return sum(
-        weight * (log1p(tilt0 * (result / 4 - mean0)) - log1p(tilt1 * (result / 4 - mean1)))
-        for result, weight in enumerate(weights)
-    )
+    weights = _weights(counts)
+    return _less_likely(weights, mean0) - _less_likely(weights, mean1)
 
 
-def _tilt(weights: list[float], mean: float) -> float:
+def _weights(counts: Sequence[int]) -> list[float]:
+    return [count or UNSEEN for count in counts]
+
+
+def _less_likely(weights: Sequence[float], mean: float) -> float:
+    """Log of the largest likelihood of all, over the largest with this mean."""
+    tilt = _tilt(weights, mean)
+    return sum(weight * log1p(tilt * (result / 4 - mean)) for result, weight in enumerate(weights))
+
+
+def _tilt(weights: Sequence[float], mean: float) -> float:
     """The x for which probabilities weight / (1 + x·(result - mean)) have that mean: then they are the likeliest.
 
     What has to vanish falls as x grows, all the way between the two x where a probability would be infinite.
