@@ -23,8 +23,9 @@ from ._cli import (
     typed,
 )
 from ._toml import ConfigError
+from .bot_processes import run_with_bots
 from .contest import Contest, load_contest
-from .demo import make_demo_contest, run_demo
+from .demo import MOST_TEAMS, demo_contest, demo_games
 from .demo_crash import games_of, run_crash_demo
 from .events import SELDOM, Bus
 from .progress import Progress
@@ -135,12 +136,13 @@ def _time_of_day(text: str | None) -> datetime | None:
 
 
 _DEMO = """\
-Play a tournament of every game between sample bots, each its own process, over
-TCP on this machine. It needs nothing, and nothing is left of it.
+Play a contest of all games between sample bots, each its own process, over TCP
+on this machine. It needs nothing, and nothing is left of it. The bots are
+greedy, and make a random move in more and more of their turns.
 
 examples:
-  getstep-server demo                 # all games: less than a minute
-  getstep-server demo --game linkage --teams 4
+  getstep-server demo                 # all games, half a minute
+  getstep-server demo --game linkage --teams 12
   getstep-server demo --game hop --crash  # the server is killed in the middle
 """
 
@@ -149,7 +151,7 @@ def add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
     """The command that shows what this is about."""
     parser = add_command(commands, "demo", "watch a small tournament between sample bots", _DEMO)
     parser.add_argument("--game", default="all", help=f"all (the default), or one of: {', '.join(GAMES)}")
-    parser.add_argument("--teams", type=int, default=6, help="how many bots (default: 6)")
+    parser.add_argument("--teams", type=int, default=6, help=f"how many bots, 2 to {MOST_TEAMS} (default: 6)")
     parser.add_argument("--seed", type=int, default=2019, help="of the schedule (default: 2019)")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep the contest and what the bots printed here"
@@ -163,43 +165,36 @@ def add_demo(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(command=_demo)
 
 
-FIRST_GAME = "hop"
-"""What the demo of all games begins with: the quickest to play, and the easiest to watch."""
-
-
 def _demo(args: argparse.Namespace) -> int:
-    games = sorted(GAMES, key=lambda name: name != FIRST_GAME) if args.game == "all" else [args.game]
-    for game in games:
-        with _demo_folder(args.keep) as folder:
-            code = _demo_game(Path(folder) / game, game, args)
-            if code == EXIT_OK and args.crash:
-                code = _demo_crash(Path(folder), game, args)
-        if code != EXIT_OK:
-            return code
-    return EXIT_OK
+    games = demo_games(args.game)
+    with _demo_folder(args.keep) as folder:
+        code = _demo_undisturbed(Path(folder) / "demo", games, args)
+        if code == EXIT_OK and args.crash:
+            code = _demo_crash(Path(folder), games, args)
+    return code
 
 
 def _demo_folder(keep: Path | None) -> AbstractContextManager[str]:
     return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
 
 
-def _demo_game(folder: Path, game: str, args: argparse.Namespace) -> int:
-    contest = make_demo_contest(folder, game, args.teams, args.seed)
+def _demo_undisturbed(folder: Path, games: list[str], args: argparse.Namespace) -> int:
+    contest, bots = demo_contest(folder, games, args.teams, args.seed)
     progress = _progress(contest, plain=args.plain)
     _say_hello(contest, progress, StartWhen())
     bus = Bus()
     bus.subscribe(progress, SELDOM)
     with progress.shown():
-        ending = trio.run(run_demo, contest, bus)
+        ending = trio.run(run_with_bots, contest, bus, bots)
     return _say_ending(contest, progress, ending, "That was the demo.")
 
 
-def _demo_crash(folder: Path, game: str, args: argparse.Namespace) -> int:
-    contest = make_demo_contest(folder / f"{game}-crash", game, args.teams, args.seed)
+def _demo_crash(folder: Path, games: list[str], args: argparse.Namespace) -> int:
+    contest, bots = demo_contest(folder / "crash", games, args.teams, args.seed)
     progress = _progress(contest, plain=True)
     progress.say("\nThe same again, with a server that is a process of its own, and killed:")
-    trio.run(run_crash_demo, contest, progress.say)
-    undisturbed = load_contest(folder / game)
+    trio.run(run_crash_demo, contest, bots, progress.say)
+    undisturbed = load_contest(folder / "demo")
     _say_ending(contest, progress, Ending.FINISHED, "")
     same = games_of(contest.database) == games_of(undisturbed.database)
     same = same and tournament_of(contest).tables() == tournament_of(undisturbed).tables()

@@ -19,8 +19,8 @@ from typing import cast
 import orjson
 import trio
 
+from .bot_processes import Bots, bots_playing
 from .contest import Contest
-from .demo import bots_playing
 from .director import ContestStopped
 from .store import Store
 
@@ -63,7 +63,7 @@ class Watched:
             say(line)
 
 
-async def run_crash_demo(contest: Contest, say: Say) -> None:
+async def run_crash_demo(contest: Contest, bots: Bots, say: Say) -> None:
     """Play ``contest`` with a server that is killed in its middle and started again.
 
     Raises:
@@ -71,7 +71,7 @@ async def run_crash_demo(contest: Contest, say: Say) -> None:
     """
     async with trio.open_nursery() as nursery:
         async with _server(contest, 0, say) as first:
-            nursery.start_soon(bots_playing, contest, first.port)
+            nursery.start_soon(bots_playing, contest, first.port, bots)
             await first.half_done.wait()
             first.process.kill()
             say(f"\n*** The server gets SIGKILL after {first.done} matches, in the middle of others. ***")

@@ -13,7 +13,7 @@ import pytest
 import getstep_bots
 from benchmarks.bots import ask, bot, play
 from getstep import Turn
-from getstep_bots import mcts, random_bot
+from getstep_bots import hesitant, mcts, random_bot
 from getstep_engines import GAMES
 
 BOTS = sorted(module.name for module in pkgutil.iter_modules(getstep_bots.__path__))
@@ -57,12 +57,12 @@ def test_every_game_has_a_greedy_bot(game: str) -> None:
     assert f"greedy_{game}" in BOTS
 
 
-@pytest.mark.parametrize("name", [name for name in BOTS if name == "random_bot" or name.startswith("greedy_")])
+@pytest.mark.parametrize("name", [name for name in BOTS if not name.startswith(("house_", "mcts"))])
 def test_a_simple_bot_fits_on_a_page(name: str) -> None:
     lines = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8").splitlines()
     assert sum(1 for line in lines if line.strip()) < SHORT_LINES
     assert any(line.startswith("def get_step(board") for line in lines)
-    assert f"``getstep play {name}.py --team 7``" in "\n".join(lines)
+    assert f"getstep play {name}.py --team 7``" in "\n".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,22 @@ def test_the_random_bot_plays_another_game_in_another_match(game: str) -> None:
     state = GAMES[game].start()
     moves = [ask(random_bot.get_step, state, the_turn(game, match=match)) for match in range(20)]
     assert len({repr(move) for move in moves}) > 1
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_hesitant_bot_is_greedy_in_a_share_of_its_turns(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    greedy, chance, shares = bot("greedy"), bot("random_bot"), {}
+    for doubt in (0.0, 0.3, 1.0):
+        monkeypatch.setattr(hesitant, "DOUBT", doubt)
+        turns = [the_turn(game, match=match) for match in range(100)]
+        moves = [(ask(hesitant.get_step, GAMES[game].start(), turn), turn) for turn in turns]
+        best = ask(greedy, GAMES[game].start(), turns[0])
+        assert all(move in (best, ask(chance, GAMES[game].start(), turn)) for move, turn in moves)
+        shares[doubt] = sum(move == best for move, _ in moves)
+    assert shares[1.0] < shares[0.3] < shares[0.0] == 100
+    assert ask(bot("greedy"), GAMES[game].start(), turns[0]) == ask(
+        bot(f"greedy_{game}"), GAMES[game].start(), turns[0]
+    )
 
 
 # --- the Monte Carlo bot ----------------------------------------------------------------------------------------

@@ -15,11 +15,12 @@ import pytest
 import trio
 
 from getstep_engines import GAMES
-from getstep_server import demo
+from getstep_server.bot_processes import Bot, run_with_bots
 from getstep_server.contest import load_contest
+from getstep_server.demo import FIRST_GAME, MOST_TEAMS, demo_contest
 from getstep_server.director import ContestStopped
 from getstep_server.events import Bus
-from getstep_server.run import results_of
+from getstep_server.run import results_of, tournament_of
 from tests.server.screens import OnTerminal
 
 if TYPE_CHECKING:
@@ -74,22 +75,32 @@ def test_the_demo(programs: Programs, tmp_path: Path) -> None:
     assert [int(n) for n in re.findall(r"^\[(\d+)/30\] ", program.output, re.MULTILINE)] == list(range(1, 31))
     table = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
     assert len(table) == 6
-    assert {line.split()[3] for line in table} == {"10"}
-    greedy = [line for line in table if "greedy_hop" in line]
-    assert greedy == table[:3]  # whoever looks ahead by one move beats chance
+    assert {line.rpartition(")")[2].split()[0] for line in table} == {"10"}
+    assert "(greedy)" in table[0]
+    assert "(random)" in table[-1]  # whoever looks ahead by one move beats chance
     assert no_bots_on(port)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_the_demo_of_all_games(programs: Programs, tmp_path: Path) -> None:
-    program = programs.start(*DEMO, "--plain", "--game", "all", "--teams", "2")
+def test_the_demo_of_all_games_is_one_contest(programs: Programs, tmp_path: Path) -> None:
+    program, port = start(programs, tmp_path / "tmp", "--game", "all", "--teams", "3", "--keep", str(tmp_path))
+    assert len(bots_of(port)) == 3
     assert program.wait(seconds=60) == 0
-    for game in GAMES:
-        assert re.search(rf"^  {game}\b.*, round robin, ", program.output, re.MULTILINE)
-    assert len(re.findall(TABLE, program.output, re.MULTILINE)) == len(GAMES)
-    assert program.output.count("Standings after 2 matches") == len(GAMES)
-    for port in re.findall(r"^Listening on 127\.0\.0\.1, port (\d+)\.$", program.output, re.MULTILINE):
-        assert no_bots_on(port)
+    matches = 6 * len(GAMES)
+    assert f"Standings after {matches} matches" in program.output
+    *events, combined = re.split(r"^(?:\d\. \w+|All events)\n", program.output, flags=re.MULTILINE)[1:]
+    assert len(events) == len(GAMES)
+    assert [line.split()[1:3] for line in combined.splitlines()[1:4]] == [
+        ["Ada", "(greedy)"],
+        ["Blaise", "(hesitant"],
+        ["Charles", "(random)"],
+    ]
+    contest = load_contest(tmp_path / "demo")
+    assert contest.events[0].game.name == FIRST_GAME
+    assert tournament_of(contest).done == matches
+    first = min(results_of(contest), key=lambda result: result.started)
+    assert first.match.game == FIRST_GAME
+    assert no_bots_on(port)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
@@ -109,26 +120,29 @@ def test_a_demo_that_is_kept(programs: Programs, tmp_path: Path) -> None:
         programs, tmp_path / "tmp", "--teams", "2", "--game", "pseudo_tonga", "--keep", str(tmp_path)
     )
     assert program.wait() == 0
-    contest = load_contest(tmp_path / "pseudo_tonga")
+    contest = load_contest(tmp_path / "demo")
     assert len(results_of(contest)) == 2
     for team in contest.teams:
         assert "The contest is over" in (contest.folder / f"bot-{team}.log").read_text(encoding="utf-8")
 
 
-def test_a_bot_that_fails_ends_the_demo_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_that_fails_ends_the_demo_and_says_why(tmp_path: Path) -> None:
     bot = tmp_path / "broken_bot.py"
     bot.write_text("raise RuntimeError('broken on purpose')\n")
-    contest = demo.make_demo_contest(tmp_path / "hop", "hop", 2, 2019)
-    monkeypatch.setattr(demo, "sample_bots", lambda game: [bot])
+    contest, bots = demo_contest(tmp_path / "contest", ["hop"], 2, 2019)
     stopped = pytest.RaisesExc(ContestStopped, match=r"(?s)^the bot of .* ended with code .*broken on purpose")
     with pytest.RaisesGroup(stopped, allow_unwrapped=True, flatten_subgroups=True):
-        trio.run(demo.run_demo, contest, Bus())
+        trio.run(run_with_bots, contest, Bus(), {**bots, 1: Bot(bot)})
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_every_game_has_bots_to_watch(game: str) -> None:
-    bots = [bot.stem for bot in demo.sample_bots(game)]
-    assert bots[:2] == ["random_bot", f"greedy_{game}"]
+@pytest.mark.parametrize("teams", [2, 3, 11, MOST_TEAMS])
+def test_each_bot_hesitates_more_than_the_one_before(tmp_path: Path, teams: int) -> None:
+    contest, bots = demo_contest(tmp_path / "contest", ["hop"], teams, 2019)
+    assert list(bots) == list(contest.teams)
+    assert len({team.name.split()[0] for team in contest.teams.values()}) == teams
+    doubts = [float(bot.environment["DOUBT"]) for bot in bots.values()]
+    assert doubts == sorted(set(doubts))
+    assert (doubts[0], doubts[-1], bots[1].file.stem) == (0, 1, "greedy")
 
 
 # --- on a terminal -------------------------------------------------------------------------------------------
@@ -180,7 +194,7 @@ def test_a_crash_changes_nothing(programs: Programs, tmp_path: Path) -> None:
     one, other = crash.output.split("Standings after 30 matches\n")[1:]
     assert one.splitlines()[:7] == other.splitlines()[:7]
     assert "It is the table of the undisturbed tournament" in crash.output
-    results = [results_of(load_contest(tmp_path / name)) for name in ("hop", "hop-crash")]
+    results = [results_of(load_contest(tmp_path / name)) for name in ("demo", "crash")]
     scores = [{result.match.number: (result.scores, result.turns) for result in played} for played in results]
     assert scores[0] == scores[1]
-    assert list((tmp_path / "hop-crash" / "running").iterdir()) == []
+    assert list((tmp_path / "crash" / "running").iterdir()) == []

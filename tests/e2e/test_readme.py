@@ -94,8 +94,8 @@ def installed(tree: Path) -> Path:
 def test_make_demo(tree: Path) -> None:
     output = typed(DEMO, tree)
     assert "Setting up .venv (once)" in output
-    assert re.search(r"^\[30/30\] ", output, re.MULTILINE)
-    assert "Standings after 30 matches" in output
+    assert re.search(r"^\[150/150\] ", output, re.MULTILINE)
+    assert "Standings after 150 matches" in output
     again = typed(f"{DEMO.strip()} --dry-run", tree)
     assert again == ".venv/bin/getstep-server demo\n"  # nothing is set up twice
 
@@ -119,7 +119,7 @@ def test_make_says_when_python_is_too_old(tree: Path, tmp_path: Path) -> None:
 
 def test_without_make(installed: Path) -> None:
     output = typed(THEN_DEMO + THEN_TEST, installed)
-    assert "Standings after 30 matches" in output
+    assert "Standings after 150 matches" in output
     assert re.search(r"^\d+ tests collected", output, re.MULTILINE)
 
 

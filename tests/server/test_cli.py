@@ -414,8 +414,8 @@ def test_a_database_of_something_else(command: Command, autumn: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--teams 1", "--teams 1, expected 2 to 10"),
-        ("--teams 11", "--teams 11, expected 2 to 10"),
+        ("--teams 1", "--teams 1, expected 2 to 40"),
+        ("--teams 41", "--teams 41, expected 2 to 40"),
         ("--game chess", f"--game 'chess', expected all or one of: {', '.join(GAMES)}"),
         ("--seed -1", "--seed = -1, expected at least 0"),
     ],
@@ -425,8 +425,8 @@ def test_wrong_arguments_of_the_demo(command: Command, arguments: str, message: 
 
 
 def test_the_demo_keeps_out_of_a_contest_that_is_there(command: Command) -> None:
-    command("init", "kept/hop")
-    assert command.complaint("demo", "--keep", "kept") == "kept/hop/contest.toml: there is a contest here already"
+    command("init", "kept/demo")
+    assert command.complaint("demo", "--keep", "kept") == "kept/demo/contest.toml: there is a contest here already"
 
 
 # --- where the output goes -----------------------------------------------------------------------------------

@@ -1,0 +1,117 @@
+"""Bots as processes of their own that play on this machine: for the demo, and to try one against another."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import trio
+
+from .contest import Contest, Team
+from .director import ContestStopped
+from .events import Bus, Event, Listening
+from .run import Ending, StartWhen, run_contest
+
+BOT_EXIT_SECONDS = 5.0
+"""How long a bot may take to end after goodbye before it is killed."""
+
+
+@dataclass(frozen=True)
+class Bot:
+    """A bot's file, and variables of its environment besides those that are there."""
+
+    file: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+Bots = Mapping[int, Bot]
+"""The bot of each team, by its id."""
+
+
+async def run_with_bots(contest: Contest, bus: Bus, bots: Bots) -> Ending:
+    """Play a contest with bots that are started as soon as the server listens, and see to it that they end.
+
+    Raises:
+        ContestStopped: a bot failed, so that the others would wait for ever.
+        KeyboardInterrupt: the terminal was closed.
+    """
+    async with trio.open_nursery() as watch:
+        watch.start_soon(_end_with_the_terminal)
+        ending = await _play_with_bots(contest, bus, bots)
+        watch.cancel_scope.cancel()
+    return ending
+
+
+async def _play_with_bots(contest: Contest, bus: Bus, bots: Bots) -> Ending:
+    async with trio.open_nursery() as nursery:
+
+        def note(event: Event) -> None:
+            if isinstance(event, Listening):
+                nursery.start_soon(bots_playing, contest, event.port, bots)
+
+        bus.subscribe(note, [Listening])
+        ending = await run_contest(contest, bus, StartWhen())
+        patience = BOT_EXIT_SECONDS if ending is Ending.FINISHED else 0  # stopped, they would wait for the server
+        nursery.cancel_scope.deadline = trio.current_time() + patience
+    return ending
+
+
+async def bots_playing(contest: Contest, port: int, bots: Bots) -> None:
+    """Run the bots to their end; cancelled, they are killed.
+
+    Raises:
+        ContestStopped: one failed.
+    """
+    async with trio.open_nursery() as nursery:
+        for number, team in contest.teams.items():
+            nursery.start_soon(_run_bot, bots[number], team, port, log_of(contest, number))
+
+
+def log_of(contest: Contest, team: int) -> Path:
+    """Where a team's bot prints to."""
+    return contest.folder / f"bot-{team}.log"
+
+
+async def _end_with_the_terminal() -> None:
+    """The bots are sessions of their own: nobody else would end them."""
+    if hasattr(signal, "SIGHUP"):
+        with trio.open_signal_receiver(signal.SIGHUP) as hangups:
+            async for _ in hangups:
+                raise KeyboardInterrupt
+
+
+async def _run_bot(bot: Bot, team: Team, port: int, log: Path) -> None:
+    """Run one bot to its end; cancelled, it is killed.
+
+    Raises:
+        ContestStopped: it failed.
+    """
+    process = await _start_bot(bot, team, port, log)
+    try:
+        code = await process.wait()
+    finally:
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+    if code:
+        printed = log.read_text(encoding="utf-8", errors="replace")
+        raise ContestStopped(f"the bot of {team.name} ended with code {code}:\n{printed}")
+
+
+async def _start_bot(bot: Bot, team: Team, port: int, log: Path) -> trio.Process:
+    command = [sys.executable, "-m", "getstep", "play", str(bot.file), "--team", str(team.id)]
+    command += ["--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as output:
+        return await trio.lowlevel.open_process(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **bot.environment, "GETSTEP_TOKEN": team.token, "PYTHONIOENCODING": "utf-8"},
+            start_new_session=True,  # Ctrl-C is for the server, which then says goodbye to the bots
+        )
