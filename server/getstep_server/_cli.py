@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ._toml import ConfigError
-from .contest import Contest
+from .contest import Contest, load_contest, teams_path
 from .contest_event import ContestEvent
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
@@ -44,6 +44,18 @@ def folder_argument(parser: argparse.ArgumentParser) -> None:
 def typed(*words: str | Path) -> str:
     """A command as one types it here."""
     return (subprocess.list2cmdline if os.name == "nt" else shlex.join)(["getstep-server", *map(str, words)])
+
+
+def contest_with_teams(folder: Path) -> Contest:
+    """The contest in a folder.
+
+    Raises:
+        ConfigError: it cannot be used, or has no teams yet.
+    """
+    contest = load_contest(folder)
+    if not contest.teams:
+        raise ConfigError(f"{teams_path(folder)}: no teams; add some with: {typed('teams', 'add', folder)} NAME")
+    return contest
 
 
 def event_named(contest: Contest, name: str) -> ContestEvent:

@@ -23,7 +23,7 @@ from ._cli import (
     EXIT_USAGE,
     Commands,
     add_command,
-    event_named,
+    contest_with_teams,
     folder_argument,
     help_by_default,
     typed,
@@ -33,16 +33,17 @@ from ._toml import ConfigError
 from .attack import add_attack
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
-from .contest import Contest, init_contest, load_contest, teams_path
+from .cli_tables import add_standings
+from .contest import init_contest, load_contest
 from .director import ContestStopped
 from .game_record import RecordError
 from .incident_report import as_json, by_culprit, incidents_table
 from .journal import JournalError
 from .roster import Newcomer, add_teams, read_roster
-from .run import incidents_of, tournament_of
+from .run import incidents_of
 from .slips import WHEEL, address_to_type, as_html, as_text
 from .store import StoreError
-from .tables import all_tables, console, standings_table
+from .tables import console
 
 _EXAMPLES = """\
 a whole contest:
@@ -123,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_init(commands)
     _add_teams(commands)
     add_run(commands)
-    _add_standings(commands)
+    add_standings(commands)
     _add_incidents(commands)
     add_demo(commands)
     add_show(commands)
@@ -240,7 +241,7 @@ def _teams_import(args: argparse.Namespace) -> int:
 
 
 def _teams_list(args: argparse.Namespace) -> int:
-    contest = _contest_with_teams(args.contest)
+    contest = contest_with_teams(args.contest)
     table = Table(box=None, pad_edge=False)
     table.add_column("id", justify="right", no_wrap=True)
     table.add_column("team")
@@ -254,7 +255,7 @@ def _teams_list(args: argparse.Namespace) -> int:
 
 
 def _teams_slips(args: argparse.Namespace) -> int:
-    contest = _contest_with_teams(args.contest)
+    contest = contest_with_teams(args.contest)
     host = args.host or address_to_type(contest)
     if args.text:
         print(as_text(contest, host), end="")
@@ -269,44 +270,6 @@ def _teams_slips(args: argparse.Namespace) -> int:
     print(f"If contestants reach this machine under another address, give it with --host. They also need {WHEEL}:")
     print("README.md says how to make it. Then:")
     print(f"  {typed('run', args.contest)}")
-    return EXIT_OK
-
-
-def _contest_with_teams(folder: Path) -> Contest:
-    contest = load_contest(folder)
-    if not contest.teams:
-        raise ConfigError(f"{teams_path(folder)}: no teams; add some with: {typed('teams', 'add', folder)} NAME")
-    return contest
-
-
-# --- standings --------------------------------------------------------------------------------------------------
-
-
-_STANDINGS = """\
-Show the tables as they stand, also while the contest runs: each event's, and the
-combined one if there are several. There an event gives a team the share of its
-other teams, in percent, that it stands before.
-"""
-
-
-def _add_standings(commands: Commands[argparse.ArgumentParser]) -> None:
-    parser = add_command(commands, "standings", "show the tables", _STANDINGS)
-    folder_argument(parser)
-    parser.add_argument("--event", metavar="NAME", help="only this event's table")
-    parser.set_defaults(command=_standings)
-
-
-def _standings(args: argparse.Namespace) -> int:
-    contest = _contest_with_teams(args.contest)
-    tournament = tournament_of(contest)
-    terminal = console()
-    if args.event is None:
-        title = f"{contest.name}, {tournament.done} matches played"
-        for table in all_tables(contest, tournament.tables(), title=title):
-            terminal.print(table)
-        return EXIT_OK
-    event = event_named(contest, args.event)
-    terminal.print(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.name}"))
     return EXIT_OK
 
 

@@ -38,7 +38,8 @@ from .events import (
 )
 from .limits import NOTED_PER_MINUTE
 from .schedule import Match
-from .tables import combined_table, result_line, standings_table
+from .tables import combined_table, in_lines, result_line, standings_table
+from .text_table import shortened
 
 MESSAGES_KEPT = 8
 FAULTS_KEPT = 3
@@ -52,7 +53,7 @@ NAMES_SHOWN = 8
 
 
 NAME_IN_VIEW = 20
-"""Characters of a team's name in a line of the live view, so that two of them and a result fit 80 columns."""
+"""Terminal cells of a team's name in a line of the live view, so that two of them and a result fit 80 columns."""
 
 
 class Progress:
@@ -228,8 +229,7 @@ class Progress:
     def _name(self, team: int) -> str:
         """The team's name; in the live view, where a line has no second one, its beginning and its end."""
         name = self.contest.team_name(team)
-        end = NAME_IN_VIEW // 3
-        return f"{name[: NAME_IN_VIEW - end - 1]}…{name[-end:]}" if self.live and len(name) > NAME_IN_VIEW else name
+        return shortened(name, NAME_IN_VIEW) if self.live else name
 
     def _names(self, teams: Sequence[int]) -> str:
         names = [self._name(team) for team in teams[:NAMES_SHOWN]]
@@ -257,14 +257,11 @@ class Progress:
         """The top of the table, the combined one if there are several events."""
         contest = self.contest
         if tables.combined:
-            teams, table = (
-                len(tables.combined),
-                combined_table(contest, tables.combined[:lines], one_line_each=True),
-            )
+            teams, table = len(tables.combined), combined_table(contest, tables.combined[:lines])
         else:
             rows = tables.events[1]
-            teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines], one_line_each=True)
-        return [table, *([Text(f"and {teams - lines} more teams")] if teams > lines else [])]
+            teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines])
+        return [in_lines(table), *([Text(f"and {teams - lines} more teams")] if teams > lines else [])]
 
     def _bar(self) -> RenderableType:
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))

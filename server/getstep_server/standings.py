@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 from math import fsum, inf, sqrt
 from random import Random
 from typing import Annotated, Literal
@@ -268,6 +268,13 @@ def _separated(level: list[Standing], criterion: str, lines: _Lines, seed: int) 
         level = _with_lots(level, seed)
     ordered = sorted(level, key=_KEYS[criterion])
     return [list(rows) for _, rows in groupby(ordered, _KEYS[criterion])]
+
+
+def separating(rows: Sequence[Standing], tie_breaks: Sequence[TieBreak]) -> set[str]:
+    """Which criteria tell two neighbours in the table apart: of each two, the first one in which they differ."""
+    criteria = ("place", "points", *tie_breaks, "lot")
+    differing = ([name for name in criteria if _KEYS[name](a) != _KEYS[name](b)] for a, b in pairwise(rows))
+    return {names[0] for names in differing if names}
 
 
 def _with_lots(level: Sequence[Standing], seed: int) -> list[Standing]:

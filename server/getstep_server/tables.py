@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from getstep_engines import Game
 
@@ -15,7 +14,8 @@ from .combined import Combined, Tables
 from .contest import Contest
 from .contest_event import ContestEvent
 from .results import Result
-from .standings import Standing
+from .standings import Standing, separating
+from .text_table import Column, TextTable
 
 EVENTS_SHOWN = 8
 """Columns for events in the combined table, so that it fits 80 columns."""
@@ -31,93 +31,102 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=width)
 
 
-def all_tables(contest: Contest, tables: Tables, *, title: str) -> list[Table]:
+def all_tables(contest: Contest, tables: Tables, *, title: str) -> list[TextTable]:
     """Each event's standings, then the combined table if there are several; ``title`` is over the first."""
     if not tables.combined:
         return [standings_table(contest, contest.events[0], tables.events[1], title=title)]
+    titles = [f"\n{event.number}. {event.name}" for event in contest.events]
+    titles[0] = f"{title}{titles[0]}"
     found = [
-        standings_table(contest, event, tables.events[event.number], title=f"\n{event.number}. {event.name}")
-        for event in contest.events
+        standings_table(contest, event, tables.events[event.number], title=over)
+        for event, over in zip(contest.events, titles, strict=True)
     ]
-    found[0].title = f"{title}{found[0].title}"
     return [*found, combined_table(contest, tables.combined, title="\nAll events")]
 
 
 def standings_table(
-    contest: Contest,
-    event: ContestEvent,
-    rows: Sequence[Standing],
-    *,
-    title: str | None = None,
-    one_line_each: bool = False,
-) -> Table:
-    """An event's standings. Where names do not fit they are broken, or cut if a team may have ``one_line_each``."""
-    columns = {heading: [show(row) for row in rows] for heading, show in _columns(event, rows).items()}
-    ranks = [(row.rank, contest.team_name(row.team)) for row in rows]
-    return _table(ranks, columns, title=title, one_line_each=one_line_each)
+    contest: Contest, event: ContestEvent, rows: Sequence[Standing], *, title: str | None = None
+) -> TextTable:
+    """An event's standings, with each tie-break as a column, and their order under it.
+
+    Where there is no room, columns of tie-breaks that have separated nobody are left out, but for matches won and
+    the difference.
+    """
+    columns = [*_teams(contest, rows), *_columns(event, rows)]
+    criteria = ["place"] if _ranked(rows) else []
+    criteria += [_points_heading(event), *(_HEADINGS.get(name, name) for name in event.tie_breaks), "lot"]
+    return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates nobody")
 
 
-def combined_table(
-    contest: Contest, rows: Sequence[Combined], *, title: str | None = None, one_line_each: bool = False
-) -> Table:
+def combined_table(contest: Contest, rows: Sequence[Combined], *, title: str | None = None) -> TextTable:
     """The combined table; a column for each event, by its number, as long as there are not too many of them."""
     numbers = [str(event.number) for event in contest.events] if len(contest.events) <= EVENTS_SHOWN else []
-    columns = {
-        number: [f"{row.shares[number]:.1f}" if number in row.shares else "" for row in rows] for number in numbers
-    }
-    columns["total"] = [f"{row.total:.1f}" for row in rows]
-    columns["firsts"] = [str(row.firsts) for row in rows]
+    columns = [Column(number, [_share(row, number) for row in rows]) for number in numbers]
+    columns.append(Column("total", [f"{row.total:.1f}" for row in rows]))
+    columns.append(Column("firsts", [str(row.firsts) for row in rows]))
     if any(row.lot is not None for row in rows):
-        columns["lot"] = ["" if row.lot is None else str(row.lot) for row in rows]
-    ranks = [(row.rank, contest.team_name(row.team)) for row in rows]
-    return _table(ranks, columns, title=title, one_line_each=one_line_each)
+        columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
+    return TextTable([*_teams(contest, rows), *columns], title, ["Order: total, firsts, lot."])
 
 
-def _table(
-    ranks: Sequence[tuple[int, str]],
-    columns: Mapping[str, Sequence[str]],
-    *,
-    title: str | None,
-    one_line_each: bool,
-) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("team", min_width=8)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    for (rank, team), *cells in zip(ranks, *columns.values(), strict=True):
-        name = Text(team, overflow="ellipsis" if one_line_each else "fold")
-        name.no_wrap = one_line_each
-        table.add_row(str(rank), name, *cells)
-    return table
+def in_lines(table: TextTable) -> TextTable:
+    """The same with a line for each team, and none under it."""
+    return replace(table, notes=(), why_spare="", one_line_each=True)
 
 
-def _columns(event: ContestEvent, rows: Sequence[Standing]) -> dict[str, Callable[[Standing], str]]:
-    """What a line of the standings shows, by its heading; of the tie-breaks those that separated anybody."""
+def _teams(contest: Contest, rows: Sequence[Standing] | Sequence[Combined]) -> list[Column]:
+    """How every table begins."""
+    names = [contest.team_name(row.team) for row in rows]
+    return [Column("#", [str(row.rank) for row in rows]), Column("team", names, names=True, justify="left")]
+
+
+_HEADINGS = {"difference": "diff", "buchholz": "Buchholz"}
+"""Of criteria, where it is not their name."""
+
+
+def _ranked(rows: Sequence[Standing]) -> bool:
+    """Whether the format itself ranks."""
+    return len({row.place for row in rows}) > 1
+
+
+def _points_heading(event: ContestEvent) -> str:
+    return "%" if event.scoring.kind == "percentage" else "points"
+
+
+def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
+    """What a line of the standings shows."""
     points = {"signed_roots": ".2f", "percentage": ".1f", "points": "g"}[event.scoring.kind]
-    columns: dict[str, Callable[[Standing], str]] = {}
-    if len({row.place for row in rows}) > 1:
-        columns["place"] = lambda row: "" if row.place is None else str(row.place)
-    columns |= {
-        "played": lambda row: str(row.played),
-        "won": lambda row: str(row.won),
-        "drawn": lambda row: str(row.drawn),
-        "lost": lambda row: str(row.lost),
-    }
+    columns = [Column("place", [_or_empty(row.place) for row in rows], "pl.")] if _ranked(rows) else []
+    for heading, short in (("played", "P"), ("won", "W"), ("drawn", "D"), ("lost", "L")):
+        columns.append(Column(heading, [str(getattr(row, heading)) for row in rows], short))
     if any(row.byes for row in rows):
-        columns["byes"] = lambda row: str(row.byes)
-    columns["%" if event.scoring.kind == "percentage" else "points"] = lambda row: f"{row.points:{points}}"
+        columns.append(Column("byes", [str(row.byes) for row in rows], "B"))
+    columns.append(Column(_points_heading(event), [f"{row.points:{points}}" for row in rows]))
     if event.scoring.kind == "percentage":
-        first, second = event.game.players
-        columns[f"% {first}"] = lambda row: _percentage(row.percentage_as_first)
-        columns[f"% {second}"] = lambda row: _percentage(row.percentage_as_second)
-    columns["diff"] = lambda row: f"{row.difference:+d}"
-    if any(row.direct is not None for row in rows):
-        columns["direct"] = lambda row: "" if row.direct is None else f"{row.direct:{points}}"
-    if any(row.buchholz is not None for row in rows):
-        columns["buchh."] = lambda row: "" if row.buchholz is None else f"{row.buchholz:{points}}"
+        columns += _percentages(event, rows)
+    columns.append(Column("diff", [f"{row.difference:+d}" for row in rows]))
+    columns += _tie_breaks(event, rows, points)
     if any(row.lot is not None for row in rows):
-        columns["lot"] = lambda row: "" if row.lot is None else str(row.lot)
+        columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
+    return columns
+
+
+def _percentages(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
+    first, second = event.game.players
+    return [
+        Column(f"% {first}", [_percentage(row.percentage_as_first) for row in rows], "% 1st"),
+        Column(f"% {second}", [_percentage(row.percentage_as_second) for row in rows], "% 2nd"),
+    ]
+
+
+def _tie_breaks(event: ContestEvent, rows: Sequence[Standing], points: str) -> list[Column]:
+    """Those in points, in the order of the event; spare if they have separated nobody."""
+    needed = separating(rows, event.tie_breaks)
+    columns = []
+    for name in event.tie_breaks:
+        if name in ("direct", "buchholz"):
+            cells = ["" if (value := getattr(row, name)) is None else f"{value:{points}}" for row in rows]
+            columns.append(Column(_HEADINGS.get(name, name), cells, name[:3] + ".", spare=name not in needed))
     return columns
 
 
@@ -127,6 +136,10 @@ def _share(row: Combined, event: str) -> str:
 
 def _percentage(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
+
+
+def _or_empty(value: int | None) -> str:
+    return "" if value is None else str(value)
 
 
 def result_line(result: Result, names: Callable[[int], str]) -> str:

@@ -236,9 +236,10 @@ def test_mistakes_in_the_folder_are_told_by_every_command(command: Command, autu
 
 def test_standings_before_any_match(command: Command, autumn: Path) -> None:
     ran = command("standings", "autumn")
-    title, heading, *rows = [line.split() for line in ran.out.splitlines()]
+    title, heading, *rows, order = [line.split() for line in ran.out.splitlines()]
     assert title == ["Autumn", "contest,", "0", "matches", "played"]
-    assert heading == ["#", "team", "played", "won", "drawn", "lost", "points", "diff", "lot"]
+    assert heading == ["#", "team", "played", "won", "drawn", "lost", "points", "diff", "direct", "lot"]
+    assert order == ["Order:", "points,", "won,", "diff,", "direct,", "lot."]
     assert [row[0] for row in rows] == [row[-1] for row in rows] == [*"123"]
     assert sorted(row[1:-1] for row in rows) == [[name, *"00000", "+0"] for name in ("Ada", "Blaise", "Charles")]
     assert (ran.code, ran.err) == (0, "")

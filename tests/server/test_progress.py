@@ -320,6 +320,12 @@ def test_what_must_not_vanish_with_the_view() -> None:
     assert view.screen.unknown == []
 
 
+def below_heading(text: str) -> list[str]:
+    """The lines of the table."""
+    lines = text.splitlines()
+    return lines[1 + next(n for n, line in enumerate(lines) if line.lstrip().startswith("#")) :]
+
+
 LONG = [f"Die außerordentlich lange Mannschaft aus dem letzten Winkel {n}" for n in range(10, 50)]
 
 
@@ -349,7 +355,7 @@ def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
         table = standings(list(contest.teams), results, scoring=Scoring(kind="signed_roots"))
         view.progress(MatchEnded(results[-1], 2, 6, lambda: Tables({1: tuple(table)})))
         text = view.until(lambda text: "diff" in text)
-    lines = text.partition("diff\n")[2].splitlines()
+    lines = below_heading(text)
     assert all(len(line) <= 80 and "…" in line for line in lines)
     assert lines[0].split()[-6:] == ["2", "2", "0", "0", "1264.90", "+799988"]
     assert lines[2].split()[-2:] == ["-1264.90", "-799988"]
@@ -382,8 +388,9 @@ def test_the_table_shows_what_has_separated_teams() -> None:
     screen = Screen(80, 24)
     console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
     console.print(standings_table(contest, contest.events[0], standings(contest.teams, results)))
-    heading, *lines = screen.text.splitlines()
+    heading, *lines, order = screen.text.splitlines()
     assert heading.split()[-3:] == ["diff", "direct", "lot"]
+    assert order == "Order: points, won, diff, direct, lot."
     cells = {line.split()[1]: line.split()[6:] for line in lines}
     assert cells == {
         "D": ["2", "+2"],
@@ -402,6 +409,5 @@ def test_names_are_no_markup() -> None:
     with view.progress.shown():
         view.progress(ended(contest, result_of(contest)))
         text = view.until(lambda text: "diff" in text)
-    table = text.partition("diff\n")[2].splitlines()
-    assert [line.split()[1] for line in table] == ["[bold", ":boom:"]
+    assert [line.split()[1] for line in below_heading(text)] == ["[bold", ":boom:"]
     assert "[1/6] [bold red]Ada[/] – :boom:: [bold red]Ada[/] wins" in text
