@@ -377,8 +377,8 @@ def test_names_are_whole_in_the_table_that_stays() -> None:
     console.print(standings_table(contest, contest.events[0], standings(list(contest.teams), [result_of(contest)])))
     words = " ".join(screen.text.split())
     assert "…" not in words
-    assert words.count("lange Mannschaft") == 3
-    assert all(f"Winkel {n}" in words for n in (10, 11, 12))
+    assert words.count("Die außerordentlich lange") == 3
+    assert all(f"Mannschaft aus dem letzten Winkel {n}" in words for n in (10, 11, 12))
 
 
 def test_the_table_shows_what_has_separated_teams() -> None:
