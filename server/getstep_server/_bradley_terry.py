@@ -30,6 +30,12 @@ TOLERANCE = 1e-3
 MAX_STEPS = 200
 """A contest takes about 6 steps. 256 teams, each of which has won 100 games from the next and no other, take 9."""
 
+GRID = np.linspace(-6, 6, 97)
+"""Where a conditional likelihood is looked at, in standard errors; a line in between is right to a thousandth."""
+
+CHI_SQUARED = 3.841
+"""95 % of the squares of a standard normal variable are below it."""
+
 CHUNK = 1 << 17
 """Numbers in one array of replicates: 1 MiB, so that several stay in a processor's cache."""
 
@@ -49,22 +55,25 @@ class Model:
         self._prior = sums(prior[None])
         self._weights = games + prior.sum(0)
 
-    def fit(self, seen: Floats, start: Floats | None = None) -> Floats:
+    def fit(self, seen: Floats, start: Floats | None = None, *, draw_held: bool = False) -> Floats:
         """The parameters that make results likeliest, R × (n + 2). The strengths in each group have mean 0.
 
         Args:
             seen: the results' `sums`, R × (n + 2).
-            start: parameters to begin with, n + 2.
+            start: parameters to begin with, n + 2 or R × (n + 2).
+            draw_held: log ν stays as it was at the start.
 
         The steps are Newton's, each times log(1 + δ) / δ with δ the most that it changes the log-odds in any game:
         then the likelihood rises in every step, from wherever one begins (T. Sun and Q. Tran-Dinh, "Generalized
         self-concordant functions", Mathematical Programming 178 (2019), with their ν = 2).
         """
-        parameters = np.zeros_like(seen) if start is None else np.tile(start, (len(seen), 1))
+        parameters = np.zeros_like(seen) + (0 if start is None else start)
         for _ in range(MAX_STEPS):
             half, draw = _expected(parameters)
             missing = seen + self._prior - _sums(self._weights * half, self._weights * draw)
-            step = np.asarray(np.linalg.solve(self._information(half, draw), missing[..., None]))[..., 0]
+            missing[:, -1] *= not draw_held
+            information = self._information(half, draw, draw_held=draw_held)
+            step = np.asarray(np.linalg.solve(information, missing[..., None]))[..., 0]
             size = _size(step, self.games > 0)
             parameters += step * (np.log1p(size) / np.maximum(size, TOLERANCE))[:, None]
             if size.max() < TOLERANCE:
@@ -89,10 +98,44 @@ class Model:
         inverse[:-2, :-2] -= self.together / self.together.sum(0) ** 2
         return np.asarray(inverse)
 
-    def _information(self, half: Floats, draw: Floats) -> Floats:
+    def conditional_draw(self, seen: Floats, point: Floats) -> tuple[float, float, float]:
+        """log ν and the ends of its 95 % interval by its conditional likelihood.
+
+        Many strengths, each fitted to a few games, make draws come out too likely. What is left of the likelihood
+        once the sums of all others are given does not know of their parameters. This is its approximation: the
+        profile likelihood times the root of the determinant of the others' information (O. Barndorff-Nielsen and
+        D. R. Cox, "Edgeworth and saddle-point approximations with statistical applications", JRSS B 41, 1979).
+
+        Args:
+            seen: the results' `sums`, 1 × (n + 2).
+            point: the fitted parameters, n + 2.
+        """
+        values = point[-1] + np.sqrt(self.covariance(point)[-1, -1]) * GRID
+        at_once = max(1, CHUNK // self.games.size)
+        chunks = np.split(values, range(at_once, len(values), at_once))
+        merit = np.concatenate([self._conditional(seen, point, chunk) for chunk in chunks])
+        best = int(np.clip(merit.argmax(), 1, len(values) - 2))
+        left, middle, right = merit[best - 1 : best + 2]
+        top = values[best] + (values[1] - values[0]) * (left - right) / (left - 2 * middle + right) / 2
+        inside = merit - (middle - CHI_SQUARED / 2)
+        low = np.interp(0, inside[: best + 1], values[: best + 1])
+        high = np.interp(0, inside[best:][::-1], values[best:][::-1])
+        return float(top), float(low), float(high)
+
+    def _conditional(self, seen: Floats, point: Floats, values: Floats) -> Floats:
+        """Logarithms of the conditional likelihood of R values of log ν."""
+        starts = np.tile(point, (len(values), 1))
+        starts[:, -1] = values
+        parameters = self.fit(np.tile(seen, (len(values), 1)), starts, draw_held=True)
+        half, draw = _expected(parameters)
+        likelihood = parameters @ (seen + self._prior)[0] - (self._weights * _log_odds(parameters)).sum((1, 2))
+        return np.asarray(likelihood + np.linalg.slogdet(self._information(half, draw, draw_held=True))[1] / 2)
+
+    def _information(self, half: Floats, draw: Floats, *, draw_held: bool = False) -> Floats:
         """Fisher's information, R × (n + 2) × (n + 2), from what is `_expected`.
 
-        The games say nothing about the mean of a group: it is held where it is by an information of its own.
+        The games say nothing about the mean of a group: it is held where it is by an information of its own, and so
+        is log ν if ``draw_held``.
         """
         variance = self._weights * ((1 - draw) / 4 - half * half)
         with_draw = self._weights * half * -draw
@@ -104,6 +147,9 @@ class Model:
         information[:, -2] = _sums(variance, with_draw)
         information[:, -1] = _sums(with_draw, self._weights * draw * (1 - draw))
         information[:, :-2, -2:] = information[:, -2:, :-2].swapaxes(-1, -2)
+        if draw_held:
+            information[:, -1, :-1] = information[:, :-1, -1] = 0
+            information[:, -1, -1] = 1
         return information
 
 
@@ -136,6 +182,14 @@ def _expected(parameters: Floats) -> tuple[Floats, Floats]:
     small = np.exp(np.abs(difference) / -2)  # at most 1, however far apart two teams are
     total = 1 + draw * small + small * small
     return np.copysign((1 - small * small) / (2 * total), difference), draw * small / total
+
+
+def _log_odds(parameters: Floats) -> Floats:
+    """Logarithm of the sum of the odds of the three results, for each [first, second]: R × n × n."""
+    r, advantage, draw = parameters[:, :-2], parameters[:, -2, None, None], np.exp(parameters[:, -1, None, None])
+    difference = np.abs(r[:, :, None] - r[:, None, :] + advantage)
+    small = np.exp(difference / -2)
+    return np.asarray(difference / 2 + np.log(1 + draw * small + small * small))
 
 
 def _size(step: Floats, played: Bools) -> Floats:

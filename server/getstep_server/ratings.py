@@ -12,8 +12,10 @@ The intervals are those of a parametric bootstrap: teams of the fitted strengths
 thousand times, each time with a fit, and the middle 95 % of those is the interval. (To draw from the played games,
 with replacement, would give a team that won them all an interval of no width.) Where no results could be better
 than those seen, the bootstrap has nothing to say about how much better the truth is: there the interval's end is
-that of the likelihood's curvature, if it is further out. ``python -m benchmarks.ratings`` shows how often the truth
-is inside: 95 times in 100 that of a team's strength, less often that of the draws where teams play few games.
+that of the likelihood's curvature, if it is further out. The advantage's interval is the normal one with the
+bootstrap's bias and standard error, the draws' comes from their conditional likelihood: what all teams share, many
+strengths that each rest on a few games pull away from the truth. ``python -m benchmarks.ratings`` shows how often
+the truth is inside.
 """
 
 from __future__ import annotations
@@ -169,12 +171,13 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
     model, seen = Model(results.sum(0), _prior(results)), sums(results[None])
     point = model.fit(seen)[0]
     errors = model.covariance(point)
-    reach = NormalDist().inv_cdf(TAILS[1]) * np.sqrt(errors.diagonal())
-    ends = point - reach, point + reach
+    triples = np.stack([point, *_around(point, np.sqrt(errors.diagonal()))], axis=-1)
     if replicates:
         again = model.bootstrap(point, replicates, np.random.default_rng(seed))
-        ends = _ends(again, ends, seen[0], results.sum(0))
-    return _in_elo(tally, model, np.stack([point, *ends], axis=-1), errors)
+        triples[:-2, 1:] = _ends(again, triples, seen[0], results.sum(0))
+        triples[-2, 1:] = _around(2 * point[-2] - again[:, -2].mean(), again[:, -2].std())
+        triples[-1] = model.conditional_draw(seen, point)
+    return _in_elo(tally, model, triples, errors)
 
 
 def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int = REPLICATES) -> Ratings:
@@ -192,13 +195,19 @@ def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int = RE
     return tournament.kept(event, ("ratings", replicates), make)
 
 
-def _ends(again: Floats, ends: tuple[Floats, Floats], seen: Floats, games: Floats) -> tuple[Floats, Floats]:
-    """The middle of a bootstrap; up to the other ``ends`` where no sums can be above or below those ``seen``."""
-    low, high = np.quantile(again, TAILS, axis=0, method="weibull")
-    most = np.array([*(games.sum(0) + games.sum(1)) / 2, games.sum() / 2, games.sum()])
-    least = np.array([*-most[:-1], 0])
-    low = np.where(seen == least, np.minimum(low, ends[0]), low)
-    return low, np.where(seen == most, np.maximum(high, ends[1]), high)
+def _ends(again: Floats, triples: Floats, seen: Floats, games: Floats) -> Floats:
+    """The strengths' ends, n × 2: the middle of a bootstrap, or those of ``triples`` where they are further out and
+    no sums can be above or below those ``seen``."""
+    low, high = np.quantile(again[:, :-2], TAILS, axis=0, method="weibull")
+    most = (games.sum(0) + games.sum(1)) / 2
+    low = np.where(seen[:-2] == -most, np.minimum(low, triples[:-2, 1]), low)
+    return np.stack([low, np.where(seen[:-2] == most, np.maximum(high, triples[:-2, 2]), high)], axis=-1)
+
+
+def _around(value: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """The ends of normal intervals."""
+    reach = NormalDist().inv_cdf(TAILS[1]) * error
+    return value - reach, value + reach
 
 
 def _prior(results: Floats) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import permutations
 from math import exp, isfinite, log10
 from pathlib import Path
+from random import Random
 from statistics import fmean
 from typing import TypeAlias, cast
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks._players import Players
 from benchmarks.ratings import KINDS, contest
 from getstep_engines import Player
 from getstep_server._bradley_terry import Model, sums
@@ -193,7 +195,21 @@ def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
     heard = [contest(KINDS[0], seed) for seed in range(60)]
     assert 0.92 <= fmean(inside for one in heard for inside in one.teams) <= 0.98
     assert fmean(one.advantage for one in heard) >= 0.9
+    assert fmean(one.draw for one in heard) >= 0.9
     assert sum(one.wrong for one in heard) < 0.05 * 7 * len(heard)
+
+
+@pytest.mark.parametrize(("games", "less"), [(4, 0.04), (100, 0.0016)])
+def test_many_strengths_that_rest_on_a_few_games_do_not_make_draws_likelier(games: int, less: float) -> None:
+    """Forty pairs of teams that only ever met each other."""
+    dice, players = Random(4), Players(tuple(50 * (-1) ** team for team in range(80)), 0, 0.3)
+    tally = Tally(range(80))
+    for team in range(0, 80, 2):
+        for first, second in [(team, team + 1), (team + 1, team)] * (games // 2):
+            tally.add(first, second, players.play(first, second, dice))
+    fitted, conditional = (the(rate(tally, replicates=replicates).draw) for replicates in (0, 20))
+    assert fitted.value - conditional.value == pytest.approx(less, rel=0.5)
+    assert conditional.low < 0.3 < conditional.high
 
 
 # --- who is stronger ------------------------------------------------------------------------------------------
