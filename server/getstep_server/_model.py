@@ -20,7 +20,8 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def _name(value: object) -> object:
+def visible(value: object) -> object:
+    """A validator for texts that people read in a line."""
     if isinstance(value, str) and (not value or value != value.strip() or printable(value) != value):
         raise ValueError("visible characters, without blanks around them")
     return value
@@ -49,7 +50,7 @@ def once_each(values: list[T]) -> list[T]:
     return values
 
 
-Name = Annotated[str, Field(max_length=MAX_NAME), BeforeValidator(_name)]
+Name = Annotated[str, Field(max_length=MAX_NAME), BeforeValidator(visible)]
 Host = Annotated[Name, AfterValidator(_host)]
 Address = Annotated[str, AfterValidator(_address)]
 Port = Annotated[int, Field(ge=0, le=65535)]

@@ -135,9 +135,12 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str | None) -> Iterator[bytes]:
+    if what == "games" and form != "csv":
+        return {"jsonl": games_as_jsonl, "text": games_as_text}[form](store)
+    tournament = Tournament(contest, store.heads())
     if what == "games":
-        return {"jsonl": games_as_jsonl, "csv": games_as_csv, "text": games_as_text}[form](store)
-    tournament, event = Tournament(contest, store.heads()), _one_event(contest, event_name)
+        return games_as_csv(store, tournament.counting)
+    event = _one_event(contest, event_name)
     rows = tournament.table(event)
     if what == "crosstable":
         table = Crosstable(contest, event, rows, tournament.results)

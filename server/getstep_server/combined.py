@@ -26,6 +26,8 @@ WHOLE = 100.0
 class Combined:
     """A team's line in the combined table.
 
+    ``status`` is what the team is in all its events: "", "withdrawn" or "disqualified".
+
     ``shares`` are in percent by event, without the events that the team is not in; ``total`` is their sum and
     ``firsts`` the number of those that are 100. ``lot`` is None unless it was needed; the lowest is first.
     """
@@ -36,6 +38,7 @@ class Combined:
     shares: dict[str, float]
     firsts: int
     lot: int | None
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,10 @@ def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, 
         seed: of the lot.
     """
     shares = {event: _shares(table) for event, table in tables.items()}
-    rows = sorted((_row(team, shares) for team in teams), key=_merit)
+    statuses: dict[int, set[str]] = {}
+    for row in (row for table in tables.values() for row in table):
+        statuses.setdefault(row.team, set()).add(row.status)
+    rows = sorted((_row(team, shares, statuses.get(team, set())) for team in teams), key=_merit)
     ordered: list[Combined] = []
     for _, level in groupby(rows, _merit):
         ordered += _separated(list(level), len(ordered), seed)
@@ -72,10 +78,12 @@ def _shares(table: Sequence[Standing]) -> dict[int, float]:
     return shares
 
 
-def _row(team: int, shares: Mapping[str, Mapping[int, float]]) -> Combined:
+def _row(team: int, shares: Mapping[str, Mapping[int, float]], statuses: set[str]) -> Combined:
     own = {event: by_team[team] for event, by_team in shares.items() if team in by_team}
     total = round(fsum(own.values()), DIGITS)
-    return Combined(0, team, total, own, sum(share == WHOLE for share in own.values()), None)
+    firsts = sum(share == WHOLE for share in own.values())
+    status = statuses.pop() if len(statuses) == 1 else ""
+    return Combined(0, team, total, own, firsts, None, status)
 
 
 def _merit(row: Combined) -> tuple[float, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -22,7 +22,7 @@ from .record_shape import GameShape, game_of
 from .results import Result
 from .standings import Standing, standings
 from .store import Store, StoredRecord
-from .tables import PIPE_WIDTH, standings_table
+from .tables import PIPE_WIDTH, name_with_status, standings_table
 
 FORMATS = ("jsonl", "csv", "text")
 
@@ -45,17 +45,20 @@ _LETTERS = {"win": "W", "draw": "D", "loss": "L"}
 
 
 def games_as_jsonl(store: Store) -> Iterator[bytes]:
-    """All records, pairings too, as they were sealed."""
+    """All records, pairings and decisions too, as they were sealed."""
     return store.lines()
 
 
-def games_as_csv(store: Store) -> Iterator[bytes]:
+def games_as_csv(store: Store, counting: Collection[tuple[int, int]]) -> Iterator[bytes]:
     """The names of the columns, and a row for each game; what is missing is empty.
+
+    Args:
+        store: the records.
+        counting: match and attempt of the games that count.
 
     Raises:
         RecordError: one of the records is no game's; the message says where.
     """
-    counting = {(result.match.number, result.attempt) for result in store.results()}
     yield _csv_line(GAME_COLUMNS)
     for stored in _games(store):
         row = _read(stored, lambda record: _game_row(game_of(record)))
@@ -200,7 +203,7 @@ class Crosstable:
         table.add_column("points", justify="right", no_wrap=True)
         for number, row in enumerate(self._rows, start=1):
             cells = [self._letters(row.team, other.team) for other in self._rows]
-            name = Text(self._contest.team_name(row.team))
+            name = Text(name_with_status(self._contest, row))
             table.add_row(str(number), name, *cells, f"{round(row.points, 2):g}")
         yield from _rendered(table)
 

@@ -30,6 +30,11 @@ FIRST = "0" * 64
 VOID = "server_fault"
 """The reason of an attempt that does not count: the server failed, and the match is played again."""
 
+CALLED_OFF = "called_off"
+"""The reason of another: while it was played the host has decided about the match, or about one of its teams."""
+
+VOIDS = (VOID, CALLED_OFF)
+
 _SEAL = b',"hash":"'
 _SEAL_BYTES = len(_SEAL) + 64 + len(b'"}')
 
@@ -248,14 +253,8 @@ def result_of(fields: Mapping[str, Any]) -> Result:
 
 
 def void(result: Result) -> bool:
-    """Whether this attempt does not count."""
-    return result.reason == VOID
-
-
-def counting(results: Sequence[Result]) -> list[Result]:
-    """The results that count, in the order given: of each match the last attempt that is not void."""
-    last = {result.match.number: result for result in results if not void(result)}
-    return [result for result in results if last.get(result.match.number) is result]
+    """Whether this attempt does not count, whatever came of it."""
+    return result.reason in VOIDS
 
 
 def _ms(seconds: float) -> float:

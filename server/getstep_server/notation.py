@@ -21,7 +21,7 @@ import orjson
 from getstep_engines import GAMES
 
 from ._text import printable
-from .game_record import VOID
+from .game_record import VOIDS
 from .record_shape import GameShape, game_of
 
 SKIP = "Skip"
@@ -97,7 +97,7 @@ def facts(game: GameShape) -> Iterator[tuple[str, str]]:
 
 def result_text(game: GameShape) -> str:
     """Who won."""
-    if game.reason == VOID:
+    if game.reason in VOIDS:
         return "void: this attempt does not count"
     if game.winner is not None:
         return f"{game.teams[game.winner].name} wins ({GAMES[game.game].players[game.winner]})"

@@ -10,13 +10,14 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from getstep.wire import MAX_TEXT
 from getstep_engines import GAMES
 
-from ._model import once_each
+from ._model import Name, once_each, visible
 from ._text import utc_time
+from .decisions import TEAM_KINDS
 from .game_record import RecordError
 from .limits import MAX_TEAMS
 
@@ -144,6 +145,49 @@ class GameShape(_Shape):
     turns: list[dict[str, Any]]
 
 
+# --- decisions --------------------------------------------------------------------------------------------------
+
+
+class _DecisionShape(_Shape):
+    """A record of a decision, but for its seal."""
+
+    contest: str
+    seed: Count
+    decision: str
+    by: Name
+    why: Annotated[Text, BeforeValidator(visible)]
+    at: Annotated[str, AfterValidator(_time)]
+    software: str
+
+
+class TeamDecisionShape(_DecisionShape):
+    """Whether a team may take part, in one event or in all."""
+
+    team: TeamId
+    event: Number | None
+
+
+class ReplayShape(_DecisionShape):
+    """A match is played again."""
+
+    match: Number
+
+
+class AdjudicationShape(ReplayShape):
+    """A match has the result that the host says."""
+
+    winner: Who | None
+
+
+DecisionShape: TypeAlias = TeamDecisionShape | ReplayShape | AdjudicationShape
+
+_DECISIONS: dict[object, type[DecisionShape]] = {
+    **dict.fromkeys(TEAM_KINDS, TeamDecisionShape),
+    "adjudicate": AdjudicationShape,
+    "replay": ReplayShape,
+}
+
+
 # --- turns ------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +300,23 @@ def pairings_of(fields: Mapping[str, Any]) -> PairingsShape:
     """
     as_json(fields)
     return _shaped(PairingsShape, fields)
+
+
+def decision_shape(fields: Mapping[str, Any]) -> DecisionShape:
+    """A record of a decision.
+
+    Raises:
+        RecordError: it does not look like one, or has a key that has no place in one of its kind.
+    """
+    as_json(fields)
+    kind = fields.get("decision")
+    if not isinstance(kind, str) or kind not in _DECISIONS:
+        raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join(map(str, _DECISIONS))}")
+    shape = _shaped(_DECISIONS[kind], fields)
+    for name in ("team", "event", "match", "winner"):
+        if name in fields and name not in type(shape).model_fields:
+            raise RecordError(f"{name} is {fields[name]!r:.80}, expected nothing in a decision to {kind}")
+    return shape
 
 
 def turn_of(fields: Mapping[str, Any]) -> Turn:

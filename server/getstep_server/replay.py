@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .course import Course, WrongTurn, forfeit_scores
-from .game_record import SOFTWARE, VOID, RecordError
+from .game_record import SOFTWARE, VOIDS, RecordError
 from .limits import ABSENT_MISSES
 from .record_shape import (
     Absent,
@@ -175,7 +175,7 @@ def _check_notes(game: GameShape, course: Course) -> None:
 
 
 def _result(game: GameShape, course: Course) -> dict[str, Any]:
-    if game.reason == VOID:
+    if game.reason in VOIDS:
         return _unplayed(None, None)
     if game.reason == "never_arrived":
         return _walkover(game, course)

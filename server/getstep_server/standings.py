@@ -2,13 +2,14 @@
 
 Who stands before whom is decided by one criterion after the other, each a column of the table:
 
-1. the place, where the format itself ranks (knockout, ladder);
-2. points, by the event's scoring;
-3. the event's tie-breaks in its order, of these: ``won`` (matches won), ``difference`` (own score less the
+1. whether it is disqualified: such teams are last;
+2. the place, where the format itself ranks (knockout, ladder);
+3. points, by the event's scoring;
+4. the event's tie-breaks in its order, of these: ``won`` (matches won), ``difference`` (own score less the
    opponent's, over all matches), ``direct`` (points from the matches among the teams that are still level, if every
    two of them have met equally often), ``buchholz`` (the sum of the opponents' points, once for each match; a bye
    adds the team's own);
-4. a lot, drawn from the seed for each team on its own, so that a team more or less changes nobody's.
+5. a lot, drawn from the seed for each team on its own, so that a team more or less changes nobody's.
 
 No two teams share a rank.
 """
@@ -30,6 +31,9 @@ from getstep_engines import Player
 from ._toml import Misfit
 from .formats import DIGITS, TieBreak
 from .results import PLAYERS, Result
+
+WITHDRAWN, DISQUALIFIED = "withdrawn", "disqualified"
+"""What a team may be that takes no part any more; of one that is disqualified all matches are annulled."""
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -88,7 +92,8 @@ class Scoring(BaseModel):
 class Standing:
     """A team's line in the table.
 
-    ``place`` is the format's own, None where it does not rank. ``byes`` count as ``Scoring`` says, and are not
+    ``status`` is "" for a team that takes part, "withdrawn" or "disqualified". ``place`` is the format's own, None
+    where it does not rank. ``byes`` count as ``Scoring`` says, and are not
     ``played``. ``direct``, ``buchholz`` and ``lot`` are None where they did not matter: ``buchholz`` unless it is a
     tie-break of the event, ``direct`` and ``lot`` unless they were needed to separate the team from others; the
     lowest lot is first.
@@ -111,6 +116,7 @@ class Standing:
     won_as_first: int = 0
     played_as_second: int = 0
     won_as_second: int = 0
+    status: str = ""
 
     @property
     def percentage(self) -> float | None:
@@ -141,6 +147,7 @@ def standings(
     seed: int = 0,
     byes: Mapping[int, int] | None = None,
     places: Mapping[int, int] | None = None,
+    statuses: Mapping[int, str] | None = None,
 ) -> list[Standing]:
     """The table, best team first.
 
@@ -152,16 +159,26 @@ def standings(
         seed: of the lot.
         byes: how many each team had that count.
         places: the format's own, from 1; a team without one comes after those that have one.
+        statuses: which teams have withdrawn or are disqualified. The latter have no place, and leave none empty.
     """
-    lines = _Lines(scoring or Scoring(), byes or {}, places or {})
+    statuses = statuses or {}
+    lines = _Lines(scoring or Scoring(), byes or {}, _places_left(places or {}, statuses), statuses)
     for team in teams:
         lines.add_team(team)
     for result in results:
         lines.add_result(result)
     levels = [lines.rows(buchholz="buchholz" in tie_breaks)]
-    for criterion in ("place", "points", *tie_breaks, "lot"):
+    for criterion in ("status", "place", "points", *tie_breaks, "lot"):
         levels = [part for level in levels for part in _separated(level, criterion, lines, seed)]
     return [replace(row, rank=rank) for rank, level in enumerate(levels, start=1) for row in level]
+
+
+def _places_left(places: Mapping[int, int], statuses: Mapping[int, str]) -> dict[int, int]:
+    """The places of all that are not disqualified, who move up."""
+    left = {team: place for team, place in places.items() if statuses.get(team) != DISQUALIFIED}
+    if len(left) == len(places):
+        return left
+    return {team: 1 + sum(other < place for other in left.values()) for team, place in left.items()}
 
 
 class _Line:
@@ -185,10 +202,13 @@ class _Line:
 
 
 class _Lines:
-    def __init__(self, scoring: Scoring, byes: Mapping[int, int], places: Mapping[int, int]) -> None:
+    def __init__(
+        self, scoring: Scoring, byes: Mapping[int, int], places: Mapping[int, int], statuses: Mapping[int, str]
+    ) -> None:
         self._scoring = scoring
         self._byes = byes
         self._places = places
+        self._statuses = statuses
         self._lines: dict[int, _Line] = {}
 
     def add_team(self, team: int) -> None:
@@ -236,6 +256,7 @@ class _Lines:
             won_as_first=line.won[0],
             played_as_second=line.played[1],
             won_as_second=line.won[1],
+            status=self._statuses.get(team, ""),
         )
 
     def _buchholz(self, row: Standing, points: Mapping[int, float]) -> float:
@@ -246,6 +267,7 @@ class _Lines:
 # --- order ------------------------------------------------------------------------------------------------------
 
 _KEYS: dict[str, Callable[[Standing], float]] = {
+    "status": lambda row: row.status == DISQUALIFIED,
     "place": lambda row: inf if row.place is None else row.place,
     "points": lambda row: -row.points,
     "won": lambda row: -row.won,
@@ -272,7 +294,7 @@ def _separated(level: list[Standing], criterion: str, lines: _Lines, seed: int) 
 
 def separating(rows: Sequence[Standing], tie_breaks: Sequence[TieBreak]) -> set[str]:
     """Which criteria tell two neighbours in the table apart: of each two, the first one in which they differ."""
-    criteria = ("place", "points", *tie_breaks, "lot")
+    criteria = ("status", "place", "points", *tie_breaks, "lot")
     differing = ([name for name in criteria if _KEYS[name](a) != _KEYS[name](b)] for a, b in pairwise(rows))
     return {names[0] for names in differing if names}
 

@@ -20,16 +20,8 @@ from typing import Any, TypeVar
 import trio
 
 from .events import Incident
-from .game_record import (
-    Record,
-    content_of,
-    counting,
-    parse,
-    result_of,
-    sealed,
-)
+from .game_record import Record, content_of, parse, sealed
 from .incidents import IncidentRow
-from .results import Result
 
 T = TypeVar("T")
 
@@ -140,14 +132,6 @@ class Store:
         """All records without the turns of games, in the order in which they were stored."""
         rows = self._run(lambda: self._db.execute("SELECT head FROM records ORDER BY place").fetchall())
         return [parse(head.encode()) for (head,) in rows]
-
-    def results(self) -> list[Result]:
-        """The results that count, in the order they were stored."""
-        return counting(self.attempts())
-
-    def attempts(self) -> list[Result]:
-        """The results of all attempts, void ones included, in the order they were stored."""
-        return [result_of(fields) for fields in self.heads() if fields.get("type") == "game"]
 
     def lines(self) -> Iterator[bytes]:
         """All records as they were sealed, in the order of their places, without line ends."""

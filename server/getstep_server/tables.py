@@ -76,8 +76,14 @@ def in_lines(table: TextTable) -> TextTable:
 
 def _teams(contest: Contest, rows: Sequence[Standing] | Sequence[Combined]) -> list[Column]:
     """How every table begins."""
-    names = [contest.team_name(row.team) for row in rows]
+    names = [name_with_status(contest, row) for row in rows]
     return [Column("#", [str(row.rank) for row in rows]), Column("team", names, names=True, justify="left")]
+
+
+def name_with_status(contest: Contest, row: Standing | Combined) -> str:
+    """A team's name as a table has it, with what has become of the team."""
+    name = contest.team_name(row.team)
+    return f"{name} ({row.status})" if row.status else name
 
 
 _HEADINGS = {"difference": "diff", "buchholz": "Buchholz"}

@@ -15,11 +15,20 @@ from typing import Any, TypeVar
 from .combined import Tables, combined
 from .contest import Contest
 from .contest_event import ContestEvent, format_of
+from .decisions import ADJUDICATED, STATUS, Decision, decision_of
 from .formats import Pairing, Played
-from .game_record import RecordError, given_in, head_of_pairings, pairing_fields, result_of, void
+from .game_record import (
+    CALLED_OFF,
+    RecordError,
+    given_in,
+    head_of_pairings,
+    pairing_fields,
+    result_of,
+    void,
+)
 from .results import Result
 from .schedule import Match
-from .standings import Scoring, Standing, standings
+from .standings import DISQUALIFIED, WITHDRAWN, Scoring, Standing, standings
 
 T = TypeVar("T")
 
@@ -33,7 +42,8 @@ class _Game:
 
     pairing: Pairing
     match: Match | None
-    cancelled: bool = False
+    struck: bool = False
+    """It was open when a record of pairings had no more of one of its teams."""
 
 
 @dataclass(slots=True)
@@ -42,8 +52,10 @@ class _Given:
 
     head: Mapping[str, Any] = field(default_factory=dict)
     games: list[_Game] = field(default_factory=list)
-    open: int = 0
-    """How many matches are to be played."""
+    open: set[int] = field(default_factory=set)
+    """The matches that are to be played."""
+    cancelled: frozenset[int] = frozenset()
+    """The matches that count for nothing: what was not played, and what was annulled."""
     version: int = 0
     """Changes with everything that is taken note of."""
 
@@ -74,8 +86,12 @@ class Tournament:
         self.due = {event.number for event in contest.events}
         """The events in which pairings may come next."""
         self._given: dict[int, _Given] = {}
+        self.decisions: list[Decision] = []
+        """The host's, in the order in which they were made."""
+        self.replays: Counter[int] = Counter()
+        """How often the host has had a match played again, by its number."""
         self._results: dict[int, Result] = {}
-        self._cancelled: set[int] = set()
+        self._statuses: dict[tuple[int, int | None], str] = {}
         self._kept: dict[tuple[int, Hashable], tuple[int, Any]] = {}
         for fields in records:
             self.take(fields)
@@ -86,22 +102,40 @@ class Tournament:
     @property
     def results(self) -> list[Result]:
         """Those that count, in the order in which their matches were first over."""
-        return list(self._results.values())
+        gone = frozenset[int]().union(*(given.cancelled for given in list(self._given.values())))
+        return [result for number, result in list(self._results.items()) if number not in gone]
+
+    @property
+    def counting(self) -> set[tuple[int, int]]:
+        """Match and attempt of every game that counts."""
+        played = (result for result in self.results if result.reason != ADJUDICATED)
+        return {(result.match.number, result.attempt) for result in played}
 
     @property
     def done(self) -> int:
-        """How many matches have a result."""
-        return len(self._results)
+        """How many matches have a result that counts."""
+        return self.total - sum(len(given.open) for given in self._given.values())
 
     @property
     def total(self) -> int:
         """How many matches were given out and not cancelled."""
-        return len(self.matches) - len(self._cancelled)
+        return len(self.matches) - sum(len(given.cancelled) for given in self._given.values())
 
     def open(self) -> list[Match]:
         """The matches that are to be played."""
-        gone = self._results.keys() | self._cancelled
-        return [match for number, match in self.matches.items() if number not in gone]
+        return [match for match in self.matches.values() if self.is_open(match)]
+
+    def is_open(self, match: Match) -> bool:
+        """Whether a match is to be played."""
+        return match.number in self._given[match.event].open
+
+    def result(self, match: Match) -> Result | None:
+        """What a match has come to so far, annulled or not."""
+        return self._results.get(match.number)
+
+    def status(self, team: int, event: int) -> str:
+        """What the host has decided about a team in an event: "", "withdrawn" or "disqualified"."""
+        return self._statuses.get((team, event), self._statuses.get((team, None), ""))
 
     def take(self, fields: Mapping[str, Any]) -> None:
         """Take note of the next record.
@@ -109,8 +143,11 @@ class Tournament:
         Raises:
             RecordError: it does not follow on those before it.
         """
-        if fields.get("type") == "pairings":
+        kind = fields.get("type")
+        if kind == "pairings":
             self.take_pairings(fields)
+        elif kind == "decision":
+            self.take_decision(decision_of(fields))
         else:
             self.take_result(result_of(fields))
 
@@ -126,46 +163,124 @@ class Tournament:
             raise RecordError(f"match {known[0]} is given out again, expected a new one")
         given = self._given.setdefault(fields["event"], _Given())
         given.head = {name: value for name, value in fields.items() if name != "matches"}
-        for game in self._withdrawn(given, given.teams):
-            self._cancel(given, game)
+        for game in self._left_behind(given, given.teams):
+            game.struck = True
         given.games += games
-        given.open += len(matches)
         self.matches.update((match.number, match) for match in matches)
-        given.version += 1
+        self._settle(given)
         return matches
-
-    def _cancel(self, given: _Given, game: _Game) -> None:
-        game.cancelled = True
-        given.open -= 1
-        if game.match is not None:
-            self._cancelled.add(game.match.number)
 
     def take_result(self, result: Result) -> None:
         """Take note of how an attempt at a match has ended."""
         match = result.match
         if self.matches.get(match.number) != match:
             raise RecordError(f"match {match.number}, {match!r:.200}, expected one that was given out")
-        if match.number in self._cancelled:
+        given = self._given[match.event]
+        if match.number in given.cancelled and result.reason != CALLED_OFF:
             raise RecordError(f"match {match.number} was cancelled, expected no game of it")
         self.attempts[match.number] = max(self.attempts[match.number], result.attempt)
         self.recorded.add((match.number, result.attempt))
         if void(result):
             return
-        given = self._given[match.event]
-        given.open -= match.number not in self._results
+        given.open.discard(match.number)
         self._results[match.number] = result
         given.version += 1
         if match.event <= len(self.contest.events):
             by_result = self.contest.event(match.event).format.by_result
             self.due.update([match.event] if by_result or not given.open else ())
 
-    def _is_open(self, game: _Game) -> bool:
-        return game.match is not None and not game.cancelled and game.match.number not in self._results
+    def take_decision(self, decision: Decision) -> None:
+        """Take note of what the host has decided.
 
-    def _withdrawn(self, given: _Given, teams: Collection[int]) -> list[_Game]:
+        Raises:
+            RecordError: it makes no sense as things are.
+        """
+        if wrong := self.objection(decision):
+            raise RecordError(wrong)
+        self.decisions.append(decision)
+        if decision.match is not None:
+            events = self._decide_match(decision, self.matches[decision.match])
+        else:
+            events = self._decide_team(decision, decision.team or 0)
+        for event in events & self._given.keys():
+            self._settle(self._given[event])
+        self.due |= events & {event.number for event in self.contest.events}
+
+    def _decide_team(self, decision: Decision, team: int) -> set[int]:
+        """Returns the events in which something may have changed."""
+        if decision.event is None:  # what was decided for one of them before is over
+            self._statuses = {key: status for key, status in self._statuses.items() if key[0] != team}
+        self._statuses[team, decision.event] = STATUS[decision.kind]
+        return set(self._given) if decision.event is None else {decision.event}
+
+    def _decide_match(self, decision: Decision, match: Match) -> set[int]:
+        if decision.kind == "adjudicate":
+            self._results[match.number] = decision.result(match, self.attempts[match.number])
+        else:
+            self._results.pop(match.number, None)
+            self.replays[match.number] += 1
+            for game in self._given[match.event].games:
+                if game.match == match:
+                    game.struck = False
+        return {match.event}
+
+    def _settle(self, given: _Given) -> None:
+        """Which matches of an event are to be played, and which count for nothing."""
+        matches = {game.match.number: game for game in given.games if game.match is not None}
+        given.cancelled = frozenset(number for number, game in matches.items() if self._is_cancelled(game, given))
+        given.open = matches.keys() - given.cancelled - self._results.keys()
+        given.version += 1
+
+    def _is_cancelled(self, game: _Game, given: _Given) -> bool:
+        """Who is disqualified annuls all its games, who has withdrawn cancels those without a result."""
+        statuses = {self.status(team, given.head["event"]) for team in game.pairing.teams}
+        if DISQUALIFIED in statuses:
+            return True
+        over = game.match is None or game.match.number in self._results
+        return not over and (game.struck or WITHDRAWN in statuses)
+
+    def _left_behind(self, given: _Given, teams: Collection[int]) -> list[_Game]:
         """What is open between teams of which one is no longer there."""
         here = set(teams)
-        return [game for game in given.games if self._is_open(game) and not here.issuperset(game.pairing.teams)]
+        return [
+            game
+            for game in given.games
+            if game.match is not None
+            and game.match.number in given.open
+            and not here.issuperset(game.pairing.teams)
+        ]
+
+    # --- what the host may decide ---
+
+    def objection(self, decision: Decision) -> str | None:
+        """Why a decision makes no sense as things are, for the host; None if it does."""
+        if not self._given:
+            return "nothing has been given out yet, expected pairings before the first decision"
+        return self._team_objection(decision) if decision.match is None else self._match_objection(decision)
+
+    def _team_objection(self, decision: Decision) -> str | None:
+        team, numbers = decision.team or 0, [event.number for event in self.contest.events]
+        if decision.event not in (None, *numbers):
+            return f"event {decision.event}, expected one of the {len(numbers)} in contest.toml"
+        statuses = {self.status(team, number) for number in numbers if decision.event in (None, number)}
+        wanted = STATUS[decision.kind]
+        if statuses == {wanted}:
+            return f"team {team} {f'is {wanted} already' if wanted else 'takes part, expected one that is out'}"
+        if wanted == WITHDRAWN and DISQUALIFIED in statuses:
+            return f"team {team} is disqualified, expected one that takes part; reinstate it first"
+        return None
+
+    def _match_objection(self, decision: Decision) -> str | None:
+        match = self.matches.get(decision.match or 0)
+        if match is None or match.event > len(self.contest.events):
+            return f"match {decision.match}, expected one of the {len(self.matches)} that were given out"
+        for team in match.teams:
+            status = self.status(team, match.event)
+            if status == DISQUALIFIED or (status and decision.kind == "replay"):
+                return (
+                    f"team {team} of match {match.number} is {status}, expected it to take part; reinstate it first"
+                )
+        return None
 
     # --- what comes next ---
 
@@ -174,12 +289,15 @@ class Tournament:
 
         A team that is no longer in the event has withdrawn: then there is a record, if only of that.
         """
-        before = self._given.get(event.number, _Given()).teams
-        teams = [team for team in before if team in event.teams]
-        teams += [team for team in event.teams if team not in before]
+        given = self._given.get(event.number, _Given())
+        here = [team for team in event.teams if not self.status(team, event.number)]
+        teams = [team for team in given.teams if team in here]
+        teams += [team for team in here if team not in given.teams]
         head = head_of_pairings(self.contest, event, teams)
         entries = self.pairings(head)
-        return {**head, "matches": entries} if entries or teams != before else None
+        if entries or teams != given.teams or self._left_behind(given, teams):
+            return {**head, "matches": entries}
+        return None
 
     def pairings(self, head: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What a record of pairings that begins with ``head`` has to name, stored as the next one.
@@ -191,8 +309,12 @@ class Tournament:
             format_ = format_of(head["format"], head["settings"], head["seed"], head["event"])
             scoring = Scoring.model_validate(head["scoring"])
             games = self._played(self._given.get(head["event"], _Given()), scoring, head["teams"])
+            out = [team for team in head["teams"] if self.status(team, head["event"])]
         except (KeyError, TypeError, ValueError) as error:
             raise RecordError(f"a record of pairings that cannot be read: {error!r:.300}") from error
+        if out:
+            status = self.status(out[0], head["event"])
+            raise RecordError(f"team {out[0]} takes part, expected none that is {status} by the host")
         numbers = count(max(self.matches, default=0) + 1)
         return [
             pairing_fields(pairing, None if pairing.is_bye else next(numbers))
@@ -201,9 +323,9 @@ class Tournament:
 
     def _played(self, given: _Given, scoring: Scoring, teams: Collection[int]) -> list[Played]:
         """What a format has to know of all that was given out."""
-        gone = {id(game) for game in self._withdrawn(given, teams)}
+        gone = {id(game) for game in self._left_behind(given, teams)}
         return [
-            Played(game.pairing, self._points(game, scoring), game.cancelled or id(game) in gone)
+            Played(game.pairing, self._points(game, scoring), id(game) in gone or self._is_cancelled(game, given))
             for game in list(given.games)
         ]
 
@@ -233,7 +355,7 @@ class Tournament:
 
     def kept(self, event: ContestEvent, what: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` makes of an event's records, made again only when there are new ones."""
-        now = self._given[event.number].version if event.number in self._given else 0
+        now = len(self.decisions) + (self._given[event.number].version if event.number in self._given else 0)
         version, made = self._kept.get((event.number, what), (-1, None))
         if version != now:
             made = make()
@@ -259,21 +381,27 @@ class Tournament:
         known = [team for game in given.games for team in game.pairing.teams]
         teams = list(dict.fromkeys([*event.teams, *given.teams, *known]))
         games = self._played(given, event.scoring, event.teams)
+        gone = dict.fromkeys((team for team in teams if team not in event.teams), WITHDRAWN)
+        decided = {team: status for team in teams if (status := self.status(team, event.number))}
         return standings(
             teams,
-            self._results_of(given.games),
+            self._results_of(given),
             scoring=event.scoring,
             tie_breaks=event.tie_breaks,
             seed=event.format.seed,
             byes=event.format.byes(games),
             places=event.format.places(self._ranked(given, event), games),
+            statuses=gone | decided,
         )
 
     def _ranked(self, given: _Given, event: ContestEvent) -> Sequence[int]:
         """Who has a place by the format: those that take part, the late ones last."""
-        here = [team for team in given.teams if team in event.teams]
-        return here + [team for team in event.teams if team not in here]
+        here = [team for team in event.teams if not self.status(team, event.number)]
+        ranked = [team for team in given.teams if team in here]
+        return ranked + [team for team in here if team not in ranked]
 
-    def _results_of(self, games: Iterable[_Game]) -> list[Result]:
-        matches = (game.match for game in list(games) if game.match is not None)
-        return [self._results[match.number] for match in matches if match.number in self._results]
+    def _results_of(self, given: _Given) -> list[Result]:
+        numbers = (game.match.number for game in list(given.games) if game.match is not None)
+        return [
+            result for n in numbers if n not in given.cancelled and (result := self._results.get(n)) is not None
+        ]

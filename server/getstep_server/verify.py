@@ -11,16 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from .contest import Contest
+from .decisions import decision_of
 from .game_record import (
+    CALLED_OFF,
     FIRST,
-    VOID,
+    VOIDS,
     RecordError,
     hash_of,
     match_of,
     parse,
     result_of,
 )
-from .record_shape import as_json, game_of, pairings_of
+from .record_shape import as_json, decision_shape, game_of, pairings_of
 from .replay import DoesNotFit, replay
 from .schedule import Match
 from .store import Store, StoredRecord, StoreError
@@ -128,6 +130,10 @@ class _Walk:
         self._attempts: dict[int, int] = {}
         self._decided: dict[int, int] = {}
         """Where the record is that decided a match."""
+        self._called_off: dict[int, int] = {}
+        """Where the latest decision is that may have ended a running attempt at a match."""
+        self._latest: dict[int, int] = {}
+        """Where the record of the latest attempt at a match is."""
 
     def take(self, stored: StoredRecord) -> None:
         """Look at the next record.
@@ -162,13 +168,16 @@ class _Walk:
         kind = fields.get("type")
         if not self.place and kind != "pairings":
             raise RecordError(f"type is {kind!r:.80}, expected 'pairings': the first record has pairings")
-        if kind not in ("pairings", "game"):
-            raise RecordError(f"type is {kind!r:.80}, expected 'pairings' or 'game'")
+        if kind not in ("pairings", "game", "decision"):
+            raise RecordError(f"type is {kind!r:.80}, expected 'pairings', 'game' or 'decision'")
+        if kind == "game":
+            self._take_game(stored, fields)
+            return
+        _check_columns(stored, (None,) * 5)
         if kind == "pairings":
-            _check_columns(stored, (None,) * 5)
             self._take_pairings(fields)
         else:
-            self._take_game(stored, fields)
+            self._take_decision(stored.place, fields)
 
     def _take_pairings(self, fields: Mapping[str, Any]) -> None:
         shape = pairings_of(fields)
@@ -181,27 +190,46 @@ class _Walk:
         if misfit := self.tournament.misfit():
             raise RecordError(f"by contest.toml {misfit}")
 
+    def _take_decision(self, place: int, fields: Mapping[str, Any]) -> None:
+        self._check_seed(decision_shape(fields).seed)
+        decision = decision_of(fields)
+        for match in self.tournament.open():
+            if decision.is_about(match):
+                self._called_off[match.number] = place
+        self.tournament.take_decision(decision)
+        if decision.match is not None:
+            self._decided.pop(decision.match, None)
+        if decision.match is not None and decision.kind == "adjudicate":
+            self._decided[decision.match] = place
+
     def _take_game(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
         game, match, matches = game_of(fields), match_of(fields), self.tournament.matches
         _check_columns(stored, (game.match, game.event, game.pairing, game.leg, game.attempt))
         if game.match not in matches:
             raise RecordError(f"match is {game.match}, expected one of the {len(matches)} in the pairings")
         _check_match(match, matches[game.match])
-        seed = self._contest.file.contest.seed
-        if game.seed != seed:
-            raise RecordError(f"seed is {game.seed}, expected {seed} by the pairings")
-        self._check_attempt(game.match, game.attempt)
+        self._check_seed(game.seed)
+        self._check_attempt(game.match, game.attempt, called_off=game.reason == CALLED_OFF)
         result = result_of({**fields, **replay(fields)})
         self.tournament.take_result(result)
         self.turns += len(game.turns)
-        self._attempts[game.match] = game.attempt
-        if game.reason == VOID:
+        self._attempts[game.match], self._latest[game.match] = game.attempt, stored.place
+        if game.reason in VOIDS:
             self.void += 1
         else:
             self._decided[game.match] = stored.place
 
-    def _check_attempt(self, match: int, attempt: int) -> None:
-        if match in self._decided:
+    def _check_seed(self, found: int) -> None:
+        seed = self._contest.file.contest.seed
+        if found != seed:
+            raise RecordError(f"seed is {found}, expected {seed} by the pairings")
+
+    def _check_attempt(self, match: int, attempt: int, *, called_off: bool) -> None:
+        if called_off and self._called_off.get(match, 0) <= self._latest.get(match, 0):
+            raise RecordError(
+                f"reason is {CALLED_OFF!r}, expected a decision about match {match}, or one of its teams, before it"
+            )
+        if match in self._decided and not called_off:
             raise RecordError(f"match {match} again, expected none: its result is at place {self._decided[match]}")
         expected = self._attempts.get(match, 0) + 1
         if attempt != expected:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from getstep_server.contest import Contest, load_contest
-from getstep_server.game_record import counting, parse, result_of, void
+from getstep_server.game_record import parse, result_of, void
 from getstep_server.results import PLAYERS, Result
 from getstep_server.store import Store
 from getstep_server.tables import result_line
@@ -37,7 +37,8 @@ class OnRecord:
     @property
     def results(self) -> dict[int, Result]:
         """The result of each match that is over."""
-        return {result.match.number: result for result in counting([result_of(game) for game in self.games])}
+        results = [result_of(game) for game in self.games]
+        return {result.match.number: result for result in results if not void(result)}
 
     @property
     def played(self) -> dict[int, Any]:

@@ -456,9 +456,10 @@ RESEALED: dict[str, Forgery] = {
     ),
     # no record at all
     "another version": in_head(NORMAL, "expected a record of version 1", record=2),
-    "another type": in_head(NORMAL, "type is 'joke', expected 'pairings' or 'game'", type="joke"),
+    "another type": in_head(NORMAL, "type is 'joke', expected 'pairings', 'game' or 'decision'", type="joke"),
     "no type": Forgery(
-        lambda f: f.head(2, lambda head: head.pop("type")), "type is None, expected 'pairings' or 'game'"
+        lambda f: f.head(2, lambda head: head.pop("type")),
+        "type is None, expected 'pairings', 'game' or 'decision'",
     ),
     "no JSON": Forgery(lambda f: f.write(2, "head", b'{"record":1,}'), "is not JSON"),
     "no UTF-8": Forgery(lambda f: f.write(2, "head", b'{"record":1,"type":"\xff"}'), "is not JSON"),

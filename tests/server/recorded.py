@@ -7,6 +7,7 @@ one that dies in the middle, an attempt that does not count.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +20,21 @@ from trio.testing import MockClock
 from getstep.wire import GetStep, MalformedAnswer, Raised, Resign, Step
 from getstep_bots.greedy_hop import get_step as greedy_hop
 from getstep_engines import GAMES
+from getstep_server._text import utc_time
 from getstep_server.contest import Contest, contest_path, init_contest, load_contest
 from getstep_server.course import forfeit_scores
+from getstep_server.decisions import Decision, record_of_decision
 from getstep_server.disk import Disk
 from getstep_server.events import Event, Incident, MovePlayed
-from getstep_server.game_record import VOID, Record, head_of_game, record_of_game, record_of_pairings
+from getstep_server.game_record import (
+    CALLED_OFF,
+    VOID,
+    Record,
+    head_of_game,
+    parse,
+    record_of_game,
+    record_of_pairings,
+)
 from getstep_server.judge import play_match
 from getstep_server.results import Result
 from getstep_server.roster import Newcomer, add_teams
@@ -116,8 +127,16 @@ class Scene:
     during: Callable[[Links, Scoresheet], Any] | None = None
     stop: int | None = None
     then: str = "resume"
-    """After a stop: go on with the same sheet (``resume``), or give the attempt up (``void``)."""
+    """After a stop: go on with the same sheet (``resume``), or the reason for which the attempt does not count."""
     absent: tuple[bool, bool] = (False, False)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The host decides; what comes next in the pairings is on record right after that."""
+
+    kind: Any
+    about: dict[str, Any]
 
 
 async def vanish(links: Links, _: Scoresheet) -> None:
@@ -137,7 +156,7 @@ def scenes_of_hop(clock: MockClock) -> list[Scene]:
     """Every kind of turn and every kind of end, over the twelve matches of four teams."""
     return [
         Scene(1),
-        Scene(2, stop=6, then="void"),
+        Scene(2, stop=6, then=VOID),
         Scene(3, at([3], illegal, at([5], raised, at([7], malformed, good))), good),
         Scene(2, good, at([2, 6], silent, good)),
         Scene(4, silent, good, vanish),
@@ -147,9 +166,30 @@ def scenes_of_hop(clock: MockClock) -> list[Scene]:
         Scene(8, good, good, stop=11),
         Scene(9, absent=(True, False)),
         Scene(10, absent=(True, True)),
-        Scene(11, at([1], thinking(4.0, _good), good), good, stop=0, then="void"),
+        Scene(11, at([1], thinking(4.0, _good), good), good, stop=0, then=VOID),
         Scene(11, at([1], thinking(4.0, _good), good), good),
         Scene(12, good, clumsy),
+    ]
+
+
+def scenes_of_decisions(_: MockClock) -> list[Scene | Decided]:
+    """Every kind of decision about three teams, before, after and during matches."""
+    return [
+        Scene(1),
+        Decided("adjudicate", {"match": 1, "winner": 0}),
+        Decided("replay", {"match": 2}),
+        Scene(2, stop=6, then=CALLED_OFF),
+        Scene(2),
+        Scene(3),
+        Decided("replay", {"match": 3}),
+        Scene(3),
+        Decided("adjudicate", {"match": 4, "winner": None}),
+        Scene(4, stop=3, then=CALLED_OFF),
+        Decided("withdraw", {"team": 1}),
+        Scene(5, stop=5, then=CALLED_OFF),
+        Decided("reinstate", {"team": 1, "event": 1}),
+        Scene(5),
+        Decided("disqualify", {"team": 2, "event": 1}),
     ]
 
 
@@ -170,24 +210,42 @@ def scenes_of_spending(_: MockClock) -> list[Scene]:
 
 
 class _Stage:
-    def __init__(self, contest: Contest, schedule: Sequence[Match]) -> None:
+    def __init__(self, contest: Contest, tournament: Tournament) -> None:
         self.contest = contest
-        self.matches = {match.number: match for match in schedule}
+        self.matches = tournament.matches
+        self.tournament = tournament
         self.events: list[Event] = []
         self.disk = Disk(contest.folder, self.events.append)
         self.sheets = Scoresheets(contest, self.disk)
-        self.attempts = dict.fromkeys(self.matches, 0)
+        self.attempts = Counter[int]()
         self.records: list[Record] = []
         contest.running.mkdir(exist_ok=True)
 
-    async def act(self, scene: Scene) -> None:
+    def put(self, record: Record) -> None:
+        """Put a record at the end."""
+        self.records.append(record)
+        self.tournament.take(parse(record.head))
+
+    def give_out(self) -> None:
+        """Put the pairings that come next on record, if there are any."""
+        fields = self.tournament.next_pairings(self.contest.events[0])
+        if fields is not None:
+            self.put(record_of_pairings(fields))
+
+    async def act(self, scene: Scene | Decided) -> None:
         """Play one scene to its record."""
+        if isinstance(scene, Decided):
+            at = utc_time(STARTED + len(self.records))
+            decision = Decision(kind=scene.kind, by="Grace", why="so it was agreed", at=at, **scene.about)
+            self.put(record_of_decision(self.contest, decision))
+            self.give_out()
+            return
         match = self.matches[scene.match]
         self.attempts[scene.match] += 1
         attempt = self.attempts[scene.match]
         head = head_of_game(self.contest, match, attempt, STARTED + len(self.records))
         if any(scene.absent):
-            self.records.append(record_of_game(head, self._never_arrived(match, attempt, scene.absent)))
+            self.put(record_of_game(head, self._never_arrived(match, attempt, scene.absent)))
             return
         sheet = Scoresheet.begin(self.contest.running / f"match-{match.number}.journal", head, self.disk)
         result = await self._play(scene, sheet, scene.stop)
@@ -195,7 +253,7 @@ class _Stage:
             sheet.close()
             (sheet,), _ = self.sheets.unfinished(list(self.matches.values()), set())
             result = await self._play(scene, sheet, None)
-        self.records.append(sheet.record(result or _unplayed(match, attempt, None, VOID)))
+        self.put(sheet.record(result or _unplayed(match, attempt, None, scene.then)))
         sheet.remove()
 
     async def _play(self, scene: Scene, sheet: Scoresheet, stop: int | None) -> Result | None:
@@ -233,7 +291,7 @@ def _unplayed(match: Match, attempt: int, winner: int | None, reason: str) -> Re
 def play_scenes(
     folder: Path,
     game: str,
-    scenes: Callable[[MockClock], Sequence[Scene]],
+    scenes: Callable[[MockClock], Sequence[Scene | Decided]],
     *,
     teams: int = 2,
     limit: str | None = None,
@@ -247,9 +305,8 @@ def play_scenes(
         path.write_text(text, encoding="utf-8")
     contest = load_contest(folder)
     with Store(contest.database) as store:
-        fields = Tournament(contest).next_pairings(contest.events[0])
-        assert fields is not None
-        stage = _Stage(contest, Tournament(contest).take_pairings(fields))
+        stage = _Stage(contest, Tournament(contest))
+        stage.give_out()
         clock = MockClock(autojump_threshold=0)
 
         async def act_all() -> None:
@@ -257,7 +314,7 @@ def play_scenes(
                 await stage.act(scene)
 
         async def save_all() -> None:
-            for record in [record_of_pairings(fields), *stage.records]:
+            for record in stage.records:
                 await store.save(record)
 
         trio.run(act_all, clock=clock)

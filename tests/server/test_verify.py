@@ -15,12 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep_server.contest import Contest
+from getstep_server.decisions import MATCH_KINDS, TEAM_KINDS
 from getstep_server.store import Store, StoreError
 from getstep_server.tournament import Tournament
 from getstep_server.verify import Finding, Verified, verify
+from tests.server import forged_decisions
 from tests.server.forgeries import RAW, RESEALED, Forgery
 from tests.server.forgery import Forged
-from tests.server.recorded import play_scenes, scenes_of_budget, scenes_of_hop, scenes_of_spending
+from tests.server.recorded import (
+    play_scenes,
+    scenes_of_budget,
+    scenes_of_decisions,
+    scenes_of_hop,
+    scenes_of_spending,
+)
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +173,37 @@ def test_another_chain_that_fits_is_told_from_the_one_whose_head_was_kept(contes
     forged.reseal()
     assert verified(contest, forged.path).played == 11
     assert str(finding(contest, forged.path, head)).startswith(f"no record has the hash '{head}'")
+
+
+@pytest.fixture(scope="module")
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A contest in which the host had to decide about much."""
+    return play_scenes(tmp_path_factory.mktemp("decided") / "hop", "hop", scenes_of_decisions, teams=3)
+
+
+def test_decisions_fit(decided: Contest) -> None:
+    found = verified(decided, decided.database)
+    assert (found.records, found.matches, found.played, found.void) == (19, 6, 2, 3)
+    with Store(decided.database) as store:
+        kinds = {fields["decision"] for fields in store.heads() if fields["type"] == "decision"}
+    assert kinds == {*TEAM_KINDS, *MATCH_KINDS}
+
+
+@pytest.mark.parametrize("forgery", forged_decisions.DECISIONS.values(), ids=forged_decisions.DECISIONS)
+def test_a_changed_decision_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
+    forged = Forged(decided.database, tmp_path / "contest.db")
+    forgery.do(forged)
+    forged.reseal()
+    forged.close()
+    assert re.search(forgery.found, str(finding(decided, tmp_path / "contest.db")))
+
+
+@pytest.mark.parametrize("forgery", forged_decisions.RAW.values(), ids=forged_decisions.RAW)
+def test_a_decision_with_its_old_hash_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
+    forged = Forged(decided.database, tmp_path / "contest.db")
+    forgery.do(forged)
+    forged.close()
+    assert re.search(forgery.found, str(finding(decided, tmp_path / "contest.db")))
 
 
 def test_a_head_that_was_kept_while_the_contest_ran(contest: Contest) -> None:

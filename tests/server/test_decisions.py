@@ -1,0 +1,495 @@
+"""The host's decisions: what follows from them in a tournament, without a server."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from getstep_server.contest import Contest
+from getstep_server.decisions import Decision, decision_of, described, record_of_decision
+from getstep_server.formats import FORMATS
+from getstep_server.game_record import CALLED_OFF, RecordError, parse
+from getstep_server.record_shape import decision_shape
+from getstep_server.schedule import Match
+from getstep_server.standings import Standing
+from getstep_server.tables import all_tables
+from tests.server.players import make_contest
+from tests.server.test_tournament import (
+    KNOCKOUT,
+    LADDER,
+    SWISS,
+    Host,
+    assert_it_can_be_made_again,
+    result_of,
+    with_teams,
+)
+
+AT = "2024-10-05T14:30:00.000Z"
+WHY = "it was agreed so"
+
+EVENTS: dict[str, dict[str, Any]] = {
+    "round_robin": {"game": "hop", "settings": {"legs": 1}},
+    "gauntlet": {"game": "hop", "format": "gauntlet", "settings": {"challengers": [1, 2], "legs": 1}},
+    "swiss": SWISS,
+    "knockout": KNOCKOUT,
+    "knockout of three": {**KNOCKOUT, "settings": {"best_of": 3}},
+    "ladder": LADDER,
+    "match": {"game": "hop", "format": "match", "settings": {"pairs": 3, "at_once": 2}},
+}
+
+
+class DecidingHost(Host):
+    """A host who decides as well."""
+
+    def decide(self, kind: Any, **about: Any) -> None:
+        decision = Decision(kind=kind, by="Grace", why=WHY, at=AT, **about)
+        self.tournament.take_decision(decision)
+        self.records.append(parse(record_of_decision(self.contest, decision).head))
+
+    def play_some(self, *teams: int) -> None:
+        """Play what is open between these teams, or all of it."""
+        for match in self.tournament.open():
+            if not teams or set(match.teams) <= set(teams):
+                self.play(match, attempt=self.tournament.attempts[match.number] + 1)
+
+    def rows(self) -> dict[int, Standing]:
+        return {row.team: row for row in self.tournament.table(self.contest.events[0])}
+
+    def order(self) -> list[int]:
+        return [row.team for row in self.tournament.table(self.contest.events[0])]
+
+
+def refused(host: DecidingHost, kind: str, **about: Any) -> str:
+    with pytest.raises(RecordError) as caught:
+        host.decide(kind, **about)
+    return str(caught.value)
+
+
+def between(host: Host, one: int, other: int) -> list[Match]:
+    return [match for match in host.tournament.matches.values() if set(match.teams) == {one, other}]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> DecidingHost:
+    """Three teams that have played one of their two games against each other."""
+    host = DecidingHost(make_contest(tmp_path, 3))
+    host.give_out()
+    for match in host.tournament.open():
+        if match.leg == 1:
+            host.play(match)
+    return host
+
+
+# --- teams ----------------------------------------------------------------------------------------------------
+
+
+def test_who_withdraws_keeps_what_it_has_played(host: DecidingHost) -> None:
+    host.decide("withdraw", team=1)
+    assert {frozenset(match.teams) for match in host.tournament.open()} == {frozenset((2, 3))}
+    assert (host.tournament.done, host.tournament.total) == (3, 4)
+    assert host.give_out() == []
+    assert host.records[-1]["teams"] == [2, 3]
+    host.play_all()
+    rows = host.rows()
+    assert (rows[1].status, rows[1].played, rows[1].points) == ("withdrawn", 2, 4)
+    assert host.order() == [1, 2, 3]  # it stays where its points put it
+    assert_it_can_be_made_again(host)
+
+
+def test_who_is_disqualified_has_not_played(host: DecidingHost) -> None:
+    host.decide("disqualify", team=1)
+    assert (host.tournament.done, host.tournament.total) == (1, 2)
+    host.play_all()
+    rows = host.rows()
+    assert (rows[1].status, rows[1].played, rows[1].points) == ("disqualified", 0, 0)
+    assert (rows[2].played, rows[2].points) == (2, 4)
+    assert host.order() == [2, 3, 1]
+    assert {result.match.teams for result in host.tournament.results} == {(2, 3), (3, 2)}
+    assert len(host.tournament.counting) == 2
+    assert_it_can_be_made_again(host)
+
+
+@pytest.mark.parametrize("kind", ["withdraw", "disqualify"])
+def test_who_is_reinstated_goes_on_where_it_was(host: DecidingHost, kind: str) -> None:
+    before, open_ = host.order(), host.tournament.open()
+    host.decide(kind, team=1)
+    host.give_out()
+    host.decide("reinstate", team=1)
+    assert host.tournament.open() == open_
+    assert host.give_out() == []
+    assert host.records[-1]["teams"] == [2, 3, 1]  # as a team that comes late
+    host.play_all()
+    assert host.order() == before
+    assert {row.played for row in host.rows().values()} == {4}
+    assert {row.status for row in host.rows().values()} == {""}
+    assert_it_can_be_made_again(host)
+
+
+def test_a_match_of_two_that_have_left_opens_again_when_both_are_back(host: DecidingHost) -> None:
+    host.decide("withdraw", team=1)
+    host.decide("withdraw", team=2)
+    host.give_out()
+    assert host.tournament.open() == []
+    host.decide("reinstate", team=1)
+    host.give_out()
+    assert {frozenset(match.teams) for match in host.tournament.open()} == {frozenset((1, 3))}
+    host.decide("reinstate", team=2)
+    host.give_out()
+    assert len(host.tournament.open()) == 3
+    assert_it_can_be_made_again(host)
+
+
+def test_a_team_that_is_gone_from_the_list_stays_away(host: DecidingHost) -> None:
+    """What its opponent's return has opened again is cancelled with the next record."""
+    host.decide("withdraw", team=1)
+    host.give_out()
+    gone = DecidingHost(with_teams(host.contest, 1, 3), host.records)
+    gone.give_out()
+    assert gone.tournament.open() == []
+    gone.decide("reinstate", team=1)
+    gone.give_out()
+    assert {frozenset(match.teams) for match in gone.tournament.open()} == {frozenset((1, 3))}
+    assert gone.rows()[2].status == "withdrawn"
+    assert_it_can_be_made_again(gone)
+
+
+def test_a_team_that_is_reinstated_and_not_in_the_list(host: DecidingHost) -> None:
+    host.decide("withdraw", team=1)
+    host.give_out()
+    without = DecidingHost(with_teams(host.contest, 2, 3), host.records)
+    without.decide("reinstate", team=1)
+    without.give_out()
+    assert without.records[-1]["matches"] == []
+    assert {frozenset(match.teams) for match in without.tournament.open()} == {frozenset((2, 3))}
+    without.play_all()
+    assert_it_can_be_made_again(without)
+
+
+def test_one_event_of_several(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
+    host.give_out()
+    host.decide("disqualify", team=3, event=2)
+    assert [host.tournament.status(3, event) for event in (1, 2)] == ["", "disqualified"]
+    assert {match.event for match in host.tournament.open() if 3 in match.teams} == {1}
+    host.decide("withdraw", team=3, event=1)
+    host.decide("reinstate", team=3)
+    assert [host.tournament.status(3, event) for event in (1, 2)] == ["", ""]
+    host.decide("withdraw", team=3)
+    host.decide("reinstate", team=3, event=2)
+    assert [host.tournament.status(3, event) for event in (1, 2)] == ["withdrawn", ""]
+    host.play_all()
+    assert_it_can_be_made_again(host)
+
+
+def test_a_round_ends_with_the_last_match_that_was_cancelled(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 4, SWISS))
+    one, other = host.give_out()
+    host.play(one)
+    host.decide("withdraw", team=other.first)
+    assert host.tournament.due == {1}
+    new = host.give_out()
+    assert {match.round for match in new} == {2}
+    assert all(other.first not in match.teams for match in new)
+
+
+def test_the_winner_of_a_knockout_is_disqualified_and_the_others_move_up(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 4, KNOCKOUT))
+    host.play_all()
+    assert [(team, row.place) for team, row in host.rows().items()] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    host.decide("disqualify", team=1)
+    host.play_all()
+    assert [(team, row.place) for team, row in host.rows().items()] == [(2, 1), (3, 2), (4, 3), (1, None)]
+
+
+def test_tables_say_what_has_become_of_a_team(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
+    host.play_all()
+    host.decide("disqualify", team=1)
+    host.decide("withdraw", team=2, event=1)
+    tables = host.tournament.tables()
+    assert [(row.team, row.status) for row in tables.events[1]] == [(2, "withdrawn"), (3, ""), (1, "disqualified")]
+    assert [(row.team, row.status) for row in tables.combined] == [(2, ""), (3, ""), (1, "disqualified")]
+    console = Console(width=80, file=io.StringIO(), record=True)
+    for table in all_tables(host.contest, tables, title="Test"):
+        console.print(table)
+    text = console.export_text()
+    assert text.count("Team 1 (disqualified)") == 3
+    assert text.count("Team 2 (withdrawn)") == 1
+    assert "Order: points" in text
+
+
+def test_a_bye_of_who_is_disqualified_is_worth_nothing(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 3, SWISS))
+    host.play_all()
+    host.decide("disqualify", team=2)
+    assert (host.rows()[2].byes, host.rows()[2].points) == (0, 0)
+    assert host.rows()[1].byes == 1
+
+
+def test_pairings_may_not_name_who_is_out(host: DecidingHost) -> None:
+    host.decide("withdraw", team=2)
+    with pytest.raises(RecordError, match="team 2 takes part, expected none that is withdrawn by the host"):
+        host.tournament.pairings(host.records[0])
+
+
+# --- matches --------------------------------------------------------------------------------------------------
+
+
+def test_the_host_says_what_a_match_comes_to(host: DecidingHost) -> None:
+    played, other = between(host, 1, 2)
+    assert host.tournament.result(played) is not None
+    for match, winner in ((played, played.teams.index(2)), (other, None)):
+        host.decide("adjudicate", match=match.number, winner=winner)
+        result = host.tournament.result(match)
+        assert result is not None
+        assert (result.winner, result.reason, result.detail) == (winner, "adjudicated", WHY)
+        assert (result.scores, result.turns, result.seconds) == (None, 0, 0)
+        assert not host.tournament.is_open(match)
+    rows = host.rows()
+    assert (rows[2].won, rows[2].drawn, rows[2].points) == (2, 1, 5)
+    assert (played.number, 1) not in host.tournament.counting
+    host.decide("adjudicate", match=other.number, winner=0)
+    assert host.rows()[other.first].won > rows[other.first].won
+    host.play_all()
+    assert_it_can_be_made_again(host)
+
+
+def test_a_match_is_played_again(host: DecidingHost) -> None:
+    match = between(host, 1, 2)[0]
+    host.decide("replay", match=match.number)
+    assert host.tournament.is_open(match)
+    assert host.rows()[1].played == 1
+    host.play(match, strong=2, attempt=2)
+    result = host.tournament.result(match)
+    assert result is not None
+    assert (result.attempt, match.teams[result.winner or 0]) == (2, 2)
+    assert host.tournament.counting >= {(match.number, 2)}
+    assert (match.number, 1) not in host.tournament.counting
+    host.decide("adjudicate", match=match.number, winner=None)
+    host.decide("replay", match=match.number)
+    assert host.tournament.is_open(match)
+    assert (host.tournament.replays[match.number], host.tournament.attempts[match.number]) == (2, 2)
+    assert_it_can_be_made_again(host)
+
+
+def test_an_attempt_that_was_called_off_does_not_count(host: DecidingHost) -> None:
+    match = host.tournament.open()[0]
+    host.decide("withdraw", team=match.first)
+    host.play(match, reason=CALLED_OFF)
+    assert (host.tournament.attempts[match.number], host.tournament.result(match)) == (1, None)
+    assert host.tournament.recorded >= {(match.number, 1)}
+    with pytest.raises(RecordError, match="was cancelled, expected no game of it"):
+        host.play(match, attempt=2)
+
+
+def test_a_match_that_was_cancelled_by_hand_can_be_played_again(host: DecidingHost) -> None:
+    """Its team was not in teams.toml for a while."""
+    Host(with_teams(host.contest, 2, 3), host.records).give_out()
+    back = DecidingHost(host.contest, host.records)
+    back.give_out()
+    match = next(match for match in between(back, 1, 2) if match.leg == 2)
+    assert not back.tournament.is_open(match)
+    back.decide("replay", match=match.number)
+    assert back.tournament.is_open(match)
+    back.play_all()
+    assert_it_can_be_made_again(back)
+
+
+def test_a_knockout_goes_on_with_who_the_host_says(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 4, KNOCKOUT))
+    one, _ = host.give_out()
+    host.decide("adjudicate", match=one.number, winner=one.teams.index(max(one.teams)))
+    host.play_some()
+    final = next(match for match in host.give_out() if match.pairing == 3)
+    assert max(one.teams) in final.teams
+
+
+# --- what makes no sense --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "message"),
+    [
+        ("reinstate", {"team": 1}, "team 1 takes part, expected one that is out"),
+        ("withdraw", {"team": 3}, "team 3 is withdrawn already"),
+        ("withdraw", {"team": 3, "event": 1}, "team 3 is withdrawn already"),
+        ("withdraw", {"team": 1, "event": 2}, "event 2, expected one of the 1 in contest.toml"),
+        ("adjudicate", {"match": 7, "winner": 0}, "match 7, expected one of the 6 that were given out"),
+        ("replay", {"match": 99}, "match 99, expected one of the 6 that were given out"),
+    ],
+)
+def test_what_makes_no_sense(host: DecidingHost, kind: str, about: dict[str, Any], message: str) -> None:
+    host.decide("withdraw", team=3)
+    assert refused(host, kind, **about) == message
+    assert len(host.tournament.decisions) == 1
+
+
+def test_of_who_is_out_nothing_is_decided(host: DecidingHost) -> None:
+    match = between(host, 2, 3)[0]
+    host.decide("withdraw", team=3)
+    expected = f"team 3 of match {match.number} is withdrawn, expected it to take part; reinstate it first"
+    assert refused(host, "replay", match=match.number) == expected
+    host.decide("adjudicate", match=match.number, winner=1)
+    host.decide("disqualify", team=3)
+    assert "is disqualified, expected it to take part" in refused(host, "adjudicate", match=match.number, winner=1)
+    assert refused(host, "withdraw", team=3) == (
+        "team 3 is disqualified, expected one that takes part; reinstate it first"
+    )
+    assert refused(host, "disqualify", team=3) == "team 3 is disqualified already"
+
+
+def test_a_decision_before_the_contest(tmp_path: Path) -> None:
+    host = DecidingHost(make_contest(tmp_path, 2))
+    assert refused(host, "withdraw", team=1).startswith("nothing has been given out yet")
+
+
+# --- records --------------------------------------------------------------------------------------------------
+
+DECISIONS = [
+    Decision("withdraw", "Grace", WHY, AT, team=3),
+    Decision("disqualify", "Grace", WHY, AT, team=0, event=1),
+    Decision("reinstate", "Grace", WHY, AT, team=3, event=2),
+    Decision("adjudicate", "Grace", WHY, AT, match=1, winner=1),
+    Decision("adjudicate", "Grace", WHY, AT, match=1),
+    Decision("replay", "Grace", WHY, AT, match=1),
+]
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda decision: str(decision.kind))
+def test_a_decision_is_what_its_record_says(host: DecidingHost, decision: Decision) -> None:
+    fields = parse(record_of_decision(host.contest, decision).content())
+    assert decision_of(fields) == decision
+    assert decision_shape(fields).why == WHY
+    assert fields["type"] == "decision"
+
+
+def test_decisions_in_words(host: DecidingHost) -> None:
+    match = next(match for match in host.tournament.matches.values() if match.teams == (1, 2))
+    texts = [described(decision, host.contest, match) for decision in DECISIONS]
+    assert texts == [
+        "Team 3 has withdrawn",
+        "team 0 is disqualified",
+        "Team 3 is reinstated",
+        "match 1 (Team 1 – Team 2) is won by Team 2",
+        "match 1 (Team 1 – Team 2) is a draw",
+        "match 1 (Team 1 – Team 2) is played again",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"decision": "pardon"},
+            "decision is 'pardon', expected one of: withdraw, disqualify, reinstate, adjudicate",
+        ),
+        ({"decision": ["replay"]}, r"decision is \['replay'\], expected one of"),
+        ({"why": ""}, "why is '', expected visible characters"),
+        ({"why": "a\nb"}, r"why is 'a\\nb', expected visible characters"),
+        ({"why": "x" * 501}, "why is 'x"),
+        ({"by": None}, "by is None, expected a valid string"),
+        ({"at": "yesterday"}, "at is 'yesterday', expected a time in UTC"),
+        ({"team": True}, "team is True, expected a valid integer"),
+        ({"event": 0}, "event is 0, expected greater than or equal to 1"),
+        ({"match": 3}, "match is 3, expected nothing in a decision to withdraw"),
+        ({"winner": None}, "winner is None, expected nothing in a decision to withdraw"),
+    ],
+)
+def test_a_record_that_is_no_decision(host: DecidingHost, wrong: dict[str, Any], message: str) -> None:
+    fields = parse(record_of_decision(host.contest, DECISIONS[0]).content())
+    with pytest.raises(RecordError, match=message):
+        decision_shape({**fields, **wrong})
+
+
+@pytest.mark.parametrize("wrong", [{"team": []}, {"at": 5}, {"at": "never"}, {"decision": None}])
+def test_a_record_that_cannot_be_read(host: DecidingHost, wrong: dict[str, Any]) -> None:
+    fields = parse(record_of_decision(host.contest, DECISIONS[0]).content())
+    with pytest.raises(RecordError):
+        decision_of({**fields, **wrong})
+
+
+# --- any decisions at any time --------------------------------------------------------------------------------
+
+MOST_STEPS = 200
+
+
+def test_every_format_is_there() -> None:
+    assert {event.get("format", "round_robin") for event in EVENTS.values()} == FORMATS.keys()
+
+
+def _decide_anything(host: DecidingHost, data: st.DataObject) -> None:
+    """One decision, or an attempt at one: what makes no sense is refused and changes nothing."""
+    kind = data.draw(st.sampled_from(["withdraw", "disqualify", "reinstate", "reinstate", "adjudicate", "replay"]))
+    if kind in ("adjudicate", "replay"):
+        about: dict[str, Any] = {"match": data.draw(st.integers(1, max(host.tournament.matches, default=1)))}
+        about |= {"winner": data.draw(st.sampled_from([0, 1, None]))} if kind == "adjudicate" else {}
+    else:
+        about = {"team": data.draw(st.sampled_from(sorted(host.contest.teams)))}
+    before = host.tournament.tables()
+    try:
+        host.decide(kind, **about)
+    except RecordError:
+        assert host.tournament.tables() == before
+
+
+def _check_open(host: DecidingHost) -> None:
+    tournament, event = host.tournament, host.contest.events[0]
+    legs = [(match.pairing, match.leg) for match in tournament.matches.values()]
+    assert len(legs) == len(set(legs))
+    for match in tournament.open():
+        assert not any(tournament.status(team, event.number) for team in match.teams)
+    assert 0 <= tournament.done <= tournament.total == tournament.done + len(tournament.open())
+    assert sorted(host.order()) == sorted(host.contest.teams)
+    assert host.tournament.done == len(host.tournament.results)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_any_decisions_at_any_time(event: dict[str, Any], data: st.DataObject) -> None:
+    contest: Contest = make_contest(Path(), data.draw(st.integers(2, 7), "teams"), event)
+    host = DecidingHost(contest)
+    for _ in range(data.draw(st.integers(0, 25), "steps")):
+        host.give_out()
+        _check_open(host)
+        open_ = host.tournament.open()
+        if data.draw(st.booleans()) and open_:
+            match = open_[data.draw(st.integers(0, len(open_) - 1))]
+            host.play(match, strong=data.draw(st.sampled_from(match.teams)), attempt=_next(host, match))
+        else:
+            _decide_anything(host, data)
+    for _ in range(MOST_STEPS):
+        if not host.give_out() and not host.tournament.open():
+            break
+        host.play_some()
+        _check_open(host)
+    else:
+        raise AssertionError("it does not end")
+    assert_it_can_be_made_again(host)
+
+
+def _next(host: Host, match: Match) -> int:
+    return host.tournament.attempts[match.number] + 1
+
+
+def test_what_was_decided_is_not_overwritten(host: DecidingHost) -> None:
+    """Two who decide about one match: the later one counts."""
+    match = between(host, 1, 3)[0]
+    host.decide("adjudicate", match=match.number, winner=0)
+    host.decide("adjudicate", match=match.number, winner=1)
+    assert host.tournament.result(match) == replace(
+        result_of(match, strong=match.second, reason="adjudicated"),
+        detail=WHY,
+        scores=None,
+        turns=0,
+        thought=(0.0, 0.0),
+        started=1728138600.0,
+        seconds=0.0,
+    )
