@@ -33,7 +33,7 @@ from ._toml import ConfigError
 from .attack import add_attack
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
-from .cli_tables import add_standings
+from .cli_tables import add_crosstable, add_standings
 from .contest import init_contest, load_contest
 from .director import ContestStopped
 from .game_record import RecordError
@@ -52,6 +52,7 @@ a whole contest:
   getstep-server teams slips autumn            # a page per team, to print
   getstep-server run autumn                    # starts when all teams are there
   getstep-server standings autumn
+  getstep-server crosstable autumn             # who did what against whom
   getstep-server incidents autumn              # who broke the protocol
   getstep-server show autumn 7                 # a game move by move
   getstep-server export autumn --games --format csv > games.csv
@@ -125,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_teams(commands)
     add_run(commands)
     add_standings(commands)
+    add_crosstable(commands)
     _add_incidents(commands)
     add_demo(commands)
     add_show(commands)

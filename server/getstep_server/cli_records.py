@@ -17,9 +17,12 @@ from ._text import printable
 from ._toml import ConfigError
 from .contest import Contest, load_contest
 from .contest_event import ContestEvent
+from .crosstable import Crosstable
 from .export import (
     FORMATS,
-    Crosstable,
+    crosstable_as_csv,
+    crosstable_as_jsonl,
+    crosstable_as_text,
     games_as_csv,
     games_as_jsonl,
     games_as_text,
@@ -143,8 +146,9 @@ def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str
     event = _one_event(contest, event_name)
     rows = tournament.table(event)
     if what == "crosstable":
-        table = Crosstable(contest, event, rows, tournament.results)
-        return {"jsonl": table.as_jsonl, "csv": table.as_csv, "text": table.as_text}[form]()
+        table = Crosstable(event, rows, tournament.results)
+        writers = {"jsonl": crosstable_as_jsonl, "csv": crosstable_as_csv, "text": crosstable_as_text}
+        return writers[form](contest, table)
     if form == "text":
         return standings_as_text(contest, event, rows)
     return {"jsonl": standings_as_jsonl, "csv": standings_as_csv}[form](contest, rows)

@@ -1,10 +1,11 @@
-"""The commands that show tables: standings."""
+"""The commands that show tables: standings and crosstable."""
 
 from __future__ import annotations
 
 import argparse
 
 from ._cli import EXIT_OK, Commands, add_command, contest_with_teams, event_named, folder_argument
+from .crosstable import Crosstable, crosstable_table
 from .run import tournament_of
 from .tables import all_tables, console, standings_table
 
@@ -39,4 +40,32 @@ def _standings(args: argparse.Namespace) -> int:
         return EXIT_OK
     event = event_named(contest, args.event)
     terminal.print(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.name}"))
+    return EXIT_OK
+
+
+# --- crosstable -------------------------------------------------------------------------------------------------
+
+
+_CROSSTABLE = """\
+Show who did what against whom, also while the contest runs. Rows and columns are
+the teams in the order of the standings. Of many teams a cell shows the points,
+not each match, and opponents are split into blocks if the terminal is narrow.
+"""
+
+
+def add_crosstable(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the command to the host's."""
+    parser = add_command(commands, "crosstable", "show who did what against whom", _CROSSTABLE)
+    folder_argument(parser)
+    parser.add_argument("--event", metavar="NAME", help="only this event's")
+    parser.set_defaults(command=_crosstable)
+
+
+def _crosstable(args: argparse.Namespace) -> int:
+    contest = contest_with_teams(args.contest)
+    tournament, terminal = tournament_of(contest), console()
+    events = contest.events if args.event is None else (event_named(contest, args.event),)
+    for event in events:
+        table = Crosstable(event, tournament.table(event), tournament.results)
+        terminal.print(crosstable_table(contest, table, title=f"{contest.name}, {event.name}"))
     return EXIT_OK

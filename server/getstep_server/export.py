@@ -10,19 +10,17 @@ from typing import Any
 
 import orjson
 from rich.console import Console, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from ._text import printable
 from .contest import Contest
 from .contest_event import ContestEvent
+from .crosstable import Crosstable, crosstable_table
 from .game_record import RecordError, parse
 from .notation import game_text
 from .record_shape import GameShape, game_of
-from .results import Result
-from .standings import Standing, standings
+from .standings import Standing
 from .store import Store, StoredRecord
-from .tables import PIPE_WIDTH, name_with_status, standings_table
+from .tables import PIPE_WIDTH, standings_table
 
 FORMATS = ("jsonl", "csv", "text")
 
@@ -37,8 +35,6 @@ GAME_COLUMNS = (
     *("time_kind", "time_ms", "lag_ms", "started", "seconds", "resumed", "incidents"),
 )
 """records.md, "CSV", says what they are."""
-
-_LETTERS = {"win": "W", "draw": "D", "loss": "L"}
 
 
 # --- games ------------------------------------------------------------------------------------------------------
@@ -137,7 +133,7 @@ def standings_as_text(contest: Contest, event: ContestEvent, rows: Sequence[Stan
 
 def _standing(contest: Contest, row: Standing) -> dict[str, Any]:
     more = {name: getattr(row, name) for name in _MORE}
-    return {"rank": row.rank, "team": row.team, "name": contest.team_name(row.team), **more}
+    return {**_team(contest, row), **more}
 
 
 _MORE = [field.name for field in fields(Standing) if field.name not in ("rank", "team")]
@@ -146,79 +142,30 @@ _MORE = [field.name for field in fields(Standing) if field.name not in ("rank", 
 # --- the crosstable ---------------------------------------------------------------------------------------------
 
 
-class Crosstable:
-    """Who did what against whom: rows and columns are the teams in the order of the standings.
+def crosstable_as_jsonl(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+    """An object for each team, with points and results against each opponent that it has met."""
+    for row in table.rows:
+        pairs = [(row.team, other.team) for other in table.rows if table.legs(row.team, other.team)]
+        against = [{"team": pair[1], "points": table.points(*pair), "legs": table.legs(*pair)} for pair in pairs]
+        yield orjson.dumps({**_team(contest, row), "points": row.points, "against": against})
 
-    Args:
-        contest: for the names.
-        event: how matches become points.
-        rows: its standings.
-        results: all that count, of any event.
-    """
 
-    def __init__(
-        self, contest: Contest, event: ContestEvent, rows: Sequence[Standing], results: Iterable[Result]
-    ) -> None:
-        self._contest = contest
-        self._event = event
-        self._rows = rows
-        self._between: dict[tuple[int, int], list[Result]] = {}
-        for result in (result for result in results if result.match.event == event.number):
-            one, other = result.match.teams
-            self._between.setdefault((min(one, other), max(one, other)), []).append(result)
+def crosstable_as_csv(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+    """A row for each team; the columns with the names of teams have the points against them."""
+    teams = [row.team for row in table.rows]
+    yield _csv_line(["rank", "team", "name", *map(contest.team_name, teams), "points"])
+    for row in table.rows:
+        points = [table.points(row.team, opponent) for opponent in teams]
+        yield _csv_line([*_team(contest, row).values(), *points, row.points])
 
-    def points(self, team: int, opponent: int) -> float | None:
-        """What ``team`` has from its matches against ``opponent``; None if there were none."""
-        results = self._results(team, opponent)
-        if not results:
-            return None
-        table = standings([team, opponent], results, scoring=self._event.scoring)
-        return next(row.points for row in table if row.team == team)
 
-    def legs(self, team: int, opponent: int) -> list[str]:
-        """``"win"``, ``"draw"`` or ``"loss"`` of ``team`` in each match against ``opponent``, in playing order."""
-        results = sorted(self._results(team, opponent), key=lambda result: result.match.number)
-        return [result.outcome_for(0 if result.match.first == team else 1) for result in results]
+def crosstable_as_text(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+    """The table as it is shown where there is room."""
+    return _rendered(crosstable_table(contest, table))
 
-    def as_jsonl(self) -> Iterator[bytes]:
-        """An object for each team, with points and results against each opponent that it has met."""
-        for row in self._rows:
-            yield orjson.dumps({**self._team(row), "points": row.points, "against": self._against(row.team)})
 
-    def as_csv(self) -> Iterator[bytes]:
-        """A row for each team; the columns with the names of teams have the points against them."""
-        teams = [row.team for row in self._rows]
-        yield _csv_line(["rank", "team", "name", *map(self._contest.team_name, teams), "points"])
-        for row in self._rows:
-            points = [self.points(row.team, opponent) for opponent in teams]
-            yield _csv_line([*self._team(row).values(), *points, row.points])
-
-    def as_text(self) -> Iterator[bytes]:
-        """The table for paper, with a letter for each match."""
-        table = Table(box=None, pad_edge=False)
-        for column in ("#", "team"):
-            table.add_column(column, justify="right" if column == "#" else "left", no_wrap=True)
-        for number in range(1, len(self._rows) + 1):
-            table.add_column(str(number), no_wrap=True)
-        table.add_column("points", justify="right", no_wrap=True)
-        for number, row in enumerate(self._rows, start=1):
-            cells = [self._letters(row.team, other.team) for other in self._rows]
-            name = Text(name_with_status(self._contest, row))
-            table.add_row(str(number), name, *cells, f"{round(row.points, 2):g}")
-        yield from _rendered(table)
-
-    def _results(self, team: int, opponent: int) -> list[Result]:
-        return self._between.get((min(team, opponent), max(team, opponent)), [])
-
-    def _team(self, row: Standing) -> dict[str, Any]:
-        return {"rank": row.rank, "team": row.team, "name": self._contest.team_name(row.team)}
-
-    def _against(self, team: int) -> list[dict[str, Any]]:
-        met = [row.team for row in self._rows if self._results(team, row.team)]
-        return [{"team": one, "points": self.points(team, one), "legs": self.legs(team, one)} for one in met]
-
-    def _letters(self, team: int, opponent: int) -> str:
-        return "×" if team == opponent else "".join(_LETTERS[leg] for leg in self.legs(team, opponent))
+def _team(contest: Contest, row: Standing) -> dict[str, Any]:
+    return {"rank": row.rank, "team": row.team, "name": contest.team_name(row.team)}
 
 
 # --- forms ------------------------------------------------------------------------------------------------------

@@ -52,9 +52,9 @@ def standings_table(
     Where there is no room, columns of tie-breaks that have separated nobody are left out, but for matches won and
     the difference.
     """
-    columns = [*_teams(contest, rows), *_columns(event, rows)]
+    columns = [*team_columns(contest, rows), *_columns(event, rows)]
     criteria = ["place"] if _ranked(rows) else []
-    criteria += [_points_heading(event), *(_HEADINGS.get(name, name) for name in event.tie_breaks), "lot"]
+    criteria += [points_column(event, ()).heading, *(_HEADINGS.get(name, name) for name in event.tie_breaks), "lot"]
     return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates nobody")
 
 
@@ -66,7 +66,7 @@ def combined_table(contest: Contest, rows: Sequence[Combined], *, title: str | N
     columns.append(Column("firsts", [str(row.firsts) for row in rows]))
     if any(row.lot is not None for row in rows):
         columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
-    return TextTable([*_teams(contest, rows), *columns], title, ["Order: total, firsts, lot."])
+    return TextTable([*team_columns(contest, rows), *columns], title, ["Order: total, firsts, lot."])
 
 
 def in_lines(table: TextTable) -> TextTable:
@@ -74,7 +74,7 @@ def in_lines(table: TextTable) -> TextTable:
     return replace(table, notes=(), why_spare="", one_line_each=True)
 
 
-def _teams(contest: Contest, rows: Sequence[Standing] | Sequence[Combined]) -> list[Column]:
+def team_columns(contest: Contest, rows: Sequence[Standing] | Sequence[Combined]) -> list[Column]:
     """How every table begins."""
     names = [name_with_status(contest, row) for row in rows]
     return [Column("#", [str(row.rank) for row in rows]), Column("team", names, names=True, justify="left")]
@@ -95,23 +95,28 @@ def _ranked(rows: Sequence[Standing]) -> bool:
     return len({row.place for row in rows}) > 1
 
 
-def _points_heading(event: ContestEvent) -> str:
-    return "%" if event.scoring.kind == "percentage" else "points"
+def points_column(event: ContestEvent, rows: Sequence[Standing]) -> Column:
+    """The points, as the event's scoring has them."""
+    heading = "%" if event.scoring.kind == "percentage" else "points"
+    return Column(heading, [f"{row.points:{_POINTS[event.scoring.kind]}}" for row in rows])
+
+
+_POINTS = {"signed_roots": ".2f", "percentage": ".1f", "points": "g"}
+"""How points are written, by the kind of scoring."""
 
 
 def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     """What a line of the standings shows."""
-    points = {"signed_roots": ".2f", "percentage": ".1f", "points": "g"}[event.scoring.kind]
     columns = [Column("place", [_or_empty(row.place) for row in rows], "pl.")] if _ranked(rows) else []
     for heading, short in (("played", "P"), ("won", "W"), ("drawn", "D"), ("lost", "L")):
         columns.append(Column(heading, [str(getattr(row, heading)) for row in rows], short))
     if any(row.byes for row in rows):
         columns.append(Column("byes", [str(row.byes) for row in rows], "B"))
-    columns.append(Column(_points_heading(event), [f"{row.points:{points}}" for row in rows]))
+    columns.append(points_column(event, rows))
     if event.scoring.kind == "percentage":
         columns += _percentages(event, rows)
     columns.append(Column("diff", [f"{row.difference:+d}" for row in rows]))
-    columns += _tie_breaks(event, rows, points)
+    columns += _tie_breaks(event, rows)
     if any(row.lot is not None for row in rows):
         columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
     return columns
@@ -125,9 +130,9 @@ def _percentages(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     ]
 
 
-def _tie_breaks(event: ContestEvent, rows: Sequence[Standing], points: str) -> list[Column]:
+def _tie_breaks(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     """Those in points, in the order of the event; spare if they have separated nobody."""
-    needed = separating(rows, event.tie_breaks)
+    needed, points = separating(rows, event.tie_breaks), _POINTS[event.scoring.kind]
     columns = []
     for name in event.tie_breaks:
         if name in ("direct", "buchholz"):

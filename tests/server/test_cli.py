@@ -20,7 +20,10 @@ from getstep_server.cli import run_command
 from getstep_server.contest import load_contest
 from getstep_server.run import results_of
 
-COMMANDS = ["init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "standings", "demo"]
+COMMANDS = [
+    *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo"),
+    *("standings", "crosstable"),
+]
 
 
 class Ran(NamedTuple):
@@ -204,7 +207,7 @@ def test_list(command: Command, autumn: Path) -> None:
     assert all(token in out for token in tokens)
 
 
-@pytest.mark.parametrize("name", ["teams list", "teams slips", "standings"])
+@pytest.mark.parametrize("name", ["teams list", "teams slips", "standings", "crosstable"])
 def test_no_teams_yet(command: Command, name: str) -> None:
     command("init", "autumn")
     message = command.complaint(*name.split(), "autumn")

@@ -1,0 +1,161 @@
+"""The crosstable on a terminal: 40 teams in 80 columns, each cell where it belongs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep_server.contest import Contest
+from getstep_server.crosstable import Crosstable, crosstable_table
+from getstep_server.results import Result
+from getstep_server.standings import standings
+from tests.server.test_cli import Command
+from tests.server.test_tables import NAMES, SCORINGS, named, played, shown, widest
+
+
+def crosstable_of(contest: Contest, results: Sequence[Result]) -> Crosstable:
+    (event,) = contest.events
+    return Crosstable(event, standings(contest.teams, results, scoring=event.scoring), results)
+
+
+def lines_of(contest: Contest, results: Sequence[Result], width: int = 80) -> list[str]:
+    return shown(crosstable_table(contest, crosstable_of(contest, results), title="Test"), width=width)
+
+
+def hop(names: Sequence[str], **scoring: Any) -> Contest:
+    return named(names, {"game": "hop", "scoring": scoring})
+
+
+def grid(lines: Sequence[str], teams: int) -> list[str]:
+    """The cells of a crosstable of one cell each, a line for each team."""
+    found = [re.search(rf"  ([×.WDL\d]{{{teams}}})  ", line) for line in lines]
+    return [match[1] for match in found if match and "×" in match[1]]
+
+
+@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize("legs", [1, 2, 10])
+@pytest.mark.parametrize("kind", SCORINGS)
+@pytest.mark.parametrize("names", NAMES)
+def test_40_teams_fit(names: str, kind: str, legs: int, width: int) -> None:
+    contest = hop(NAMES[names], kind=kind)
+    lines = lines_of(contest, played(contest, legs=legs), width)
+    assert widest(lines) <= width
+
+
+def test_40_teams_stand_beside_each_other() -> None:
+    contest = hop(NAMES["long"])
+    single, double = played(contest, legs=1), played(contest, legs=2)
+    table = crosstable_of(contest, single)
+    teams = [row.team for row in table.rows]
+    letters = {"win": "W", "draw": "D", "loss": "L"}
+    assert grid(lines_of(contest, single), 40) == [
+        "".join("×" if one == other else letters[table.legs(one, other)[0]] for other in teams) for one in teams
+    ]
+    table = crosstable_of(contest, double)
+    teams = [row.team for row in table.rows]
+    lines = lines_of(contest, double)
+    assert grid(lines, 40) == [
+        "".join("×" if one == other else f"{table.points(one, other):g}" for other in teams) for one in teams
+    ]
+    assert lines[-1] == "Cells: the points against each; . not played."
+
+
+def test_the_columns_are_numbered_from_the_top_down() -> None:
+    contest = hop(NAMES["short"])
+    tens, units = (line.rstrip() for line in lines_of(contest, played(contest, legs=1))[1:3])
+    at = units.index("1")
+    assert units[at : at + 40] == "1234567890" * 4
+    assert tens[at:] == " " * 9 + "1" * 10 + "2" * 10 + "3" * 10 + "4"
+
+
+def test_few_teams_have_a_letter_for_each_match() -> None:
+    contest = hop(NAMES["short"][:3])
+    results = played(contest, legs=2)[:5]
+    table = crosstable_of(contest, results)
+    letters = {"win": "W", "draw": "D", "loss": "L"}
+    lines = lines_of(contest, results)
+    assert lines[1].split() == ["#", "team", "1", "2", "3", "points"]
+    for line, one in zip(lines[2:5], table.rows, strict=True):
+        cells = [
+            "×" if o is one else "".join(letters[leg] for leg in table.legs(one.team, o.team)) for o in table.rows
+        ]
+        assert line.split()[3:] == [*cells, f"{one.points:g}"]
+    assert lines[5] == "Cells: a letter for each match: W won, D drawn, L lost; . not played."
+
+
+def test_what_is_not_played_is_a_dot() -> None:
+    contest = hop(NAMES["short"])
+    cells = grid(lines_of(contest, ()), 40)
+    assert cells == ["." * n + "×" + "." * (39 - n) for n in range(40)]
+
+
+@pytest.mark.parametrize("width", [80, 50])
+def test_what_does_not_fit_is_split_into_blocks(width: int) -> None:
+    """Together the blocks have every cell once, in each the teams are named and have their total."""
+    contest = named(NAMES["wide"], {"game": "pseudo_tonga"})
+    results = played(contest, legs=2)
+    table = crosstable_of(contest, results)
+    lines = lines_of(contest, results, width)
+    heads = [n for n, line in enumerate(lines) if line.lstrip().startswith("#")]
+    assert len(heads) > 2
+    assert [int(number) for n in heads for number in lines[n].split()[2:-1]] == list(range(1, 41))
+    for place, row in enumerate(table.rows, start=1):
+        own = [lines[n + place].split() for n in heads]
+        assert {words[0] for words in own} == {str(place)}
+        assert {words[-1] for words in own} == {f"{row.points:.2f}"}
+        expected = [
+            "×" if other is row else str(round(table.points(row.team, other.team) or 0)) for other in table.rows
+        ]
+        assert [cell for words in own for cell in words[2:-1]] == expected
+    assert " ".join("\n".join(lines).split()).endswith("Cells: the points against each, rounded; . not played.")
+
+
+def test_256_teams_have_every_cell_once() -> None:
+    contest = hop([f"Team {n}" for n in range(1, 257)])
+    lines = lines_of(contest, ())
+    assert widest(lines) <= 80
+    assert sum(line.count("×") for line in lines) == 256
+    assert sum(line.count(".") for line in lines) == 256 * 255 + 2
+
+
+# --- the command ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """In a folder with a contest of two events and three teams, which nobody comes to."""
+    monkeypatch.chdir(tmp_path)
+    command = Command(capsys)
+    command("init", "autumn", "--name", "Autumn contest", "--game", "hop", "--game", "linkage")
+    command("teams", "add", "autumn", "Ada", "Blaise", "Charles")
+    path = Path("autumn/contest.toml")
+    text = path.read_text(encoding="utf-8").replace("absent_seconds = 60", "absent_seconds = 0.01")
+    path.write_text(text.replace("port = 7777", "port = 0"), encoding="utf-8")
+    return command
+
+
+def test_the_command_shows_each_event(command: Command) -> None:
+    assert command("run", "autumn", "--now").code == 0
+    ran = command("crosstable", "autumn")
+    assert (ran.code, ran.err) == (0, "")
+    blocks = ran.out.split("Autumn contest, ")[1:]
+    assert [block.split("\n")[0].rstrip() for block in blocks] == ["hop", "linkage"]
+    for block in blocks:
+        assert [line.split()[2:] for line in block.splitlines()[2:5]] == [
+            ["×", "LL", "LL", "0"],
+            ["LL", "×", "LL", "0"],
+            ["LL", "LL", "×", "0"],
+        ]
+    only = command("crosstable", "autumn", "--event", "linkage").out
+    assert only == "Autumn contest, " + blocks[1]
+    complaint = command.complaint("crosstable", "autumn", "--event", "chess")
+    assert complaint == "--event 'chess', expected one of: hop, linkage"
+
+
+def test_before_any_match_the_command_shows_dots(command: Command) -> None:
+    out = command("crosstable", "autumn", "--event", "hop").out
+    assert [line.split()[2] for line in out.splitlines()[2:5]] == ["×..", ".×.", "..×"]
