@@ -30,6 +30,7 @@ from .demo_crash import games_of, run_crash_demo
 from .events import SELDOM, Bus
 from .progress import Progress
 from .run import Ending, StartWhen, run_contest, tournament_of
+from .scoresheet import left_running
 from .store import Store
 from .tables import all_tables, console, describe_event
 
@@ -87,7 +88,8 @@ def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
     progress.say(f"{contest.name}: {len(contest.teams)} teams")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
-    played, running = tournament_of(contest).done, len(list(contest.running.glob("*.journal")))
+    tournament = tournament_of(contest)
+    played, running = tournament.done, left_running(contest.running, tournament.recorded)
     if played or running:
         start = f"at once, where it was: {played} matches are played"
         start += f", {running} were running" if running else ""

@@ -155,7 +155,7 @@ class Contest:
 
     @property
     def running(self) -> Path:
-        """The folder with the journals of matches that are being played."""
+        """The folder with the journal of the matches that are being played."""
         return self.folder / "running"
 
     def team_name(self, team: int) -> str:

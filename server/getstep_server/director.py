@@ -153,9 +153,7 @@ class Director:
         """Take up what earlier runs have left open; matches of teams that have withdrawn are not."""
         playable = {match.number: match for match in self.tournament.open()}
         for number in self._unfinished.keys() - playable.keys():
-            sheet = self._unfinished.pop(number)
-            sheet.close()
-            await trio.to_thread.run_sync(sheet.remove)
+            await trio.to_thread.run_sync(self._unfinished.pop(number).remove)
         self._order = Order(match for number, match in playable.items() if number not in self._unfinished)
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
@@ -229,8 +227,6 @@ class Director:
             for seat in seats:
                 seat.leave()
                 self._open.pop(seat.team.id, None)
-            if sheet is not None:
-                sheet.close()
             self.changed()
 
     def _free(self, match: Match, *, ordered: bool) -> None:
@@ -333,7 +329,7 @@ def _stopped(what: str, error: Exception) -> ContestStopped:
 
 
 def _put_away(sheet: Scoresheet | None) -> Callable[[], None]:
-    """What deletes the journal of a match that is on record, or given up."""
+    """What has the journal forget a match that is on record, or given up."""
     return sheet.remove if sheet is not None else lambda: None
 
 

@@ -127,7 +127,7 @@ class MatchEnded:
 
 @dataclass(frozen=True, slots=True)
 class JournalCut:
-    """The last line of a running game's journal was torn when the server died; it was cut off."""
+    """The last line of the journal was torn when the server died; it was cut off."""
 
     path: str
     line: int

@@ -1,58 +1,81 @@
-"""The journal of one running game: a line for each entry, on its way to the disk before the game goes on.
+"""The journal of the running games: a line for each entry, on its way to the disk before the game goes on.
 
-A line is eight hexadecimal digits (CRC-32 of the rest), a blank, and a JSON object. It is written with one call
-and without a buffer of ours, so what was written survives the server's death at any moment; what the machine's own
+A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match and attempt, a blank, and a JSON object. It
+is written with one call, so what was written survives the server's death at any moment; what the machine's own
 death takes is the last half minute of games that were still running (nobody waits for the disk between two moves).
 
-Opening and removing are a thread's work. Appending is not: it is a few microseconds into the page cache, and
-happens when no clock of this game is running.
+All games append to one file, the newest *segment*: in a file that is written all the time a line costs half a
+microsecond, in one of a hundred that take turns it costs seven. A segment that is full is followed by the next, and
+deleted as soon as all games that have lines in it are over. Syncing and deleting are a thread's work. Appending is
+not: it happens when no clock of that game is running.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import orjson
 
-from .limits import MAX_JOURNAL_BYTES
+from .limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
 
-_CHECKSUM = 8
-_FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+_FLAGS |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NAME = re.compile(r"segment-([1-9][0-9]{0,17})\.journal")
+_LINE = re.compile(rb"([0-9a-f]{8}) (([1-9][0-9]{0,17}-[1-9][0-9]{0,17}) (\{.*\}))\n")
 
 
 class JournalError(Exception):
-    """A journal cannot be read; the message names file and line."""
+    """The journal cannot be read; the message names file and line."""
+
+
+def tag_of(match: int, attempt: int) -> bytes:
+    """What the lines of one attempt to play a match have in common, such as ``b"7-1"``."""
+    return b"%d-%d" % (match, attempt)
+
+
+# --- writing ------------------------------------------------------------------------------------------------------
 
 
 class Journal:
-    """An open journal.
+    """The journal of one run. Its first entry makes its first segment; those that are there are not written again.
 
     Args:
-        path: the file.
-        new: make it; else go on after its last line.
-
-    Raises:
-        OSError: it cannot be opened, or is there already and should be ``new``.
+        folder: where the segments are.
+        kept: what earlier runs have left there: by segment, the tags of the games in it that are not over.
     """
 
-    def __init__(self, path: Path, *, new: bool) -> None:
-        self.path = path
-        self._file = os.open(path, _FLAGS | (os.O_CREAT | os.O_EXCL if new else 0), 0o644)
+    def __init__(self, folder: Path, kept: Mapping[int, Collection[bytes]] | None = None) -> None:
+        self._folder = folder
+        self._needed = {number: set(tags) for number, tags in (kept or {}).items()}
+        self._newest = max(self._needed, default=0)
+        self._file = -1
+        self._size = 0
         self._pending = b""
+        self._lock = Lock()  # around what finish changes as well; nobody waits for the disk inside
+        self._here: set[bytes] = set()  # what the newest segment is needed for
+        self._next_due = True
+        self._unsynced: dict[int, int] = {}  # of full segments, the descriptors
 
-    def append(self, *entries: bytes) -> None:
-        """Write entries, each a JSON object without a line break.
+    def append(self, tag: bytes, *entries: bytes) -> None:
+        """Write entries of one game, each a JSON object without a line break.
 
         Raises:
             OSError: the disk did not take all of it; the rest is kept for `flush` or the next entry.
         """
+        if self._next_due:
+            self._turn_over()
+        self._here.add(tag)
         for entry in entries:
-            self._pending += b"%08x %b\n" % (zlib.crc32(entry), entry)
+            content = b"%b %b" % (tag, entry)
+            self._pending += b"%08x %b\n" % (zlib.crc32(content), content)
         self.flush()
 
     def flush(self) -> None:
@@ -62,51 +85,138 @@ class Journal:
             OSError: it still does not.
         """
         while self._pending:
-            self._pending = self._pending[os.write(self._file, self._pending) :]
+            if self._file < 0:
+                self._open()
+            written = os.write(self._file, self._pending)
+            self._pending = self._pending[written:]
+            self._size += written
+        if self._size > SEGMENT_BYTES:
+            self._put_aside()
+
+    def finish(self, tag: bytes) -> None:
+        """Forget a game, and delete the segments that nobody needs any more; in a thread.
+
+        A full segment that is still needed is synced: so a power cut takes the journal's end, and not its middle.
+
+        Raises:
+            OSError: a segment cannot be deleted or synced.
+        """
+        with self._lock:
+            for tags in self._needed.values():
+                tags.discard(tag)
+            unneeded = self._take_unneeded()
+            unsynced, self._unsynced = self._unsynced, {}
+        for number, file in unsynced.items():
+            try:
+                if number not in unneeded:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+        for number in unneeded:
+            _path_of(self._folder, number).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the file and leave it there."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        """Close it. What is left are the segments with games that are not over."""
+        self._put_aside()
+        with contextlib.suppress(OSError):  # the next run will see what is wrong
+            self.finish(b"")
 
-    def remove(self) -> None:
-        """Close and delete the file: its game is on record."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+    def _turn_over(self) -> None:
+        with self._lock:
+            self._newest += 1
+            self._here = self._needed[self._newest] = set()
+            self._next_due = False
+
+    def _open(self) -> None:
+        self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
+
+    def _put_aside(self) -> None:
+        """The newest segment is full."""
+        with self._lock:
+            if self._file >= 0:
+                self._unsynced[self._newest] = self._file
+            self._file, self._size, self._next_due = -1, 0, True
+
+    def _take_unneeded(self) -> list[int]:
+        """The segments that are not needed for any game and get no more lines."""
+        unneeded = [n for n, tags in self._needed.items() if not tags and (n != self._newest or self._next_due)]
+        for number in unneeded:
+            del self._needed[number]
+        return unneeded
+
+
+def _path_of(folder: Path, number: int) -> Path:
+    return folder / f"segment-{number}.journal"
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A line of the journal: whose it is, what it says, and where it stands, for people."""
+
+    tag: bytes
+    entry: dict[str, Any]
+    where: str
 
 
 @dataclass(frozen=True)
-class Entries:
-    """What a journal holds: its entries, and the number of the torn last line that was cut off, if any."""
+class Segment:
+    """A file of the journal: its lines, and the number of the torn last one that was left out, if any.
 
-    entries: list[dict[str, Any]]
+    ``good`` is the size of the lines in bytes.
+    """
+
+    path: Path
+    number: int
+    lines: list[Line]
+    good: int
     cut: int | None
 
+    def mend(self) -> None:
+        """Cut the torn line off the file.
 
-def read(path: Path, *, mend: bool) -> Entries:
-    """Read a journal; a torn last line is left out, and with ``mend`` cut off the file.
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.cut is not None:
+            os.truncate(self.path, self.good)
+
+
+def segments(folder: Path) -> list[Path]:
+    """The files of the journal in ``folder``, the oldest first."""
+    return sorted((path for path in folder.glob("*") if _NAME.fullmatch(path.name)), key=_number)
+
+
+def read(path: Path, over: Collection[bytes] = ()) -> Segment:
+    """Read a segment without a torn last line, and without the lines of games that are ``over``.
 
     Raises:
         JournalError: a line other than the last is not what was written.
-        OSError: the file cannot be read or mended.
+        OSError: the file cannot be read.
     """
-    if path.stat().st_size > MAX_JOURNAL_BYTES:
-        raise JournalError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_JOURNAL_BYTES}")
+    if path.stat().st_size > MAX_SEGMENT_BYTES:
+        raise JournalError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_SEGMENT_BYTES}")
     text = path.read_bytes()
-    entries: list[dict[str, Any]] = []
+    lines: list[Line] = []
     good = 0
-    for number, line in enumerate(_lines(text), start=1):
-        entry = _entry(line)
-        if entry is None:
-            if good + len(line) < len(text):
-                raise JournalError(f"{path}, line {number}: {line[:60]!r} is not what was written there")
-            if mend:
-                os.truncate(path, good)
-            return Entries(entries, number)
-        entries.append(entry)
-        good += len(line)
-    return Entries(entries, None)
+    for number, raw in enumerate(_lines(text), start=1):
+        line = _parsed(raw, f"{path}, line {number}")
+        if line is None:
+            if good + len(raw) < len(text):
+                raise JournalError(f"{path}, line {number}: {raw[:60]!r} is not what was written there")
+            return Segment(path, _number(path), lines, good, number)
+        if line.tag not in over:
+            lines.append(line)
+        good += len(raw)
+    return Segment(path, _number(path), lines, good, None)
+
+
+def _number(path: Path) -> int:
+    found = _NAME.fullmatch(path.name)
+    if found is None:
+        raise JournalError(f"{path}, expected a name such as segment-1.journal")
+    return int(found[1])
 
 
 def _lines(text: bytes) -> Iterator[bytes]:
@@ -118,15 +228,12 @@ def _lines(text: bytes) -> Iterator[bytes]:
         start = end
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
-    """The entry of a whole line, or None."""
-    if not line.endswith(b"\n") or line[_CHECKSUM : _CHECKSUM + 1] != b" ":
-        return None
-    content = line[_CHECKSUM + 1 : -1]
-    if line[:_CHECKSUM] != b"%08x" % zlib.crc32(content):
+def _parsed(raw: bytes, where: str) -> Line | None:
+    """A whole line, or None."""
+    found = _LINE.fullmatch(raw)
+    if found is None or int(found[1], 16) != zlib.crc32(found[2]):
         return None
     try:
-        entry = orjson.loads(content)
+        return Line(found[3], orjson.loads(found[4]), where)
     except orjson.JSONDecodeError:
         return None
-    return entry if isinstance(entry, dict) else None

@@ -46,7 +46,7 @@ MAX_CONNECTIONS_PER_ADDRESS = 256
 """From one address: a whole class behind one NAT, with bots to spare."""
 
 SPARE_FILES = 16
-"""Descriptors that connections leave free, besides one a match for its journal: the store, the log and the lock."""
+"""Descriptors that connections leave free: the store, the log, the lock and the journal."""
 
 CROWDED_PAUSE_SECONDS = 0.02
 """Once there are too many, before taking in the next ones: a connect flood costs a few per cent of one core."""
@@ -128,8 +128,11 @@ LOG_TEXT_CHARS = 8000
 SUMMARY_ROWS = 20
 """Rows in the log's last word on incidents; all of them are in the store."""
 
-MAX_JOURNAL_BYTES = 64 << 20
-"""Of one running game: 400 turns of the longest moves (hop, 100 squares) and faults take 1 MB."""
+SEGMENT_BYTES = 4 << 20
+"""Of the journal, before its next segment is begun: 40,000 turns, which a restart reads in a quarter second."""
+
+MAX_SEGMENT_BYTES = 64 << 20
+"""Of a segment that is read. One has SEGMENT_BYTES and, after a full disk, what all running games had to write."""
 
 DISK_LEAST_FREE_BYTES = 16_000_000
 """Below that no new match starts: the matches that run need room for their journals and records, 30 kB each."""

@@ -69,7 +69,7 @@ async def accept_forever(
 
     (`trio.serve_tcp` takes one a turn, and ends when a handler fails.)
     """
-    room = _room(listener, len(house.contest.teams))
+    room = _room(listener)
     while listener.fileno() != -1:
         try:
             await trio.lowlevel.wait_readable(listener)
@@ -93,7 +93,7 @@ async def accept_forever(
             await trio.sleep(CROWDED_PAUSE_SECONDS)
 
 
-def _room(listener: socket.socket, teams: int) -> float:
+def _room(listener: socket.socket) -> float:
     """How many connections leave enough descriptors free for files, and for what else is opened after ``listener``.
 
     A system gives out the lowest that is free: what was opened before has lower ones.
@@ -101,7 +101,7 @@ def _room(listener: socket.socket, teams: int) -> float:
     if sys.platform == "win32":
         return inf  # no such limit there
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return inf if most == resource.RLIM_INFINITY else most - 1 - listener.fileno() - SPARE_FILES - teams // 2
+    return inf if most == resource.RLIM_INFINITY else most - 1 - listener.fileno() - SPARE_FILES
 
 
 async def _accept_failed(error: OSError, house: House) -> None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -22,6 +23,7 @@ from .director import Director
 from .disk import Disk
 from .events import Bus, DiskUsable, Event, Incident, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
+from .journal import segments
 from .listening import accept_forever, open_listener
 from .lock import ContestLock
 from .records import Records
@@ -71,8 +73,10 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
     with ContestLock(contest.folder), Store(contest.database) as store:
         tournament = load_tournament(contest, store)
         with open_ports(contest) as ports:
+            sheets = Scoresheets(contest, Disk(contest.folder, bus.publish))
             async with Records(contest, store, bus) as records:
-                ending = await _run(contest, bus, when, store, tournament, ports, records)
+                with closing(sheets):
+                    ending = await _run(contest, bus, when, store, tournament, ports, records, sheets)
                 records.how = ending.value
                 return ending
 
@@ -115,9 +119,9 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     tournament = Tournament(contest, store.heads())
     if misfit := tournament.misfit():
         raise ConfigError(f"{contest_path(contest.folder)}: {misfit}; put it back, or make a new contest folder")
-    if not tournament.matches and any(contest.running.glob("*.journal")):
+    if not tournament.matches and segments(contest.running):
         raise ConfigError(
-            f"{contest.database}: no matches in it, and there are journals of some in {contest.running};"
+            f"{contest.database}: no matches in it, and there is a journal of some in {contest.running};"
             " put the database back, or delete that folder"
         )
     return tournament
@@ -187,11 +191,11 @@ async def _run(
     tournament: Tournament,
     ports: Ports,
     records: Records,
+    sheets: Scoresheets,
 ) -> Ending:
     seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
     timekeeper = Timekeeper()
-    disk = Disk(contest.folder, bus.publish)
-    sheets = Scoresheets(contest, disk)
+    disk = sheets.disk
     unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
     for cut in cuts:
         bus.publish(cut)

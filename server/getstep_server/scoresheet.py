@@ -1,6 +1,6 @@
-"""The scoresheet of one match: its course and its journal, kept in step.
+"""The scoresheet of one match: its course and its lines in the journal, kept in step.
 
-Nothing the judge decides is passed on before it stands here. After a crash the journals that are left become
+Nothing the judge decides is passed on before it stands here. After a crash the lines that are left become
 scoresheets again, and their matches go on.
 """
 
@@ -13,16 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import trio
 
 from getstep_engines import GAMES, Player, TimeControl
 
 from .contest import Contest
 from .course import Course, WrongTurn
-from .disk import Disk
+from .disk import Disk, more_room_helps
 from .events import Incident, JournalCut
 from .game_record import Happened, Record, RecordError, head_of_game, match_of, record_of_game
-from .journal import Entries, Journal, JournalError, read
+from .journal import Journal, JournalError, Line, Segment, read, segments, tag_of
 from .limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
 from .results import Result
 from .schedule import Match
@@ -33,66 +32,58 @@ class Scoresheet:
 
     Args:
         head: what its record begins with.
-        course: the match so far.
-        happened: the same as texts.
-        journal: where further turns go.
+        journal: where turns go.
         disk: for the case that it is full.
+        lines: what an earlier run has left of the match after its head; `go_on` comes next.
+
+    Raises:
+        JournalError: a line cannot follow on those before it.
     """
 
-    def __init__(
-        self, head: Mapping[str, Any], course: Course, happened: Happened, journal: Journal, disk: Disk
-    ) -> None:
+    def __init__(self, head: Mapping[str, Any], journal: Journal, disk: Disk, lines: Sequence[Line] = ()) -> None:
         self.head = head
-        self.course = course
+        self.course = course_of(head)
         self.match = match_of(head)
         self.attempt: int = head["attempt"]
-        self._happened = happened
+        self._happened = Happened()
+        self._tag = tag_of(self.match.number, self.attempt)
         self._journal = journal
         self._disk = disk
+        self._over = False
+        for line in lines:
+            self._take(line)
 
-    @classmethod
-    def begin(cls, path: Path, head: Mapping[str, Any], disk: Disk) -> Scoresheet:
-        """A new match's; makes its journal, so call it in a thread.
-
-        Raises:
-            OSError: the journal cannot be written; nothing is left of it.
-        """
-        journal = Journal(path, new=True)
+    def _take(self, line: Line) -> None:
+        entry = line.entry
         try:
-            journal.append(orjson.dumps(head))
-        except OSError:
-            journal.remove()
-            raise
-        return cls(head, course_of(head), Happened(), journal, disk)
+            if "incident" in entry:
+                self._happened.incidents.append(entry["incident"])
+            elif "resumed" in entry:
+                self._happened.resumed.append(entry["resumed"])
+            else:
+                self.course.apply(entry)
+                self._happened.turns.append(_line(entry))
+        except (WrongTurn, KeyError, TypeError) as error:
+            raise JournalError(f"{line.where}: {error}") from error
 
-    @classmethod
-    def resume(
-        cls, path: Path, head: Mapping[str, Any], entries: Sequence[dict[str, Any]], disk: Disk
-    ) -> Scoresheet:
-        """One that an earlier run left behind, with what its journal holds after the head; `go_on` comes next.
-
-        Raises:
-            JournalError: an entry cannot follow on those before it.
-            OSError: the journal cannot be opened.
-        """
-        course, happened = course_of(head), Happened()
-        for line, entry in enumerate(entries, start=2):
-            try:
-                _take(entry, course, happened)
-            except (WrongTurn, KeyError, TypeError) as error:
-                raise JournalError(f"{path}, line {line}: {error}") from error
-        return cls(head, course, happened, Journal(path, new=False), disk)
+    async def begin(self) -> None:
+        """Write the head down; waits if the disk is full."""
+        await self._append(orjson.dumps(self.head))
 
     def go_on(self) -> None:
         """Note that the match goes on, after the passes that the last run could not write any more.
 
         Raises:
-            OSError: the journal cannot be written.
+            OSError: the journal cannot be written, and more room on the disk would not help.
         """
         passes = [_pass(player) for player in self.course.passes_due]
         self._happened.turns += passes
         self._happened.resumed.append(self.course.turns)
-        self._journal.append(*passes, b'{"resumed":%d}' % self.course.turns)
+        try:
+            self._journal.append(self._tag, *passes, b'{"resumed":%d}' % self.course.turns)
+        except OSError as error:  # the next turn brings it to the disk
+            if not more_room_helps(error):
+                raise
 
     async def write(self, turn: Mapping[str, Any]) -> None:
         """Write a turn that the course has taken, and the passes that followed; waits if the disk is full."""
@@ -101,8 +92,11 @@ class Scoresheet:
         if course.state.passed and "end" not in turn:
             lines += map(_pass, course.state.passed)
         self._happened.turns += lines
+        await self._append(*lines)
+
+    async def _append(self, *lines: bytes) -> None:
         try:
-            self._journal.append(*lines)
+            self._journal.append(self._tag, *lines)
         except OSError:
             await self._disk.insist(self._flush)
 
@@ -117,20 +111,23 @@ class Scoresheet:
             detail = {"detail": incident.detail[:INCIDENT_DETAIL_CHARS], "address": incident.address}
             row = {**known, "after_turn": self.course.turns, **detail, "count": 1}
             self._happened.incidents.append(row)
-            with contextlib.suppress(OSError):  # the next turn brings it to the disk
-                self._journal.append(orjson.dumps({"incident": row}))
+            if not self._over:
+                with contextlib.suppress(OSError):  # the next turn brings it to the disk
+                    self._journal.append(self._tag, orjson.dumps({"incident": row}))
 
     def record(self, result: Result) -> Record:
-        """The record of the match, now that it is over."""
+        """The record of the match, now that it is over: the journal gets no more of it."""
+        self._over = True
         return record_of_game(self.head, result, self._happened)
 
-    def close(self) -> None:
-        """Leave the journal to a later run."""
-        self._journal.close()
-
     def remove(self) -> None:
-        """Delete the journal, the match being on record or void; in a thread, if others must not wait."""
-        self._journal.remove()
+        """Have the journal forget the match, which is on record or void; in a thread, so that nobody waits.
+
+        Raises:
+            OSError: a segment that nobody needs any more cannot be deleted.
+        """
+        self._over = True
+        self._journal.finish(self._tag)
 
     async def _flush(self) -> None:
         self._journal.flush()
@@ -152,18 +149,8 @@ def _pass(player: Player) -> bytes:
     return b'{"player":%d,"pass":true}' % player
 
 
-def _take(entry: dict[str, Any], course: Course, happened: Happened) -> None:
-    if "incident" in entry:
-        happened.incidents.append(entry["incident"])
-    elif "resumed" in entry:
-        happened.resumed.append(entry["resumed"])
-    else:
-        course.apply(entry)
-        happened.turns.append(_line(entry))
-
-
 class Scoresheets:
-    """The scoresheets of a contest's running matches, in the folder ``running``.
+    """The scoresheets of a contest's running matches; their journal is in the folder ``running``.
 
     Args:
         contest: whose.
@@ -172,59 +159,83 @@ class Scoresheets:
 
     def __init__(self, contest: Contest, disk: Disk) -> None:
         self._contest = contest
-        self._disk = disk
+        self.disk = disk
+        self._journal = Journal(contest.running)
 
     async def begin(self, match: Match, attempt: int) -> Scoresheet:
         """A scoresheet for a match that begins; waits if the disk is full."""
-        path = self._path(match.number, attempt)
         head = head_of_game(self._contest, match, attempt, round(time.time(), 3))
-        return await self._disk.insist(lambda: trio.to_thread.run_sync(Scoresheet.begin, path, head, self._disk))
+        sheet = Scoresheet(head, self._journal, self.disk)
+        await sheet.begin()
+        return sheet
 
     def unfinished(
         self, schedule: Sequence[Match], recorded: Collection[tuple[int, int]]
     ) -> tuple[list[Scoresheet], list[JournalCut]]:
-        """What an earlier run has left behind: its running matches, and the torn lines that were cut off.
+        """What an earlier run has left behind: its running matches, and the torn line that was cut off.
 
-        Journals of matches that are on record (``recorded``: match and attempt) are deleted. Nothing is changed
-        before everything is read.
+        Lines of matches that are on record (``recorded``: match and attempt) are of no use any more. Nothing is
+        changed before everything is read. Call it before the first `begin`.
 
         Raises:
-            JournalError: one of them is damaged, or not of a match in ``schedule``.
+            JournalError: the journal is damaged, or tells of a match that is not in ``schedule``.
             OSError: the folder cannot be used.
         """
         folder = self._contest.running
         folder.mkdir(exist_ok=True)
+        left = list(_read_all(folder, recorded))
         matches = {match.number: match for match in schedule}
-        journals = {path: read(path, mend=False) for path in sorted(folder.glob("*.journal"))}
-        over = [path for path, found in journals.items() if _is_over(path, found, recorded)]
-        sheets = [self._resumed(path, found, matches) for path, found in journals.items() if path not in over]
-        for path, found in journals.items():
-            if path in over:
-                path.unlink()
-            elif found.cut is not None:
-                read(path, mend=True)
-        cuts = [JournalCut(str(path), found.cut) for path, found in journals.items() if found.cut is not None]
+        games = _by_game(left)
+        self._journal = Journal(folder, {part.number: {line.tag for line in part.lines} for part in left})
+        sheets = [self._resumed(tag, lines, matches) for tag, lines in games.items()]
+        for part in left:
+            part.mend()
+        self._journal.finish(b"")
+        cuts = [JournalCut(str(part.path), part.cut) for part in left if part.cut is not None]
         return list(_latest(sheets)), cuts
 
-    def _resumed(self, path: Path, found: Entries, matches: Mapping[int, Match]) -> Scoresheet:
-        head, *entries = found.entries
-        _check_head(path, head, matches)
-        return Scoresheet.resume(path, head, entries, self._disk)
+    def close(self) -> None:
+        """Leave what is not over to a later run."""
+        self._journal.close()
 
-    def _path(self, match: int, attempt: int) -> Path:
-        return self._contest.running / f"match-{match}-{attempt}.journal"
-
-
-def _is_over(path: Path, found: Entries, recorded: Collection[tuple[int, int]]) -> bool:
-    """Whether a journal is of no use any more: its match is on record, or not even its first line was written."""
-    return not found.entries or _identity(path, found.entries[0]) in recorded
+    def _resumed(self, tag: bytes, lines: Sequence[Line], matches: Mapping[int, Match]) -> Scoresheet:
+        head, *rest = lines
+        _check_head(tag, head, matches)
+        return Scoresheet(head.entry, self._journal, self.disk, rest)
 
 
-def _identity(path: Path, head: Mapping[str, Any]) -> tuple[int, int]:
-    number, attempt = head.get("match"), head.get("attempt")
-    if type(number) is not int or type(attempt) is not int:
-        raise JournalError(f"{path}, line 1: {head!r:.80}, expected the head of a game's record")
-    return number, attempt
+def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> int:
+    """How many matches the journal in ``folder`` knows that are not on record.
+
+    Raises:
+        JournalError: it is damaged.
+        OSError: it cannot be read.
+    """
+    left = list(_read_all(folder, recorded))
+    return len({line.tag.partition(b"-")[0] for part in left for line in part.lines})
+
+
+def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
+    """All segments, without the lines of games on record; only the last line of all can be torn."""
+    over = {tag_of(*attempt) for attempt in recorded}
+    paths = segments(folder)
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # while another server runs the contest
+            part = read(path, over)
+            if part.cut is not None and path is not paths[-1]:
+                raise JournalError(f"{path}, line {part.cut}: torn, expected that in {paths[-1].name} only")
+            yield part
+
+
+def _by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
+    """The lines of each game from its head on; what comes before a head was given up without a record."""
+    games: dict[bytes, list[Line]] = {}
+    for part in left:
+        for line in part.lines:
+            if "record" in line.entry:
+                games[line.tag] = []
+            games.setdefault(line.tag, []).append(line)
+    return games
 
 
 def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
@@ -238,11 +249,16 @@ def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
             sheet.remove()
 
 
-def _check_head(path: Path, head: Mapping[str, Any], matches: Mapping[int, Match]) -> None:
+def _check_head(tag: bytes, line: Line, matches: Mapping[int, Match]) -> None:
+    """Whether ``line`` can be the first of a game."""
+    head = line.entry
     try:
         match = match_of(head)
         course_of(head)
+        told = tag_of(match.number, head["attempt"])
     except (RecordError, KeyError, TypeError, ValueError) as error:
-        raise JournalError(f"{path}, line 1: {error}") from error
+        raise JournalError(f"{line.where}: {head!r:.80}, expected the head of a game's record: {error}") from error
+    if told != tag:
+        raise JournalError(f"{line.where}: the head of {told.decode()}, expected that of {tag.decode()}")
     if matches.get(match.number) != match:
-        raise JournalError(f"{path}, line 1: match {match.number} is not one of this contest's schedule")
+        raise JournalError(f"{line.where}: match {match.number} is not one of this contest's schedule")

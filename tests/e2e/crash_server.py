@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from getstep_server import journal
 from getstep_server.cli import main
 from getstep_server.director import Director
 from getstep_server.journal import Journal
@@ -31,17 +32,17 @@ class Point:
     which: Callable[..., bool] = lambda *_, **__: True
 
 
-def _new(_journal: Journal, _path: object, *, new: bool) -> bool:
-    return new
-
-
 def _lines(beginning: bytes) -> Callable[..., bool]:
-    """Whether a journal's last line of those to be written is of one kind."""
-    return lambda _journal, *entries: entries[-1].startswith(beginning)
+    """Whether the journal's last line of those to be written is of one kind."""
+    return lambda _journal, _tag, *entries: entries[-1].startswith(beginning)
 
 
-def _holds_a_turn(journal: Journal) -> bool:
-    return b' {"player"' in journal._pending
+def _holds_a_turn(opened: Journal) -> bool:
+    return b' {"player"' in opened._pending
+
+
+def _of_a_match(_journal: Journal, tag: bytes) -> bool:
+    return bool(tag)
 
 
 def _of_a_game(_store: Store, record: Any) -> bool:
@@ -59,7 +60,7 @@ def _first_of_two(seat: Seat, _end: object) -> bool:
 POINTS = {
     "pairings-written": Point(Store, "_write_record", "after", _of_pairings),
     "pairings-stored": Point(Tournament, "take_pairings", "before"),
-    "journal-empty": Point(Journal, "__init__", "after", _new),
+    "journal-empty": Point(Journal, "_open", "after"),
     "journal-begun": Point(Journal, "append", "after", _lines(b'{"record"')),
     "journal-resumed": Point(Journal, "append", "after", _lines(b'{"resumed"')),
     "turn-decided": Point(Journal, "append", "before", _lines(b'{"player"')),
@@ -67,8 +68,8 @@ POINTS = {
     "turn-written": Point(Journal, "append", "after", _lines(b'{"player"')),
     "result-decided": Point(Store, "_write_record", "before", _of_a_game),
     "result-written": Point(Store, "_write_record", "after", _of_a_game),
-    "result-stored": Point(Journal, "remove", "before"),
-    "journal-removed": Point(Journal, "remove", "after"),
+    "result-stored": Point(Journal, "finish", "before", _of_a_match),
+    "journal-removed": Point(Journal, "finish", "after", _of_a_match),
     "before-announcing": Point(Director, "_announce", "before"),
     "one-of-two-told": Point(Seat, "end", "after", _first_of_two),
     "after-announcing": Point(Director, "_announce", "after"),
@@ -77,6 +78,13 @@ POINTS = {
 
 AT_START = ("pairings-written", "pairings-stored", "journal-resumed")
 """Those that a server comes to before its first match, or never."""
+
+BEFORE_LISTENING = (*AT_START, "journal-empty", "journal-begun")
+"""Those that it may come to before it has said that it listens: a match that goes on is written down before that, a
+new one in the same moment."""
+
+SEGMENT_BYTES = 1 << 14
+"""So that a journal has several segments: some 150 turns."""
 
 
 def arm(point: Point, count: int) -> None:
@@ -98,14 +106,15 @@ def arm(point: Point, count: int) -> None:
     setattr(point.owner, point.method, hooked)
 
 
-def _die(journal: Journal | None) -> None:
-    """Die, with half of a journal's next line written."""
-    if journal is not None:
-        os.write(journal._file, journal._pending[: len(journal._pending) // 2])
+def _die(torn: Journal | None) -> None:
+    """Die, with half of the journal's next line written."""
+    if torn is not None:
+        os.write(torn._file, torn._pending[: len(torn._pending) // 2])
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":
     _, name, count, *arguments = sys.argv
+    journal.SEGMENT_BYTES = SEGMENT_BYTES  # type: ignore[attr-defined]
     arm(POINTS[name], int(count))
     main(arguments)

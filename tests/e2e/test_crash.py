@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .conftest import free_port, write_contest
-from .crash_server import AT_START, POINTS
+from .crash_server import AT_START, BEFORE_LISTENING, POINTS
 from .ledger import Audit, audit, on_record, read_ledger
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Crashes:
         began = time.monotonic()
         server = self._programs.serve(self.folder, "--now", **stand_in)
         self._servers.append(server)
-        if waiting and (kill is None or kill.point not in AT_START):
+        if waiting and (kill is None or kill.point not in BEFORE_LISTENING):
             assert server.port
             self._figures.until_listening.append(time.monotonic() - began)
         return server

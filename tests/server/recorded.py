@@ -221,6 +221,10 @@ class _Stage:
         self.records: list[Record] = []
         contest.running.mkdir(exist_ok=True)
 
+    def close(self) -> None:
+        """Close the journal."""
+        self.sheets.close()
+
     def put(self, record: Record) -> None:
         """Put a record at the end."""
         self.records.append(record)
@@ -247,11 +251,14 @@ class _Stage:
         if any(scene.absent):
             self.put(record_of_game(head, self._never_arrived(match, attempt, scene.absent)))
             return
-        sheet = Scoresheet.begin(self.contest.running / f"match-{match.number}.journal", head, self.disk)
+        sheet = Scoresheet(head, self.sheets._journal, self.disk)
+        await sheet.begin()
         result = await self._play(scene, sheet, scene.stop)
         if result is None and scene.then == "resume":
-            sheet.close()
-            (sheet,), _ = self.sheets.unfinished(list(self.matches.values()), set())
+            self.close()
+            self.sheets = Scoresheets(self.contest, self.disk)
+            over = {(record.match.number, record.attempt) for record in self.records if record.match is not None}
+            (sheet,), _ = self.sheets.unfinished(list(self.matches.values()), over)
             result = await self._play(scene, sheet, None)
         self.put(sheet.record(result or _unplayed(match, attempt, None, scene.then)))
         sheet.remove()
@@ -312,6 +319,7 @@ def play_scenes(
         async def act_all() -> None:
             for scene in scenes(clock):
                 await stage.act(scene)
+            stage.close()
 
         async def save_all() -> None:
             for record in stage.records:

@@ -388,10 +388,10 @@ def test_the_seed_may_not_change_once_matches_are_played(command: Command, autum
 
 def test_matches_that_run_without_a_database(command: Command, autumn: Path) -> None:
     (autumn / "running").mkdir()
-    (autumn / "running" / "match-1-1.journal").touch()
+    (autumn / "running" / "segment-1.journal").touch()
     ran = command("run", "autumn", "--now")
     assert ran.code == 2
-    assert "contest.db: no matches in it, and there are journals of some in " in ran.err
+    assert "contest.db: no matches in it, and there is a journal of some in " in ran.err
     assert "put the database back, or delete that folder" in ran.err
 
 

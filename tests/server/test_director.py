@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -33,7 +34,7 @@ from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.results import Result
 from getstep_server.run import Ending, StartWhen, results_of
 from getstep_server.schedule import Match
-from getstep_server.scoresheet import Scoresheet, Scoresheets
+from getstep_server.scoresheet import Scoresheets
 from getstep_server.seats import Seat
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
@@ -66,15 +67,6 @@ class MemoryStore:
         after()
 
 
-class MemorySheets(Scoresheets):
-    """Scoresheets without threads, beside which a clock may jump."""
-
-    async def begin(self, match: Match, attempt: int) -> Scoresheet:
-        self._contest.running.mkdir(exist_ok=True)
-        head = head_of_game(self._contest, match, attempt, 0.0)
-        return Scoresheet.begin(self._path(match.number, attempt), head, self._disk)
-
-
 class Stage:
     """A contest without sockets, disk and real time."""
 
@@ -94,12 +86,14 @@ class Stage:
         self._seats = {number: Seat(team, self._publish) for number, team in contest.teams.items()}
         self._timekeeper = Timekeeper()
         disk = Disk(contest.folder, self._publish)
+        self._sheets = Scoresheets(contest, disk)
+        contest.running.mkdir(exist_ok=True)
         self._director = Director(
             contest,
             self.tournament,
             [],
             self._seats,
-            MemorySheets(contest, disk),
+            self._sheets,
             cast(Store, self.store),
             disk,
             self._timekeeper,
@@ -143,7 +137,8 @@ class Stage:
                 self.come(team, after((seconds or {}).get(team, 0.0)))
             if during is not None:
                 nursery.start_soon(during)
-            await self._director.run()
+            with closing(self._sheets):
+                await self._director.run()
             nursery.cancel_scope.cancel()
 
 

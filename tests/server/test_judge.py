@@ -17,6 +17,7 @@ from getstep_server.course import Clocks
 from getstep_server.disk import Disk
 from getstep_server.events import Event, MovePlayed, Publish, ServerLate, TurnFaulted
 from getstep_server.game_record import head_of_game
+from getstep_server.journal import Journal
 from getstep_server.judge import play_match
 from getstep_server.results import Result
 from getstep_server.schedule import Match
@@ -95,11 +96,13 @@ class Played:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-def make_sheet(match: Match, control: TimeControl, publish: Publish) -> Scoresheet:
+async def make_sheet(match: Match, control: TimeControl, publish: Publish) -> Scoresheet:
     folder = Path(tempfile.mkdtemp())
     contest = make_contest(folder, event={"game": match.game, f"{control.kind}_seconds": control.seconds})
     head = head_of_game(contest, match, 1, 0.0)
-    return Scoresheet.begin(folder / "test.journal", head, Disk(folder, publish))
+    sheet = Scoresheet(head, Journal(folder), Disk(folder, publish))
+    await sheet.begin()
+    return sheet
 
 
 async def play(
@@ -118,7 +121,7 @@ async def play(
         links = [MemoryLink(nursery, seat, reply) for seat, reply in zip(seats, (first, second), strict=True)]
         if during is not None:
             nursery.start_soon(during, links)
-        sheet = make_sheet(match, control or TimeControl("move", 5.0), events.append)
+        sheet = await make_sheet(match, control or TimeControl("move", 5.0), events.append)
         result = await play_match(sheet, (seats[0], seats[1]), timekeeper, events.append)
         sheet.remove()
         nursery.cancel_scope.cancel()

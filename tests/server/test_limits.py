@@ -24,7 +24,7 @@ from getstep_server.attack import CASES, Times
 from getstep_server.disk import Disk
 from getstep_server.events import Bus, DiskFull, Incident, TeamArrived
 from getstep_server.incidents import IncidentRow
-from getstep_server.journal import JournalError, read
+from getstep_server.journal import Journal, JournalError, read, segments
 from getstep_server.records import Records
 from getstep_server.run import StartWhen
 from getstep_server.session import House, SocketLink
@@ -172,20 +172,29 @@ async def test_a_flood_costs_a_transaction_a_second(tmp_path: Path, autojump_clo
     assert store.counted >= 900
 
 
-def test_a_journal_larger_than_any_game_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "match-1-1.journal"
+def test_a_segment_of_the_journal_that_is_full_is_followed_by_another(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    turn = b'{"player":0,"move":"%b"}' % (b"x" * 2**20)
+    for _ in range(9):
+        journal.append(b"1-1", turn)
+    journal.close()
+    sizes = [path.stat().st_size for path in segments(tmp_path)]
+    assert [size >> 20 for size in sizes] == [4, 4, 1]
+
+
+def test_a_journal_larger_than_it_can_be_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "segment-1.journal"
     with path.open("wb") as file:
         file.truncate(64 * 2**20 + 1)
     with pytest.raises(JournalError, match="67108865 bytes, expected at most 67108864"):
-        read(path, mend=False)
+        read(path)
 
 
-def test_so_many_kinds_of_incidents_are_kept_with_a_game(tmp_path: Path) -> None:
-    sheet = Kept(tmp_path).begin()
+async def test_so_many_kinds_of_incidents_are_kept_with_a_game(tmp_path: Path) -> None:
+    sheet = await Kept(tmp_path).begin()
     for number in range(1000):
         sheet.incident(Incident(f"code {number}", "", "10.0.0.9", 2, "00"))
     assert len(sheet._happened.incidents) == 32
-    sheet.close()
 
 
 async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,8 +73,8 @@ async def test_connections_leave_descriptors_free_for_files(
     tmp_path: Path, crowd: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = pytest.importorskip("resource")
-    room, files, matches = 10, 16, 1
-    most = crowd.fileno() + 1 + room + files + matches
+    room, files = 10, 16
+    most = crowd.fileno() + 1 + room + files
     monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
     house = session.House(make_contest(tmp_path), {}, Recorder())
     socks: list[socket.socket] = []

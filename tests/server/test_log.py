@@ -65,7 +65,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
-    (JournalCut("match-1-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
+    (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
     (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),
     (

@@ -20,10 +20,10 @@ from getstep_server.course import Course, WrongTurn
 from getstep_server.disk import Disk
 from getstep_server.events import DiskFull, DiskUsable, Event, Incident
 from getstep_server.game_record import head_of_game, parse, result_of
-from getstep_server.journal import Journal, JournalError, read
+from getstep_server.journal import Journal, JournalError, read, segments
 from getstep_server.results import Result
 from getstep_server.schedule import Match
-from getstep_server.scoresheet import Scoresheet, Scoresheets
+from getstep_server.scoresheet import Scoresheet, Scoresheets, left_running
 from tests.server.players import make_contest
 
 MATCH = Match(7, 1, 3, 2, 1, 2, "hop")
@@ -43,15 +43,27 @@ class Kept:
         self.disk = Disk(folder, self.events.append)
         self.sheets = Scoresheets(self.contest, self.disk)
         self.match = match_of(game)
-        self.path = self.contest.running / "match-7-1.journal"
-        self.contest.running.mkdir()
+        self.running = self.contest.running
+        self.path = self.running / "segment-1.journal"
+        self.running.mkdir()
 
-    def begin(self, attempt: int = 1) -> Scoresheet:
-        path = self.path.with_name(f"match-7-{attempt}.journal")
-        return Scoresheet.begin(path, head_of_game(self.contest, self.match, attempt, 0.0), self.disk)
+    async def begin(self, attempt: int = 1) -> Scoresheet:
+        head = head_of_game(self.contest, self.match, attempt, 0.0)
+        sheet = Scoresheet(head, self.sheets._journal, self.disk)
+        await sheet.begin()
+        return sheet
 
     def again(self, recorded: Any = ()) -> tuple[list[Scoresheet], list[Any]]:
+        """What a new run finds."""
+        self.sheets.close()
+        self.sheets = Scoresheets(self.contest, self.disk)
         return self.sheets.unfinished([self.match], set(recorded))
+
+    def names(self) -> list[str]:
+        return [path.name for path in segments(self.running)]
+
+    def entries(self) -> list[dict[str, Any]]:
+        return [line.entry for path in segments(self.running) for line in read(path).lines]
 
     def resumed(self) -> Scoresheet:
         (sheet,), _ = self.again()
@@ -84,24 +96,21 @@ def facts(course: Course) -> dict[str, Any]:
 @pytest.mark.parametrize("game", GAMES)
 async def test_a_match_goes_on_where_it_was(tmp_path: Path, game: str, seed: int) -> None:
     kept = Kept(tmp_path, game)
-    sheet = kept.begin()
+    sheet = await kept.begin()
     await play(sheet, seed, Random(seed).choice([0, 1, 15, 1000]))
-    sheet.close()
     resumed = kept.resumed()
     assert facts(resumed.course) == facts(sheet.course)
     assert resumed.head == sheet.head
     await play(resumed, seed + 100, 1000)
-    resumed.close()
     assert facts(kept.resumed().course) == facts(resumed.course)
 
 
 async def test_the_record_has_all_that_happened(tmp_path: Path) -> None:
     kept = Kept(tmp_path, "linkage")
-    sheet = kept.begin()
+    sheet = await kept.begin()
     await play(sheet, 1, 3)
     for _ in range(5):
         sheet.incident(Incident("flood", "too much", "10.0.0.9", 2, "00"))
-    sheet.close()
     sheet = kept.resumed()
     await play(sheet, 2, 1000)
     verdict = sheet.course.verdict
@@ -130,14 +139,15 @@ async def test_the_record_has_all_that_happened(tmp_path: Path) -> None:
     assert len([turn for turn in fields["turns"] if "pass" not in turn]) == result.turns
 
 
-def test_incidents_are_bounded(tmp_path: Path) -> None:
-    sheet = Kept(tmp_path).begin()
-    size = (tmp_path / "running" / "match-7-1.journal").stat().st_size
+async def test_incidents_are_bounded(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    sheet = await kept.begin()
+    size = kept.path.stat().st_size
     for n in range(10 * limits.GAME_INCIDENTS_KEPT):
         sheet.incident(Incident(f"code {n % 100}", "x" * 10_000, "10.0.0.9", 2, "00"))
     assert len(sheet._happened.incidents) == limits.GAME_INCIDENTS_KEPT
     assert sheet._happened.incidents[0]["count"] == 4
-    grown = (tmp_path / "running" / "match-7-1.journal").stat().st_size - size
+    grown = kept.path.stat().st_size - size
     assert grown < limits.GAME_INCIDENTS_KEPT * (limits.INCIDENT_DETAIL_CHARS + 200)
 
 
@@ -146,50 +156,78 @@ def test_incidents_are_bounded(tmp_path: Path) -> None:
 
 async def test_wherever_the_last_line_is_torn_it_is_cut(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    sheet = kept.begin()
+    sheet = await kept.begin()
     await play(sheet, 1, 4)
     whole = kept.path.read_bytes()
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
     for end in range(last + 1, len(whole)):
         kept.path.write_bytes(whole[:end])
         (resumed,), (cut,) = kept.again()
-        resumed.close()
-        assert (cut.line, resumed.course.turns) == (5, 3)
-        assert kept.path.read_bytes().startswith(whole[:last])
-        assert read(kept.path, mend=False).cut is None
+        assert (cut.path, cut.line, resumed.course.turns) == (str(kept.path), 5, 3)
+        assert kept.path.read_bytes() == whole[:last]
+        kept.sheets.close()
+        for path in segments(kept.running)[1:]:
+            assert read(path).cut is None
+            path.unlink()
 
 
 async def test_a_torn_pass_is_added_again(tmp_path: Path) -> None:
     kept = Kept(tmp_path, "linkage")
-    sheet = kept.begin()
+    sheet = await kept.begin()
     seed = 0
     while not sheet.course.state.passed:  # a game with a pass in its middle
         seed += 1
         sheet.remove()
-        sheet = kept.begin()
+        sheet = await kept.begin()
         while sheet.course.verdict is None and not sheet.course.state.passed:
             await play(sheet, seed * 1000 + sheet.course.turns, sheet.course.turns + 1)
-    sheet.close()
     text = kept.path.read_bytes()
     assert b'"pass"' in text.splitlines()[-1]
     kept.path.write_bytes(text[:-10])
     resumed = kept.resumed()
     assert facts(resumed.course) == facts(sheet.course)
-    resumed.close()
-    passes = [entry for entry in read(kept.path, mend=False).entries if "pass" in entry]
+    assert read(kept.path).cut is None
+    (_, *passes) = [line for line in kept.entries() if "pass" in line or "record" in line][-2:]
     assert len(passes) == len(sheet.course.state.passed)
 
 
-def test_a_journal_without_its_first_line_is_of_a_match_that_never_began(tmp_path: Path) -> None:
+async def test_a_journal_without_its_first_line_is_of_a_match_that_never_began(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    kept.begin().close()
+    await kept.begin()
     kept.path.write_bytes(kept.path.read_bytes()[:20])
     sheets, (cut,) = kept.again()
     assert (sheets, cut.line, kept.path.exists()) == ([], 1, False)
 
 
-def sealed(entry: Any) -> bytes:
-    text = json.dumps(entry).encode()
+async def test_only_the_last_segment_can_have_a_torn_line(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.begin()
+    kept.resumed()
+    kept.path.write_bytes(kept.path.read_bytes()[:-1])
+    with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: torn, expected that in segment-2"):
+        kept.again()
+
+
+async def test_lines_without_their_head(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.begin()
+    kept.resumed()
+    kept.path.unlink()
+    with pytest.raises(JournalError, match=r"segment-2\.journal, line 1: .* expected the head of a game's record"):
+        kept.again()
+    assert kept.names() == ["segment-2.journal"]
+
+
+async def test_what_was_given_up_without_a_record_begins_anew(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await play(await kept.begin(), 1, 4)
+    sheet = await kept.begin()
+    await play(sheet, 2, 7)
+    assert facts(kept.resumed().course) == facts(sheet.course)
+
+
+def sealed(entry: Any, tag: str = "7-1") -> bytes:
+    text = f"{tag} {json.dumps(entry)}".encode()
     return b"%08x %b\n" % (zlib.crc32(text), text)
 
 
@@ -202,6 +240,10 @@ DAMAGE: dict[str, Any] = {
     "a pass that was none": lambda lines: [lines[0], sealed({"player": 1, "pass": True})],
     "no time": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]]})],
     "not an object": lambda lines: [lines[0], sealed([1])],
+    "no JSON": lambda lines: [lines[0], sealed(1).replace(b"1", b"{x}")],
+    "no match": lambda lines: [lines[0], sealed({"player": 0}, "0-1")],
+    "another match": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0}, "8-1")],
+    "another match's head": lambda lines: [lines[0], lines[0].replace(lines[0][:8], sealed({})[:8])],
     "another kind of entry": lambda lines: [lines[0], sealed({"player": 0})],
     "odd types": lambda lines: [lines[0], sealed({"player": [], "fault": {}, "ms": "x"})],
 }
@@ -210,12 +252,12 @@ DAMAGE: dict[str, Any] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 async def test_anything_else_is_told_with_file_and_line(tmp_path: Path, damage: str) -> None:
     kept = Kept(tmp_path)
-    sheet = kept.begin()
+    sheet = await kept.begin()
     await play(sheet, 1, 4)
     lines = kept.path.read_bytes().splitlines(keepends=True)
     changed = b"".join([*DAMAGE[damage](lines), lines[-1]])
     kept.path.write_bytes(changed)
-    with pytest.raises(JournalError, match=r"match-7-1\.journal, line [23]: "):
+    with pytest.raises(JournalError, match=r"segment-1\.journal, line [23]: "):
         kept.again()
     assert kept.path.read_bytes() == changed
 
@@ -227,38 +269,124 @@ async def test_anything_else_is_told_with_file_and_line(tmp_path: Path, damage: 
 def test_a_head_that_is_none(tmp_path: Path, head: Any) -> None:
     kept = Kept(tmp_path)
     kept.path.write_bytes(sealed(head))
-    with pytest.raises(JournalError, match=r"match-7-1\.journal, line 1: "):
+    with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: "):
         kept.again()
 
 
-def test_a_match_of_another_contest(tmp_path: Path) -> None:
+async def test_a_head_of_another_game(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    kept.begin().close()
+    await kept.begin()
+    (head,) = kept.entries()
+    kept.path.write_bytes(sealed(head, "7-2"))
+    with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: the head of 7-1, expected that of 7-2"):
+        kept.again()
+
+
+async def test_a_match_of_another_contest(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    await kept.begin()
     with pytest.raises(JournalError, match="not one of this contest"):
         kept.sheets.unfinished([Match(7, 1, 3, 2, 2, 1, "hop")], set())
 
 
-def test_a_journal_that_fills_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "MAX_JOURNAL_BYTES", 100)
+async def test_a_journal_that_fills_the_memory_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "MAX_SEGMENT_BYTES", 100)
     kept = Kept(tmp_path)
-    kept.begin().close()
+    await kept.begin()
     with pytest.raises(JournalError, match="expected at most 100"):
         kept.again()
 
 
-def test_a_match_on_record_needs_no_journal(tmp_path: Path) -> None:
+async def test_a_match_on_record_needs_no_journal(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    kept.begin().close()
+    await kept.begin()
+    assert left_running(kept.running, set()) == 1
+    assert left_running(kept.running, {(7, 1)}) == 0
     assert kept.again([(7, 1)]) == ([], [])
-    assert not kept.path.exists()
+    assert kept.names() == []
 
 
-def test_of_two_attempts_the_later_goes_on(tmp_path: Path) -> None:
+async def test_of_two_attempts_the_later_goes_on(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     for attempt in (10, 9):
-        kept.begin(attempt).close()
-    assert kept.resumed().attempt == 10
-    assert [path.name for path in kept.contest.running.iterdir()] == ["match-7-10.journal"]
+        await kept.begin(attempt)
+    assert left_running(kept.running, set()) == 1
+    resumed = kept.resumed()
+    assert resumed.attempt == 10
+    assert kept.names() == ["segment-1.journal", "segment-2.journal"]
+    resumed.remove()
+    kept.sheets.close()
+    assert kept.names() == []
+
+
+# --- segments -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of two lines."""
+    monkeypatch.setattr(journal, "SEGMENT_BYTES", 20)
+
+
+@pytest.mark.usefixtures("short_segments")
+def test_a_segment_goes_when_nobody_needs_it(tmp_path: Path) -> None:
+    opened = Journal(tmp_path)
+
+    def left() -> list[str]:
+        return [path.name[len("segment-") : -len(".journal")] for path in segments(tmp_path)]
+
+    for tag in (b"1-1", b"2-1", b"1-1", b"3-1", b"3-1", b"3-1", b"2-1"):
+        opened.append(tag, b"{}")
+    assert left() == ["1", "2", "3", "4"]
+    opened.finish(b"1-1")
+    assert left() == ["1", "2", "3", "4"]
+    opened.finish(b"3-1")
+    assert left() == ["1", "4"]  # 3-1 alone had lines in the third, and 1-1 with it in the second
+    opened.append(b"4-1", b"{}")
+    opened.finish(b"2-1")
+    assert left() == ["4"]  # the newest stays
+    opened.finish(b"4-1")
+    assert left() == []  # it is full
+    opened.append(b"5-1", b"{}")
+    assert left() == ["5"]
+    opened.finish(b"5-1")
+    assert left() == ["5"]
+    opened.close()
+    assert left() == []
+
+
+@pytest.mark.usefixtures("short_segments")
+async def test_a_match_in_many_segments_goes_on(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    sheet = await kept.begin()
+    await play(sheet, 1, 12)
+    assert len(kept.names()) == 13
+    resumed = kept.resumed()
+    assert facts(resumed.course) == facts(sheet.course)
+    await play(resumed, 2, 15)
+    assert kept.names()[-1] == "segment-17.journal"  # a new run goes on in new ones
+    assert facts(kept.resumed().course) == facts(resumed.course)
+
+
+@pytest.mark.usefixtures("short_segments")
+async def test_an_incident_after_the_end_keeps_no_segment(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    sheet = await kept.begin()
+    sheet.remove()
+    sheet.incident(Incident("flood", "too much", "10.0.0.9", 2, "00"))
+    assert kept.names() == []
+
+
+def test_a_segment_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+    (tmp_path / "segment-1.journal").touch()
+    with pytest.raises(FileExistsError):
+        Journal(tmp_path).append(b"1-1", b"{}")
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    for name in ("segment-0.journal", "segment-x.journal", "segment-1.journal~", "notes.txt"):
+        (tmp_path / name).touch()
+    assert segments(tmp_path) == []
 
 
 def test_a_turn_that_cannot_follow() -> None:
@@ -291,7 +419,7 @@ async def test_a_turn_waits_for_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock, room: int
 ) -> None:
     kept = Kept(tmp_path)
-    sheet = kept.begin()
+    sheet = await kept.begin()
     disk = FullDisk(room)
     monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]
     async with trio.open_nursery() as nursery:
@@ -303,7 +431,6 @@ async def test_a_turn_waits_for_room(
         disk.room = 1 << 20
     assert kept.disk.usable
     assert [type(event) for event in kept.events] == [DiskFull, DiskUsable]
-    sheet.close()
     assert facts(kept.resumed().course) == facts(sheet.course)
 
 
@@ -311,25 +438,31 @@ async def test_what_more_room_does_not_mend_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     kept = Kept(tmp_path)
-    sheet = kept.begin()
-    sheet.close()
+    sheet = await kept.begin()
+    os.close(kept.sheets._journal._file)
     with pytest.raises(OSError, match="Bad file descriptor"):
         await play(sheet, 1, 3)
+    kept.sheets._journal._file = -1
 
 
-def test_nothing_is_left_of_a_journal_that_could_not_be_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_match_begins_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     kept = Kept(tmp_path)
-    monkeypatch.setattr(journal.os, "write", FullDisk(10))  # type: ignore[attr-defined]
-    with pytest.raises(OSError, match="No space"):
-        kept.begin()
-    assert list(kept.contest.running.iterdir()) == []
+    disk = FullDisk(10)
+    monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(kept.begin)
+        await trio.sleep(10)
+        assert not kept.disk.usable
+        disk.room = 1 << 20
+    assert kept.disk.usable
+    assert kept.resumed().course.turns == 0
 
 
 def test_a_line_goes_out_at_once(tmp_path: Path) -> None:
-    opened = Journal(tmp_path / "x.journal", new=True)
-    opened.append(b'{"a":1}')
-    assert read(tmp_path / "x.journal", mend=False).entries == [{"a": 1}]
-    with pytest.raises(FileExistsError):
-        Journal(tmp_path / "x.journal", new=True)
+    opened = Journal(tmp_path)
+    opened.append(b"7-1", b'{"a":1}')
+    (line,) = read(tmp_path / "segment-1.journal").lines
+    assert (line.tag, line.entry) == (b"7-1", {"a": 1})
+    opened.close()
