@@ -37,6 +37,9 @@ from .store import Store
 from .timekeeper import Timekeeper
 from .tournament import Tournament
 
+TEAMS_PAIRED_AT_ONCE = 16
+"""Pairings of more teams are a thread's work: a round robin of 64 takes 27 ms, longer than clocks may wait."""
+
 
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
     """The contest cannot go on; nothing stored is lost."""
@@ -145,7 +148,7 @@ class Director:
                 return
 
     async def _next_pairings(self, event: ContestEvent) -> dict[str, Any] | None:
-        if event.format.slow:
+        if event.format.slow or len(event.teams) > TEAMS_PAIRED_AT_ONCE:
             return await trio.to_thread.run_sync(self.tournament.next_pairings, event)
         return self.tournament.next_pairings(event)
 

@@ -41,6 +41,13 @@ SHUTTING_DOWN = Goodbye(
 )
 
 
+THREAD_TURN_SECONDS = 0.0005
+"""How long another thread (pairings, tables, the disk's) may keep the event loop waiting at once.
+
+Python's own 5 ms would make each move of every match that much later while a Swiss round is being paired.
+"""
+
+
 class Ending(Enum):
     """How a run ended."""
 
@@ -70,6 +77,7 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
         ContestStopped: a match could not be played or stored.
     """
     check_teams(contest)
+    sys.setswitchinterval(THREAD_TURN_SECONDS)
     with ContestLock(contest.folder), Store(contest.database) as store:
         tournament = load_tournament(contest, store)
         with open_ports(contest) as ports:

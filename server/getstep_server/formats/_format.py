@@ -114,7 +114,7 @@ class Format(ABC, Generic[O]):
     by_result: ClassVar[bool] = False
     """Whether pairings may follow on one result while others are still missing."""
     slow: ClassVar[bool] = False
-    """Whether finding the next pairings may take longer than a clock can wait."""
+    """Whether finding the next pairings of a few teams already may take longer than a clock can wait."""
 
     def __init__(self, options: O, seed: int) -> None:
         self.options = options
