@@ -52,7 +52,7 @@ def stored(folder: Path) -> list[Result]:
 
 def table(output: str) -> list[list[str]]:
     """The last table of standings in it, row by row."""
-    return [line.split() for line in re.split(r" diff.*\n", output)[-1].splitlines() if re.match(r" *\d+ ", line)]
+    return [line.split() for line in output.rpartition("\n#  team")[2].splitlines() if re.match(r" *\d+ ", line)]
 
 
 def slow_bot(folder: Path, seconds: float) -> Path:
@@ -138,12 +138,12 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
         terminal.expect(r"^[1-6]/6 matches")
         assert terminal.wait() == 0
         assert [bot.wait() for bot in bots] == [0, 0]
-        lines = terminal.screen.text.splitlines()
+        words = [line.split()[0] for line in terminal.screen.text.splitlines() if line]
     # The live view is gone, and of the Enter a blank line is left
-    *hello, hash_of, digest, title, header, first, second, third = [line.split()[0] for line in lines if line]
+    *hello, hash_of, digest, title, header, first, second, third, order = words
     assert hello == ["Test:", "hop,", "Starts"]
     assert (hash_of, len(digest), title, header) == ("Hash", 64, "Standings", "#")
-    assert [first, second, third] == [*"123"]
+    assert [first, second, third, order] == [*"123", "Order:"]
     reasons = Counter(result.reason for result in stored(folder) if 3 in result.match.teams)
     assert reasons == {"never_arrived": 4}
     assert terminal.screen.unknown == []
