@@ -31,6 +31,7 @@ from ._cli import (
 from ._text import printable
 from ._toml import ConfigError
 from .attack import add_attack
+from .cli_match import add_match
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
 from .cli_tables import add_crosstable, add_standings
@@ -60,6 +61,9 @@ a whole contest:
 
 nothing at hand yet?
   getstep-server demo
+
+which bot is stronger?
+  getstep-server match my_bot.py greedy --sprt
 
 exit codes: 0 done, 1 failed, 2 a wrong command or contest folder,
 130 stopped with Ctrl-C
@@ -129,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     add_crosstable(commands)
     _add_incidents(commands)
     add_demo(commands)
+    add_match(commands)
     add_show(commands)
     add_export(commands)
     add_verify(commands)

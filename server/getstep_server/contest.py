@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import tomlkit
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from getstep.wire import MAX_NAME
@@ -16,7 +17,7 @@ from getstep_engines import GAMES
 
 from ._contest_text import contest_text
 from ._model import Address, Host, Model, Name, Port, Seconds, TeamId
-from ._toml import ConfigError, Misfit, Mistake, load, mistakes_in
+from ._toml import ConfigError, Location, Misfit, Mistake, load, mistakes_in
 from .contest_event import ContestEvent, EventTable, event_of
 from .limits import MAX_EVENTS, MAX_TEAMS
 
@@ -204,13 +205,30 @@ def init_contest(folder: Path, *, name: str, games: Sequence[str], seed: int | N
     Raises:
         ConfigError: there is a contest already, the name or a game cannot be used, or the folder cannot be written.
     """
-    path, seed = contest_path(folder), secrets.randbelow(10**6) if seed is None else seed
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    _check({"contest": {"name": name, "seed": seed}, "event": [{"game": game} for game in games]})
+    _make(folder, contest_text(name, [GAMES[game] for game in games], seed))
+
+
+def make_contest(folder: Path, tables: Mapping[str, Any]) -> None:
+    """Make a new contest folder with ``tables`` as its contest.toml.
+
+    Raises:
+        ConfigError: there is a contest already, a setting cannot be used, or the folder cannot be written.
+    """
+    _check(tables)
+    _make(folder, tomlkit.dumps(tables))
+
+
+def _check(tables: Mapping[str, Any]) -> None:
     try:
-        tables = {"contest": {"name": name, "seed": seed}, "event": [{"game": game} for game in games]}
         ContestFile.model_validate(tables)
     except ValidationError as error:
         raise _as_flags(error, ContestFile) from error
-    text = contest_text(name, [GAMES[game] for game in games], seed)
+
+
+def _make(folder: Path, text: str) -> None:
+    path = contest_path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
@@ -224,5 +242,11 @@ def init_contest(folder: Path, *, name: str, games: Sequence[str], seed: int | N
 
 def _as_flags(error: ValidationError, model: type[BaseModel]) -> ConfigError:
     """A mistake on the command line: contest.toml's settings are flags there."""
-    flags = [(str(where[-1]).replace("_", "-"), what) for where, what in mistakes_in(error, model)]
+    flags = [(_flag(where), what) for where, what in mistakes_in(error, model)]
     return ConfigError("\n".join(f"--{flag}{what}" for flag, what in flags))
+
+
+def _flag(where: Location) -> str:
+    """What a setting is called on the command line; an option of the game has a flag in common with the others."""
+    name = str(where[-1]).replace("_", "-")
+    return f"option {name}" if where[-2:-1] == ("options",) else name

@@ -221,7 +221,7 @@ class Progress:
     def _pair(self, match: Match) -> str:
         return " – ".join(map(self._name, match.teams))
 
-    def _ended(self, event: MatchEnded) -> str:
+    def _ended(self, event: MatchEnded) -> str | None:
         self._running.pop(event.result.match.number, None)
         self._done, self._total, self._tables = event.done, event.total, event.tables
         return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"

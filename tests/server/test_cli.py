@@ -21,7 +21,7 @@ from getstep_server.contest import load_contest
 from getstep_server.run import results_of
 
 COMMANDS = [
-    *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo"),
+    *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "match"),
     *("standings", "crosstable"),
 ]
 

@@ -1,0 +1,116 @@
+"""One bot against another: a contest of the two, with the format match, and what is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from ._toml import ConfigError
+from .bot_processes import Bot, Bots, log_of
+from .combined import Tables
+from .contest import Contest, load_contest, make_contest
+from .demo import sample_bots
+from .demo_crash import games_of
+from .events import MatchEnded
+from .formats import MatchOptions
+from .match_score import Score, copies
+from .progress import Progress
+from .roster import Newcomer, add_teams
+from .run import tournament_of
+
+LINES_OF_A_BOT = 20
+"""Of what a bot has printed, the last ones are shown if it made a fault."""
+
+
+def find_bot(text: str) -> Path:
+    """The file that is named, or the sample bot of that name.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    if Path(text).is_file():
+        return Path(text).resolve()
+    known = sample_bots()
+    if text not in known:
+        raise ConfigError(f"{text!r}, expected a bot's file or one of the sample bots: {', '.join(known)}")
+    return known[text]
+
+
+def match_contest(
+    folder: Path, files: Sequence[Path], event: Mapping[str, Any], *, seed: int
+) -> tuple[Contest, Bots]:
+    """A contest folder for a match of two bots, on a free port of the loopback interface, and the bots for it.
+
+    Args:
+        folder: where it is made.
+        files: the two bots'; it may be the same one twice.
+        event: the event's table of contest.toml, besides its format.
+        seed: the contest's.
+
+    Raises:
+        ConfigError: a setting that cannot be, or there is a contest already.
+    """
+    one, other = (file.stem for file in files)
+    names = (one, other if other != one else f"{other} (2)")
+    tables = {
+        "contest": {"name": " – ".join(names), "seed": seed},
+        "event": [{**event, "format": "match"}],
+        "server": {"host": "127.0.0.1", "port": 0},
+    }
+    make_contest(folder, tables)
+    added = add_teams(folder, [Newcomer(name, file.name) for name, file in zip(names, files, strict=True)])
+    return load_contest(folder), {team.id: Bot(file) for team, file in zip(added, files, strict=True)}
+
+
+def score_of(contest: Contest) -> Score:
+    """The score of the match that a contest is, as far as it is on record."""
+    one, other = contest.teams.values()
+    options = contest.events[0].format.options
+    if not isinstance(options, MatchOptions):
+        raise TypeError(f"the format of {contest.events[0]!r}, expected a match")
+    score = Score(options, (one.id, one.name), other.name)
+    for result in tournament_of(contest).results:
+        score.take(result)
+    return score
+
+
+class MatchProgress(Progress):
+    """What the host sees while a match runs: a line for each pair, the score in place of a table."""
+
+    def __init__(self, contest: Contest, console: Console, *, live: bool) -> None:
+        super().__init__(contest, console, live=live)
+        self._score = score_of(contest)
+
+    def _ended(self, event: MatchEnded) -> str | None:
+        super()._ended(event)
+        return self._score.line() if self._score.take(event.result) else None
+
+    def _bar(self) -> RenderableType:
+        return Text(f"{len(self._score.over)} of at most {self._score.options.pairs} pairs")
+
+    def _table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - there is none
+        return [Text(self._score.line())]
+
+
+def outcome_lines(contest: Contest) -> list[str]:
+    """What there is to say of a match that has ended, or was stopped."""
+    score = score_of(contest)
+    lines = [score.line(), score.verdict()]
+    warning = copies(games_of(contest.database), tournament_of(contest).matches)
+    if warning is not None:
+        lines.append(f"! {warning}")
+    return [*lines, *(line for team in contest.teams for line in _faults(contest, score, team))]
+
+
+def _faults(contest: Contest, score: Score, team: int) -> list[str]:
+    """What a team's bot has printed, if turns of it got the game's penalty."""
+    count = score.faults[team]
+    if not count:
+        return []
+    printed = log_of(contest, team).read_text(encoding="utf-8", errors="replace").splitlines()
+    last = printed[-LINES_OF_A_BOT:]
+    return [f"! {contest.team_name(team)} made {count} faults (see rules.md). The end of what it printed:", *last]
