@@ -73,6 +73,10 @@ class StoreError(Exception):
     """The contest's database cannot be used; the message is for the host."""
 
 
+class Overtaken(Exception):  # noqa: N818 - nothing is wrong
+    """Another process has stored records since this one last looked: nothing was stored, `Store.news` has them."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
     """A record as it is stored: its ``line`` as it was sealed, and what the table says of it beside that.
@@ -95,6 +99,8 @@ class StoredRecord:
 class Store:
     """A contest's database. Use it as a context manager; its thread ends with it.
 
+    Other processes may read and store as well. Who has read the `heads` stores nothing without knowing all.
+
     Raises:
         StoreError: the file is not a database of this program and version, or cannot be written.
     """
@@ -103,6 +109,7 @@ class Store:
         self.path = path
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._database: sqlite3.Connection | None = None
+        self._seen: int | None = None  # so many records were read here, or stored; None before the first reading
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
 
     def __enter__(self) -> Store:
@@ -130,8 +137,7 @@ class Store:
 
     def heads(self) -> list[dict[str, Any]]:
         """All records without the turns of games, in the order in which they were stored."""
-        rows = self._run(lambda: self._db.execute("SELECT head FROM records ORDER BY place").fetchall())
-        return [parse(head.encode()) for (head,) in rows]
+        return list(map(parse, self._run(partial(self._read_heads, 0))))
 
     def lines(self) -> Iterator[bytes]:
         """All records as they were sealed, in the order of their places, without line ends."""
@@ -184,15 +190,34 @@ class Store:
             after: called in the thread once it is; an `OSError` of it is nobody's business.
 
         Raises:
+            Overtaken: it is not stored: it may not follow on what another process has stored meanwhile.
             sqlite3.Error: it is not stored: the disk is full or gone, or there is one of this attempt already.
         """
 
         def write() -> None:
             self._transact(partial(self._write_record, record))
+            if self._seen is not None:
+                self._seen += 1
             with contextlib.suppress(OSError):
                 after()
 
         await self._run_async(write)
+
+    async def news(self) -> list[dict[str, Any]]:
+        """The records that other processes have stored since the last look, as from `heads`. Now they are seen.
+
+        Raises:
+            sqlite3.Error: they cannot be read.
+            RecordError: they are none.
+        """
+        found: list[bytes] = []
+
+        def read() -> None:
+            if self._seen is not None and self._length() != self._seen:
+                found.extend(self._read_heads(self._seen))
+
+        await self._run_async(read)
+        return list(map(parse, found))
 
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         """Add the counts of ``rows`` to those stored, in one transaction.
@@ -282,6 +307,8 @@ class Store:
     def _write_record(self, record: Record) -> None:
         length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
         _, digest = sealed(record.content(), length + 1, previous)
+        if self._seen not in (None, length):
+            raise Overtaken(f"{length} records, expected {self._seen}")
         match, turns = record.match, b",".join(record.turns).decode()
         keys: tuple[int | None, ...] = (None,) * 5
         if match is not None:
@@ -295,6 +322,25 @@ class Store:
             self._db.executemany(_COUNT_INCIDENTS, map(_incident_columns, rows))
 
         self._transact(write)
+
+    def _read_heads(self, after: int) -> list[bytes]:
+        """The heads of the records behind this place, and note of how many there are at that moment."""
+        with contextlib.nullcontext() if self._db.in_transaction else self._one_moment():
+            self._seen = self._length()
+            rows = self._db.execute("SELECT head FROM records WHERE place > ? ORDER BY place", (after,)).fetchall()
+        return [head.encode() for (head,) in rows]
+
+    def _length(self) -> int:
+        (length,) = self._db.execute("SELECT ifnull(max(length), 0) FROM chain").fetchone()
+        return int(length)
+
+    @contextlib.contextmanager
+    def _one_moment(self) -> Iterator[None]:
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.rollback()
 
     def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
         return [_stored_record(*row) for row in self._db.execute(_READ_RECORDS, (after, match, match))]

@@ -17,7 +17,7 @@ from getstep_server.game_record import Happened, Record, hash_of, record_of_game
 from getstep_server.game_record import result_of as read_result
 from getstep_server.results import Result
 from getstep_server.schedule import Match
-from getstep_server.store import Store, StoreError
+from getstep_server.store import Overtaken, Store, StoreError
 from tests.server.players import round_robin
 
 SCHEDULE = round_robin([1, 2, 3], "pseudo_tonga", size=8)
@@ -94,6 +94,36 @@ async def test_a_full_disk_is_told_as_one_and_nothing_is_half_stored(tmp_path: P
         await store.save(record)
         assert len(results_in(store)) == 1
         assert store.chain()[0] == len(list(store.lines())) == 2
+
+
+async def test_who_is_overtaken_stores_nothing_before_it_knows(tmp_path: Path) -> None:
+    """Two processes that go by what they have read."""
+    path = tmp_path / "contest.db"
+    with Store(path) as one, Store(path) as other:
+        assert one.heads() == other.heads() == []
+        await one.save(record_of_pairings(PAIRINGS))
+        assert await one.news() == []
+        with pytest.raises(Overtaken, match="1 records, expected 0"):
+            await other.save(record_of(result_of(SCHEDULE[0])))
+        assert await other.news() == [PAIRINGS]
+        assert await other.news() == []
+        await other.save(record_of(result_of(SCHEDULE[0])))
+        await other.save(record_of(result_of(SCHEDULE[1])))
+        news = await one.news()
+        assert [fields["match"] for fields in news] == [1, 2]
+        assert "turns" not in news[0]
+        await one.save(record_of(result_of(SCHEDULE[2])))
+        assert [fields["place"] for fields in map(json.loads, one.lines())] == [1, 2, 3, 4]
+        with pytest.raises(Overtaken):
+            await other.save(record_of(result_of(SCHEDULE[3])))
+
+
+async def test_who_has_read_nothing_is_not_overtaken(tmp_path: Path) -> None:
+    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
+        await one.save(record_of_pairings(PAIRINGS))
+        await other.save(record_of(result_of(SCHEDULE[0])))
+        assert await one.news() == []
+        assert len(one.heads()) == 2
 
 
 def limit_pages(store: Store, most: int) -> None:
