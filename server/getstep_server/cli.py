@@ -31,6 +31,7 @@ from ._cli import (
 from ._text import printable
 from ._toml import ConfigError
 from .attack import add_attack
+from .cli_decisions import add_decisions, add_team_decisions
 from .cli_match import add_match
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
@@ -58,6 +59,12 @@ a whole contest:
   getstep-server show autumn 7                 # a game move by move
   getstep-server export autumn --games --format csv > games.csv
   getstep-server verify autumn                 # does everything fit together?
+
+when something goes wrong:
+  getstep-server games replay autumn 7 --why "the network failed"
+  getstep-server games adjudicate autumn 7 --winner Ada --why "..."
+  getstep-server teams withdraw autumn Ada --why "..."
+  getstep-server decisions autumn
 
 nothing at hand yet?
   getstep-server demo
@@ -137,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     add_show(commands)
     add_export(commands)
     add_verify(commands)
+    add_decisions(commands)
     add_attack(commands)
     return parser
 
@@ -195,7 +203,7 @@ and id count. Save it as UTF-8, with commas, semicolons or tabs.
 
 
 def _add_teams(commands: Commands[argparse.ArgumentParser]) -> None:
-    summary = "who takes part: add, import, list, slips"
+    summary = "who takes part: add, import, list, slips; withdraw, disqualify, reinstate"
     teams = add_command(commands, "teams", summary, "The teams of a contest; they are kept in its teams.toml.")
     help_by_default(teams)
     actions = teams.add_subparsers(title="actions", metavar="ACTION")
@@ -228,6 +236,7 @@ def _add_teams(commands: Commands[argparse.ArgumentParser]) -> None:
     slips.add_argument("--host", help="the address contestants type (default: this machine's on the LAN)")
     slips.add_argument("--text", action="store_true", help="print plain text instead of writing slips.html")
     slips.set_defaults(command=_teams_slips)
+    add_team_decisions(actions)
 
 
 def _teams_add(args: argparse.Namespace) -> int:

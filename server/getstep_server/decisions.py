@@ -74,14 +74,14 @@ class Decision:
         )
 
 
-def record_of_decision(contest: Contest, decision: Decision) -> Record:
-    """The record of a decision."""
+def decision_fields(contest: Contest, decision: Decision) -> dict[str, Any]:
+    """What the record of a decision says."""
     about: dict[str, Any] = {"match": decision.match}
     if decision.kind in TEAM_KINDS:
         about = {"team": decision.team, "event": decision.event}
     elif decision.kind == "adjudicate":
         about["winner"] = decision.winner
-    fields = {
+    return {
         "record": RECORD_VERSION,
         "type": "decision",
         "contest": contest.name,
@@ -93,7 +93,11 @@ def record_of_decision(contest: Contest, decision: Decision) -> Record:
         "at": decision.at,
         "software": SOFTWARE,
     }
-    return Record(orjson.dumps(fields))
+
+
+def record_of_decision(contest: Contest, decision: Decision) -> Record:
+    """The record of a decision."""
+    return Record(orjson.dumps(decision_fields(contest, decision)))
 
 
 def decision_of(fields: Mapping[str, Any]) -> Decision:

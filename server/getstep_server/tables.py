@@ -154,14 +154,15 @@ def _or_empty(value: int | None) -> str:
 
 
 def result_line(result: Result, names: Callable[[int], str]) -> str:
-    """One match in one line: who, result, why, how long; ``names`` gives a team's name."""
+    """One match in one line: who, result, why, which, how long; ``names`` gives a team's name."""
     first, second = (names(team) for team in result.match.teams)
     if result.winner is not None:
         who = f"{(first, second)[result.winner]} wins"
     else:
         who = "nobody came" if result.reason == "never_arrived" else "draw"
     why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
-    return f"{first} – {second}: {who} ({why}; {result.turns} turns, {result.seconds:.1f} s)"
+    which = f"match {result.match.number}, {result.turns} turns, {result.seconds:.1f} s"
+    return f"{first} – {second}: {who} ({why}; {which})"
 
 
 def describe_event(event: ContestEvent, lag_ms: int) -> str:

@@ -125,7 +125,7 @@ LINES: list[tuple[list[Event], list[str]]] = [
     ([Noted(Waiting((1, 3)), 1), Noted(Waiting(()), 2)], ["Waiting for Ada, Charles"]),
     (
         [ended(THREE, result_of(THREE))],
-        ["[1/6] Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"],
+        ["[1/6] Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; match 1, 31 turns, 12.3 s)"],
     ),
     (
         [Incident("bad_token", "raw", "10.0.0.9", None, ""), ServerFault("x", "y"), Waiting((1,))],
@@ -144,16 +144,16 @@ def test_lines(events: list[Event], lines: list[str]) -> None:
 
 
 RESULTS = [
-    ({}, "Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"),
-    ({"winner": 1, "detail": "x"}, "Ada – Blaise: Blaise wins (x; 31 turns, 12.3 s)"),
-    ({"winner": None, "detail": "x"}, "Ada – Blaise: draw (x; 31 turns, 12.3 s)"),
+    ({}, "Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; match 1, 31 turns, 12.3 s)"),
+    ({"winner": 1, "detail": "x"}, "Ada – Blaise: Blaise wins (x; match 1, 31 turns, 12.3 s)"),
+    ({"winner": None, "detail": "x"}, "Ada – Blaise: draw (x; match 1, 31 turns, 12.3 s)"),
     (
         {"winner": 1, "reason": "hostile", "detail": "Black broke the protocol"},
-        "Ada – Blaise: Blaise wins (hostile: Black broke the protocol; 31 turns, 12.3 s)",
+        "Ada – Blaise: Blaise wins (hostile: Black broke the protocol; match 1, 31 turns, 12.3 s)",
     ),
     (
         {"winner": None, "reason": "never_arrived", "detail": "x", "turns": 0, "seconds": 0.0},
-        "Ada – Blaise: nobody came (never_arrived: x; 0 turns, 0.0 s)",
+        "Ada – Blaise: nobody came (never_arrived: x; match 1, 0 turns, 0.0 s)",
     ),
 ]
 

@@ -1,0 +1,209 @@
+"""The host's decisions as commands: what they say, what they refuse, and what they leave on record."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from getstep_server import cli_decisions
+from getstep_server.contest import contest_path, load_contest, teams_path
+from getstep_server.game_record import Record, record_of_pairings
+from getstep_server.run import load_tournament, tournament_of
+from getstep_server.store import Store
+from getstep_server.tournament import Tournament
+from tests.server.test_cli import Command, autumn, command
+
+__all__ = ["autumn", "command"]
+
+WHY = ("--why", "it was agreed so", "--by", "Grace")
+
+
+@pytest.fixture(autouse=True)
+def seeded(autumn: Path) -> None:
+    """With the same matches each time."""
+    path = contest_path(autumn)
+    path.write_text(re.sub(r"(?m)^seed = \d+", "seed = 5", path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+@pytest.fixture
+def played(command: Command, autumn: Path) -> Path:
+    """All six matches of three teams were lost by both."""
+    assert command("run", "autumn", "--now").code == 0
+    return autumn
+
+
+@pytest.fixture
+def begun(command: Command, autumn: Path) -> Path:
+    """Three teams, six matches, and nothing played."""
+    contest = load_contest(autumn)
+    fields = Tournament(contest).next_pairings(contest.events[0])
+    assert fields is not None
+    with Store(contest.database) as store:
+        save(store, record_of_pairings(fields))
+    return autumn
+
+
+def save(store: Store, record: Record) -> None:
+    trio.run(store.save, record)
+
+
+def said(command: Command, *arguments: str) -> list[str]:
+    ran = command(*arguments)
+    assert (ran.code, ran.err) == (0, ""), ran
+    return ran.out.splitlines()
+
+
+def decisions(folder: Path) -> list[dict[str, Any]]:
+    with Store(load_contest(folder).database) as store:
+        return [fields for fields in map(json.loads, store.lines()) if fields["type"] == "decision"]
+
+
+def test_a_team_withdraws_and_comes_back(command: Command, begun: Path) -> None:
+    assert said(command, "teams", "withdraw", "autumn", "Ada", *WHY) == [
+        "On record: Ada has withdrawn.",
+        "  cancelled: matches 2, 3, 5, 6",
+        "To play what is open, if no server runs: getstep-server run autumn",
+    ]
+    assert said(command, "teams", "reinstate", "autumn", "1", *WHY)[:2] == [
+        "On record: Ada is reinstated.",
+        "  open again: matches 2, 3, 5, 6",
+    ]
+    kinds = [(fields["decision"], fields["team"], fields["event"], fields["by"]) for fields in decisions(begun)]
+    assert kinds == [("withdraw", 1, None, "Grace"), ("reinstate", 1, None, "Grace")]
+    assert command("verify", "autumn").code == 0
+
+
+def test_a_team_is_disqualified(command: Command, played: Path) -> None:
+    assert said(command, "teams", "disqualify", "autumn", "Ada", *WHY, "--event", "hop") == [
+        "On record: Ada is disqualified.",
+        "  annulled: matches 2, 3, 5, 6",
+    ]
+    assert "Ada (disqualified)" in said(command, "standings", "autumn")[4]
+    assert said(command, "teams", "reinstate", "autumn", "Ada", *WHY)[1] == "  counted again: matches 2, 3, 5, 6"
+    assert command("verify", "autumn").code == 0
+
+
+def test_a_match_is_adjudicated_and_played_again(command: Command, played: Path) -> None:
+    decided, before = said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    assert decided == "On record: match 2 (Ada – Charles) is won by Ada."
+    assert before.startswith("  before: Ada – Charles: nobody came (never_arrived: ")
+    (line,) = [line for line in said(command, "standings", "autumn") if "Ada" in line]
+    assert line.split()[2:5] == ["4", "1", "0"]  # played, won, drawn
+    assert said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)[:2] == [
+        "On record: match 2 (Ada – Charles) is a draw.",
+        "  before: Ada – Charles: Ada wins (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)",
+    ]
+    again = said(command, "games", "replay", "autumn", "2", *WHY)
+    assert again[0] == "On record: match 2 (Ada – Charles) is played again."
+    assert again[2:] == [
+        "  open again: match 2",
+        "To play what is open, if no server runs: getstep-server run autumn",
+    ]
+    assert command("run", "autumn", "--now").code == 0
+    contest = load_contest(played)
+    assert tournament_of(contest).attempts[2] == 2
+    assert command("verify", "autumn").code == 0
+    listed = said(command, "decisions", "autumn")
+    assert [line.partition("  ")[2] for line in listed] == [
+        "match 2 (Ada – Charles) is won by Ada. Grace: it was agreed so",
+        "match 2 (Ada – Charles) is a draw. Grace: it was agreed so",
+        "match 2 (Ada – Charles) is played again. Grace: it was agreed so",
+    ]
+
+
+def nobody() -> str:
+    raise KeyError("getpwuid(): uid not found: 4711")
+
+
+def test_who_decides_unless_it_is_said(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "hopper")
+    said(command, "teams", "withdraw", "autumn", "Ada", "--why", "her own wish")
+    monkeypatch.setattr("getpass.getuser", nobody)
+    said(command, "teams", "withdraw", "autumn", "Blaise", "--why", "his own wish")
+    assert [fields["by"] for fields in decisions(begun)] == ["hopper", "the host"]
+
+
+def test_nothing_decided(command: Command, begun: Path) -> None:
+    assert said(command, "decisions", "autumn") == [
+        "Nothing has been decided: all results are as they were played."
+    ]
+
+
+def test_who_is_overtaken_decides_again(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else withdraws the same team at the same moment."""
+    honest, calls = load_tournament, []
+
+    def slow(*arguments: Any) -> Tournament:
+        tournament = honest(*arguments)
+        calls.append(tournament)
+        if len(calls) == 1:
+            monkeypatch.setattr(cli_decisions, "load_tournament", honest)
+            said(command, "teams", "withdraw", "autumn", "Ada", *WHY)
+        return tournament
+
+    monkeypatch.setattr(cli_decisions, "load_tournament", slow)
+    assert command.complaint("teams", "withdraw", "autumn", "Ada", *WHY) == "team 1 is withdrawn already"
+    assert len(decisions(begun)) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ("teams", "withdraw", "autumn", "Eve"),
+            "TEAM 'Eve': no team has this name; see getstep-server teams list",
+        ),
+        (("teams", "withdraw", "autumn", "9"), "TEAM 9: no team has this id; see getstep-server teams list autumn"),
+        (("teams", "reinstate", "autumn", "Ada"), "team 1 takes part, expected one that is out"),
+        (("teams", "withdraw", "autumn", "Ada", "--event", "go"), "--event 'go', expected one of: hop"),
+        (("games", "replay", "autumn", "7"), "GAME 7: no match has this number, expected 1 to 6 as in the results"),
+        (
+            ("games", "adjudicate", "autumn", "1", "--winner", "Ada"),
+            "--winner 'Ada': Ada is not in match 1, expected Charles or Blaise, or draw",
+        ),
+        (("games", "adjudicate", "autumn", "1", "--winner", "9"), "--winner '9': team 9 is not in match 1"),
+    ],
+)
+def test_what_is_refused(command: Command, begun: Path, arguments: tuple[str, ...], complaint: str) -> None:
+    assert command.complaint(*arguments, *WHY).startswith(complaint)
+    assert decisions(begun) == []
+
+
+@pytest.mark.parametrize(
+    ("how", "complaint"),
+    [
+        (
+            ("--why", ""),
+            "this cannot be put on record: why is '', expected visible characters, without blanks around them",
+        ),
+        (("--why", "a\x1b[2J"), r"this cannot be put on record: why is 'a\x1b[2J', expected visible characters"),
+        (("--why", "x" * 501), "this cannot be put on record: why is 'xxx"),
+        (("--why", "\udcff"), "this cannot be put on record: something that cannot be written as JSON"),
+        (("--why", "so", "--by", " "), "this cannot be put on record: by is ' ', expected visible characters"),
+        (("--why", "so", "--by", "x" * 65), "this cannot be put on record: by is 'xxx"),
+    ],
+)
+def test_a_reason_is_needed(command: Command, begun: Path, how: tuple[str, ...], complaint: str) -> None:
+    assert command.complaint("games", "replay", "autumn", "1", *how).startswith(complaint)
+    assert decisions(begun) == []
+
+
+def test_before_anything_was_given_out(command: Command, autumn: Path) -> None:
+    complaint = command.complaint("teams", "withdraw", "autumn", "Ada", *WHY)
+    assert complaint == "autumn/contest.db: not there; nothing was given out yet. Change the files as you like"
+
+
+def test_a_team_that_is_not_in_the_list(command: Command, begun: Path) -> None:
+    path = teams_path(begun)
+    ada, rest = path.read_text(encoding="utf-8").split("[[team]]", 2)[1:]
+    path.write_text(f"[[team]]{rest}", encoding="utf-8")
+    complaint = command.complaint("teams", "withdraw", "autumn", "1", *WHY)
+    assert complaint == f"team 1 is not in {path}: so it has withdrawn; put it back there"
+    assert command.complaint("games", "replay", "autumn", "2", *WHY).startswith("team 1 of match 2 is not in")
+    assert "is disqualified" in said(command, "teams", "disqualify", "autumn", "1", *WHY)[0]
+    assert "Ada" in ada
