@@ -16,7 +16,7 @@ import trio
 from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
 
 from .limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, CLASSIC_STRAYS
-from .seats import Seat
+from .seats import Seat, seat_for_newcomer
 from .session import Gone, House, SocketLink
 
 SIZE = 8
@@ -156,13 +156,13 @@ class ClassicLink(SocketLink):
             self._refuse(Goodbye("classic_refused", seat, None))
             return
         self.seat = seat
-        if not self.house.doorkeeper.may_login(team):
+        if not self.house.doorkeeper.may_login(team, seat.team.seats):
             self._refuse(Goodbye("too_many_logins", f"team {team} logs in too often", None))
             return
         self._sit_down(seat)
 
     def _seat_of(self, number: int) -> Seat | str:
-        """The team's seat, or why this connection may not have it."""
+        """A seat of the team, or why this connection may not have one."""
         team = self.house.contest.teams.get(number)
         if team is None:
             return f"no team has the id {number}"
@@ -170,7 +170,7 @@ class ClassicLink(SocketLink):
             return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
         if team.classic_address is not None and _plain(self.address) != _plain(team.classic_address):
             return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
-        return self.house.seats[number]
+        return seat_for_newcomer(self.house.seats[number])
 
     def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float, *, stamped: bool) -> None:
         if self.seat is None:

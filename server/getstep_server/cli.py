@@ -41,6 +41,7 @@ from .director import ContestStopped
 from .game_record import RecordError
 from .incident_report import as_json, by_culprit, incidents_table
 from .journal import JournalError
+from .limits import MAX_SEATS
 from .roster import Newcomer, add_teams, read_roster
 from .run import incidents_of
 from .slips import WHEEL, address_to_type, as_html, as_text
@@ -191,10 +192,11 @@ def _init(args: argparse.Namespace) -> int:
 
 # --- teams ----------------------------------------------------------------------------------------------------
 
+_SEATS = f"how many bots each may connect, and so play with at once (1 to {MAX_SEATS}; default: 1)"
 _IMPORT = """\
 Add all teams of a CSV file, or none if there is a mistake in it. A name a line
-will do. With more columns, the first line names them, and those called name
-and id count. Save it as UTF-8, with commas, semicolons or tabs.
+will do. With more columns, the first line names them, and those called name,
+id and seats count. Save it as UTF-8, with commas, semicolons or tabs.
 
   id,name,room
   7,The Hoppers,101
@@ -212,6 +214,7 @@ def _add_teams(commands: Commands[argparse.ArgumentParser]) -> None:
     folder_argument(add)
     add.add_argument("names", nargs="+", metavar="NAME", help="a team; in quotes if there are blanks in it")
     add.add_argument("--id", type=int, help="the team's id (with one NAME only; default: the lowest free one)")
+    add.add_argument("--seats", type=int, default=1, metavar="N", help=_SEATS)
     add.add_argument("--classic", action="store_true", help="may also play over the classic wire, without a token")
     add.set_defaults(command=_teams_add)
 
@@ -242,7 +245,8 @@ def _add_teams(commands: Commands[argparse.ArgumentParser]) -> None:
 def _teams_add(args: argparse.Namespace) -> int:
     if args.id is not None and len(args.names) > 1:
         raise ConfigError(f"--id {args.id} with {len(args.names)} names, expected one name")
-    newcomers = [Newcomer(name.strip(), f"NAME {n}", args.id) for n, name in enumerate(args.names, start=1)]
+    named = enumerate(args.names, start=1)
+    newcomers = [Newcomer(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named]
     for team in add_teams(args.contest, newcomers, classic=args.classic):
         print(f"team {team.id}: {team.name}, token {team.token}")
     return EXIT_OK
@@ -261,11 +265,15 @@ def _teams_list(args: argparse.Namespace) -> int:
     table = Table(box=None, pad_edge=False)
     table.add_column("id", justify="right", no_wrap=True)
     table.add_column("team")
-    for column in ("classic", *(["token"] if args.tokens else [])):
-        table.add_column(column, no_wrap=True)
+    several = any(team.seats > 1 for team in contest.teams.values())
+    shown = {"seats": several, "classic": True, "token": args.tokens}
+    for column, wanted in shown.items():
+        if wanted:
+            table.add_column(column, justify="right" if column == "seats" else "left", no_wrap=True)
     for team in contest.teams.values():
         classic = (team.classic_address or "yes") if team.classic else ""
-        table.add_row(str(team.id), Text(team.name), classic, *([team.token] if args.tokens else []))
+        cells = {"seats": str(team.seats), "classic": classic, "token": team.token}
+        table.add_row(str(team.id), Text(team.name), *(cells[column] for column in cells if shown[column]))
     console().print(table)
     return EXIT_OK
 

@@ -19,7 +19,7 @@ from ._contest_text import contest_text
 from ._model import Address, Host, Model, Name, Port, Seconds, TeamId
 from ._toml import ConfigError, Location, Misfit, Mistake, load, mistakes_in
 from .contest_event import ContestEvent, EventTable, event_of
-from .limits import MAX_EVENTS, MAX_TEAMS
+from .limits import MAX_EVENTS, MAX_SEATS, MAX_TEAMS
 
 CLASSIC_GAME = "hop"
 """The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
@@ -90,11 +90,16 @@ class ContestFile(Model):
 
 
 class Team(Model):
-    """``[[team]]``: an id, a name, a secret. ``classic`` opens the classic wire, ``classic_address`` pins it."""
+    """``[[team]]``: an id, a name, a secret.
+
+    ``seats`` is how many bots it may have here, and so how many matches it can play at once. ``classic`` opens the
+    classic wire, ``classic_address`` pins it.
+    """
 
     id: TeamId
     name: Name
     token: Annotated[str, Field(min_length=8, max_length=MAX_NAME)]
+    seats: Annotated[int, Field(ge=1, le=MAX_SEATS)] = 1
     classic: bool = False
     classic_address: Address | None = None
 

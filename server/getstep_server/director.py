@@ -1,7 +1,7 @@
 """The director: which match starts when.
 
-A match starts as soon as both its teams are free; `order` says which of those that could. The tournament says which
-come next, and that is on record before the first of them starts. A team that is not there is waited
+A match starts as soon as both its teams have a bot free; `order` says which of those that could. The tournament
+says which come next, and that is on record before the first of them starts. A team that is not there is waited
 for; once it has been missing as long as the host allows, its match is forfeited: nobody holds the contest up. What
 an earlier run left unfinished comes first, and goes on where it was.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -52,7 +52,7 @@ class Director:
         contest: its events, lag and patience.
         tournament: as far as it has come in earlier runs.
         unfinished: the scoresheets of matches that an earlier run left in the middle.
-        seats: every team's.
+        seats: every team's, at each of which it can play a match.
         sheets: makes scoresheets for those that begin.
         store: where records go.
         disk: says whether there is room for another match.
@@ -65,7 +65,7 @@ class Director:
         contest: Contest,
         tournament: Tournament,
         unfinished: Sequence[Scoresheet],
-        seats: dict[int, Seat],
+        seats: Mapping[int, Sequence[Seat]],
         sheets: Scoresheets,
         store: Store,
         disk: Disk,
@@ -82,9 +82,12 @@ class Director:
         self._disk = disk
         self._timekeeper = timekeeper
         self._publish = publish
-        self._busy: set[int] = set()
+        self._playing: set[int] = set()
+        """The numbers of the matches that were started and are not over."""
+        self._apart: Counter[int] = Counter()
+        """By team, its matches that an earlier run left unfinished until they are over: `order` has the others."""
         self._open: dict[int, Scoresheet] = {}
-        """The scoresheet of each team that is playing."""
+        """The scoresheet of each match that is being played."""
         self._saving: Counter[int] = Counter()
         """By event, the results that are on their way to the disk."""
         self._failures: Counter[int] = Counter()
@@ -98,8 +101,15 @@ class Director:
 
     def note(self, event: Event) -> None:
         """Have hostile or refused traffic of a team that is playing stand in its game's record."""
-        if isinstance(event, Incident) and event.team in self._open:
-            self._open[event.team].incident(event)
+        if isinstance(event, Incident) and event.team is not None:
+            for sheet in self._concerned(event):
+                sheet.incident(event)
+
+    def _concerned(self, incident: Incident) -> list[Scoresheet]:
+        """The match that it happened in, or if it is not known in which, all that the team is playing."""
+        if incident.match in self._open:
+            return [self._open[incident.match]]
+        return [sheet for sheet in self._open.values() if incident.team in sheet.match.teams]
 
     async def run(self) -> None:
         """Play what is left, and all that comes of it.
@@ -116,7 +126,7 @@ class Director:
                 await self._give_out()
                 now = trio.current_time()
                 self._start_matches(nursery, now)
-                if not (self._order or self._unfinished or self._busy):
+                if not (self._order or self._unfinished or self._playing):
                     return
                 with trio.move_on_at(self._next_forfeit(now)):
                     await self._changed.wait()
@@ -157,36 +167,53 @@ class Director:
         playable = {match.number: match for match in self.tournament.open()}
         for number in self._unfinished.keys() - playable.keys():
             await trio.to_thread.run_sync(self._unfinished.pop(number).remove)
+        self._apart.update(team for sheet in self._unfinished.values() for team in sheet.match.teams)
         self._order = Order(match for number, match in playable.items() if number not in self._unfinished)
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
         if self._disk.usable:
-            for match in [*self._next_unfinished(now), *self._order.take(self._free_seats(now))]:
-                self._busy.update(match.teams)
-                nursery.start_soon(self._conduct, match, [team in self._missing_since for team in match.teams])
+            for sheet in list(self._unfinished.values()):
+                if all(self._has_room(team, now) for team in sheet.match.teams):
+                    self._start(nursery, sheet.match)
+            for match in self._order.take(self._seats_for_new(now)):
+                self._start(nursery, match)
         self._say_waiting()
 
-    def _next_unfinished(self, now: float) -> list[Match]:
-        """What an earlier run left unfinished and can go on."""
-        left = [sheet.match for sheet in self._unfinished.values()]
-        return [
-            m for m in left if self._busy.isdisjoint(m.teams) and all(self._ready(team, now) for team in m.teams)
-        ]
+    def _start(self, nursery: trio.Nursery, match: Match) -> None:
+        seats = self._take_seat(match.first), self._take_seat(match.second)
+        self._playing.add(match.number)
+        sheet = self._unfinished.pop(match.number, None)
+        nursery.start_soon(self._conduct, match, sheet, seats, [not seat.connected for seat in seats])
 
-    def _free_seats(self, now: float) -> dict[int, int]:
-        """Where new matches can be played: a team first ends what an earlier run left unfinished."""
-        reserved = {team for sheet in self._unfinished.values() for team in sheet.match.teams}
-        going_on = self._busy - {team for match in self._order.playing for team in match.teams}
-        free = self._seats.keys() - reserved - going_on
-        return {team: 1 for team in sorted(free) if self._ready(team, now)}
+    def _take_seat(self, team: int) -> Seat:
+        """A free one, with a bot at it if there is one."""
+        free = [seat for seat in self._seats[team] if not seat.taken]
+        seat = max(free, key=lambda seat: seat.connected)
+        seat.taken = True
+        return seat
+
+    def _seats_for_new(self, now: float) -> dict[int, int]:
+        """Where `order` can play: a seat is kept for each match that an earlier run left unfinished."""
+        seats = {team: self._capacity(team, now) for team in self._seats}
+        for team, apart in self._apart.items():
+            seats[team] -= apart
+        return {team: count for team, count in seats.items() if count > 0}
+
+    def _has_room(self, team: int, now: float) -> bool:
+        return self._capacity(team, now) > sum(seat.taken for seat in self._seats[team])
+
+    def _capacity(self, team: int, now: float) -> int:
+        """How many matches ``team`` can play at once: it has a bot for each, or had one when the match began.
+
+        A team that has been missing for too long can lose them, one after the other.
+        """
+        count = len([seat for seat in self._seats[team] if seat.taken or seat.link])
+        return count or int(self._ready(team, now))
 
     def _note_missing(self, now: float) -> None:
-        for team, seat in self._seats.items():
-            if seat.connected:
-                self._missing_since.pop(team, None)
-            else:
-                self._missing_since.setdefault(team, now)
+        missing = [team for team, seats in self._seats.items() if not [seat for seat in seats if seat.link]]
+        self._missing_since = {team: self._missing_since.get(team, now) for team in missing}
 
     def _ready(self, team: int, now: float) -> bool:
         """Whether a match need not wait for ``team``: it is here, or has been missing for too long."""
@@ -200,43 +227,46 @@ class Director:
         return min((end for end in ends if end > now), default=float("inf"))
 
     def _say_waiting(self) -> None:
-        unfinished = {team for sheet in self._unfinished.values() for team in sheet.match.teams}
-        missing = {team for team in self._missing_since if self._order.left(team) or team in unfinished}
-        waiting = tuple(sorted(missing)) if not self._busy else ()
+        missing = {team for team in self._missing_since if self._order.left(team) or self._apart[team]}
+        waiting = tuple(sorted(missing)) if not self._playing else ()
         if waiting != self._waiting_said:
             self._waiting_said = waiting
             self._publish(Waiting(waiting))
 
-    async def _conduct(self, match: Match, absent: list[bool]) -> None:
+    async def _conduct(
+        self, match: Match, sheet: Scoresheet | None, seats: tuple[Seat, Seat], absent: list[bool]
+    ) -> None:
         """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
-        first, second = seats = [self._seats[team] for team in match.teams]
-        sheet = self._unfinished.pop(match.number, None)
         ordered = sheet is None
         try:
             if sheet is None and not any(absent):
                 sheet = await self._sheets.begin(match, self.tournament.attempts[match.number] + 1)
-            result, record = await self._played(match, sheet, (first, second), absent)
+            result, record = await self._played(match, sheet, seats, absent)
             farewells = [_farewell(result, player) for player in PLAYERS]
             await self._save(result, record, sheet)
         except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
             await self._void(match, sheet, seats, error)
-            self._free(match, ordered=ordered)
+            self._free(match, seats, ordered=ordered)
             self._order.add([match])
         else:
             self._announce(result, zip(seats, farewells, strict=True))
-            self._free(match, ordered=ordered)
+            self._free(match, seats, ordered=ordered)
         finally:
             for seat in seats:
                 seat.leave()
-                self._open.pop(seat.team.id, None)
+            self._open.pop(match.number, None)
             self.changed()
 
-    def _free(self, match: Match, *, ordered: bool) -> None:
-        """Its teams may play others."""
-        self._busy.difference_update(match.teams)
+    def _free(self, match: Match, seats: Iterable[Seat], *, ordered: bool) -> None:
+        """Others may be played at its seats."""
+        self._playing.remove(match.number)
+        for seat in seats:
+            seat.taken = False
         if ordered:
             self._order.release(match)
+        else:
+            self._apart.subtract(match.teams)
 
     async def _save(self, result: Result, record: Record, sheet: Scoresheet | None) -> None:
         """Have the result on disk; pairings that follow on it come after it."""
@@ -256,7 +286,7 @@ class Director:
             sit_down(match, seats, control, contest.lag, self._timekeeper)
             result = self._never_arrived(match, absent)
             return result, record_of_game(head_of_game(contest, match, result.attempt, result.started), result)
-        self._open.update(dict.fromkeys(match.teams, sheet))
+        self._open[match.number] = sheet
         self._publish(MatchStarted(match, sheet.course.turns))
         result = await play_match(sheet, seats, self._timekeeper, self._publish)
         return result, sheet.record(result)

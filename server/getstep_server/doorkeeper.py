@@ -40,13 +40,16 @@ class Doorkeeper:
             return 0.0
         return float(min(BAD_LOGIN_FIRST_SECONDS * 2 ** min(count - 1, 32), BAD_LOGIN_LONGEST_SECONDS))
 
-    def may_login(self, team: int) -> bool:
-        """Take note of a valid login of ``team``; whether it is one too many. Teams are bounded by the roster."""
+    def may_login(self, team: int, seats: int = 1) -> bool:
+        """Take note of a valid login of ``team``, which has so many ``seats``; False if it is one too many.
+
+        Teams are bounded by the roster.
+        """
         now = trio.current_time()
         recent = self._logins.setdefault(team, deque())
         while recent and now - recent[0] > LOGIN_WINDOW_SECONDS:
             recent.popleft()
-        if len(recent) >= LOGINS_PER_WINDOW:
+        if len(recent) >= LOGINS_PER_WINDOW * seats:
             return False
         recent.append(now)
         return True

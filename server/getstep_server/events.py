@@ -33,31 +33,37 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class TeamArrived:
-    """A team has logged in; ``again`` if it had been here before."""
+    """A bot of a team has logged in: ``here`` are here now. ``again`` if one had sat there before."""
 
     team: int
     address: str
     client: str
     again: bool
+    here: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class TeamLeft:
-    """A team's connection is gone."""
+    """A connection of a team is gone; ``here`` of its bots are still here. With none the team has left."""
 
     team: int
     why: str
+    here: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Hostile or refused traffic. ``team`` is None before a valid login; ``first_bytes`` are hexadecimal."""
+    """Hostile or refused traffic. ``team`` is None before a valid login; ``first_bytes`` are hexadecimal.
+
+    ``match`` is the number of the match that is played over the connection, if there is one.
+    """
 
     code: str
     detail: str
     address: str
     team: int | None
     first_bytes: str
+    match: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,8 @@ MAX_ADDRESSES_KEPT = 4096
 
 LOGINS_PER_WINDOW = 20
 LOGIN_WINDOW_SECONDS = 10.0
-"""Valid logins of one team in a stretch of time. An honest client that loses every connection makes ten of them."""
+"""Valid logins of one team in a stretch of time, for each bot that it may have here. An honest client that loses
+every connection makes ten of them."""
 
 CLASSIC_REFUSAL_SECONDS = 1.0
 """How long a refused classic client is kept waiting: the original ones come back at once, for ever."""
@@ -78,6 +79,9 @@ ABSENT_MISSES = 3
 
 MAX_TEAMS = 256
 """Teams in one contest: a double round robin of them is 65,280 matches."""
+
+MAX_SEATS = 16
+"""Bots of one team at once: what a good machine has cores for, and 16 such teams fit behind one address."""
 
 MAX_EVENTS = 256
 """Events in one contest. A class tournament of all games has five; a benchmark has one for each pair of bots."""

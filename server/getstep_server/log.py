@@ -129,13 +129,14 @@ class ContestLog:
         match event:
             case Incident(team=team):
                 self._log.warning("incident", **_incident(event), name=self._name(team), count=count)
-            case TeamArrived(team, address, client, again):
-                who = {"team": team, "name": self._name(team)}
+            case TeamArrived(team, address, client, again, here):
+                who = {"team": team, "name": self._name(team), "here": here}
                 self._log.info(
                     "team_arrived", **who, address=address, client=client, again=again, this_minute=count
                 )
-            case TeamLeft(team, why):
-                self._log.info("team_left", team=team, name=self._name(team), why=why, this_minute=count)
+            case TeamLeft(team, why, here):
+                who = {"team": team, "name": self._name(team), "here": here}
+                self._log.info("team_left", **who, why=why, this_minute=count)
             case TurnFaulted(match, player, code, detail, thought):
                 who = self._player(match, player)
                 self._log.info("turn_faulted", **who, code=code, detail=detail, thought=_ms(thought), count=count)

@@ -145,8 +145,9 @@ class Progress:
             case TeamArrived(team):
                 self._here.add(team)
                 return None
-            case TeamLeft(team):
-                self._here.discard(team)
+            case TeamLeft(team, here=here):
+                if not here:
+                    self._here.discard(team)
                 return None
             case IncidentsSummed(total):
                 self._incidents = total
@@ -175,8 +176,10 @@ class Progress:
                 return self._arrived(event) + _this_minute(count)
             case TeamLeft(_, why) if why in OUR_GOODBYES:
                 return None
-            case TeamLeft(team, why):
+            case TeamLeft(team, why, 0):
                 return f"- {self._name(team)} has left: {why}{_this_minute(count)}"
+            case TeamLeft(team, why, here):
+                return f"- {self._name(team)} has lost a bot, {here} still here: {why}{_this_minute(count)}"
             case Waiting(teams) if teams:
                 return f"Waiting for {self._names(teams)}"
             case Incident():
@@ -193,7 +196,8 @@ class Progress:
     def _arrived(self, event: TeamArrived) -> str:
         verb = "is back" if event.again else "has arrived"
         where = f"{event.address} ({event.client or 'no name given'})"
-        who = f"+ {self._name(event.team)} {verb} from {where}"
+        bots = f", {event.here} bots now" if event.here > 1 else ""
+        who = f"+ {self._name(event.team)} {verb} from {where}{bots}"
         return who if self.live else f"{who}; {self._who_is_here()}"  # the live view has a line for that
 
     def _who_is_here(self) -> str:

@@ -18,7 +18,7 @@ from getstep.wire import MAX_TEAM
 
 from ._toml import ConfigError, mistakes_in, parse, read_text
 from .contest import Team, TeamsFile, load_contest, teams_path
-from .limits import MAX_TEAMS
+from .limits import MAX_SEATS, MAX_TEAMS
 
 DELIMITERS = ",;\t"
 """What spreadsheets put between columns. A file's is the one that its first line has most of."""
@@ -31,6 +31,7 @@ class Newcomer:
     name: str
     where: str
     id: int | None = None
+    seats: int = 1
 
 
 def add_teams(folder: Path, newcomers: Sequence[Newcomer], *, classic: bool = False) -> list[Team]:
@@ -47,7 +48,8 @@ def add_teams(folder: Path, newcomers: Sequence[Newcomer], *, classic: bool = Fa
     added = []
     for newcomer, number in zip(newcomers, ids, strict=True):
         try:
-            added.append(Team(id=number, name=newcomer.name, token=new_token(), classic=classic))
+            team = Team(id=number, name=newcomer.name, token=new_token(), seats=newcomer.seats, classic=classic)
+            added.append(team)
         except ValidationError as error:
             mistakes += [f"{newcomer.where}: {where[-1]}{what}" for where, what in mistakes_in(error, Team)]
     if mistakes:
@@ -116,7 +118,7 @@ def _as_toml(team: Team) -> str:
 
 
 def read_roster(path: Path) -> list[Newcomer]:
-    """Teams from a CSV file: a column ``name``, and if wanted a column ``id``; without a header, names only.
+    """Teams from a CSV file: a column ``name``, and if wanted ``id`` and ``seats``; without a header, names only.
 
     Raises:
         ConfigError: lines that do not say who (a line for each), or no names at all; with file and line.
@@ -170,7 +172,14 @@ def _newcomer(where: str, header: list[str], cells: list[str]) -> Newcomer:
     row = dict(zip(header, cells, strict=False))
     if not row.get("name"):
         raise ValueError(f"{', '.join(cells)!r:.80} without a name, expected one in each line")
-    text = row.get("id", "")
+    number = _whole_number(row, "id", f"a whole number from 0 to {MAX_TEAM}")
+    seats = _whole_number(row, "seats", f"a whole number from 1 to {MAX_SEATS}")
+    return Newcomer(row["name"], where, number, 1 if seats is None else seats)
+
+
+def _whole_number(row: dict[str, str], column: str, wanted: str) -> int | None:
+    """What stands in a column, if there is one and something stands there. Whether it fits is seen later."""
+    text = row.get(column, "")
     if not re.fullmatch(r"[0-9]{0,10}", text):
-        raise ValueError(f"id = {text!r:.80}, expected a whole number from 0 to {MAX_TEAM}")
-    return Newcomer(row["name"], where, int(text) if text else None)
+        raise ValueError(f"{column} = {text!r:.80}, expected {wanted}")
+    return int(text) if text else None

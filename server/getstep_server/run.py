@@ -29,7 +29,7 @@ from .lock import ContestLock
 from .records import Records
 from .results import Result
 from .scoresheet import Scoresheets
-from .seats import Seat
+from .seats import seats_of
 from .session import SHUTDOWN_RETRY_MS, House, WireLink
 from .store import Store
 from .timekeeper import Timekeeper
@@ -201,7 +201,7 @@ async def _run(
     records: Records,
     sheets: Scoresheets,
 ) -> Ending:
-    seats = {number: Seat(team, bus.publish) for number, team in contest.teams.items()}
+    seats = {number: seats_of(team, bus.publish) for number, team in contest.teams.items()}
     timekeeper = Timekeeper()
     disk = sheets.disk
     unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
@@ -270,14 +270,14 @@ async def wait_for_start(when: StartWhen, contest: Contest, bus: Bus, *, started
 
 
 def _all_here(contest: Contest, bus: Bus) -> Callable[[], Awaitable[None]]:
-    """By name, never by counting connections: everyone on the roster, at the same time."""
+    """By name, never by counting connections: everyone on the roster, at the same time; one bot of each will do."""
     here: set[int] = set()
     complete = trio.Event()
 
     def note(event: Event) -> None:
         if isinstance(event, TeamArrived):
             here.add(event.team)
-        elif isinstance(event, TeamLeft):
+        elif isinstance(event, TeamLeft) and not event.here:
             here.discard(event.team)
         if here == set(contest.teams):
             complete.set()

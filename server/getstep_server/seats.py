@@ -1,10 +1,14 @@
-"""Where a player sits: a seat outlives the connections of its team, and the judge knows nothing but seats."""
+"""Where a player sits: a seat outlives the connections of its team, and the judge knows nothing but seats.
+
+A team has one seat for each match that it may play at once.
+"""
 
 from __future__ import annotations
 
 import secrets
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
@@ -58,6 +62,10 @@ class Link(Protocol):
     address: str
     client: str
 
+    @property
+    def heard(self) -> int:
+        """When something last arrived on it, by `time.perf_counter_ns`."""
+
     def look(self) -> None:
         """Take in what has arrived, without waiting to be woken up for it."""
 
@@ -97,28 +105,46 @@ class Table:
         return self.take()
 
 
-class Seat:
-    """A team's place in the contest.
+@dataclass(slots=True)
+class _Shared:
+    """What the seats of one team have in common."""
 
-    The session attaches and detaches connections; the judge begins a match, asks, and ends it. Whoever attaches
-    in the middle of a match is brought up to date with the match's start and the open question.
+    seats: list[Seat] = field(default_factory=list)
+    # Random, so that an answer from before a restart of the server does not fit by chance.
+    last_id: int = field(default_factory=lambda: secrets.randbelow(MAX_ID // 2))
+
+    @property
+    def here(self) -> int:
+        """How many bots of the team are here."""
+        return sum(seat.connected for seat in self.seats)
+
+
+class Seat:
+    """A team's place in the contest, or one of several.
+
+    The session attaches and detaches connections; the director takes the seat for a match and frees it; the judge
+    begins the match, asks, and ends it. Whoever attaches in the middle of a match is brought up to date with the
+    match's start and the open question.
     """
 
-    def __init__(self, team: Team, publish: Publish) -> None:
+    def __init__(self, team: Team, publish: Publish, shared: _Shared | None = None) -> None:
         self.team = team
         self.link: Link | None = None
+        self.taken = False
+        """Whether the director has a match here: it is being played, is about to be, or has just been."""
         self._publish = publish
         self.been_here = False
+        self._shared = shared or _Shared()
+        self._shared.seats.append(self)
+        self._asked = 0
         self._table: Table | None = None
         self._start: Start | None = None
         self._question: GetStep | None = None
         self._time_up = 0.0
-        # Random, so that an answer from before a restart of the server does not fit by chance.
-        self._last_id = secrets.randbelow(MAX_ID // 2)
 
     @property
     def connected(self) -> bool:
-        """Whether the team is here now."""
+        """Whether a bot sits here now."""
         return self.link is not None
 
     @property
@@ -127,9 +153,19 @@ class Seat:
         return self._table is not None
 
     @property
+    def match(self) -> int | None:
+        """The number of the match that is being played here, if there is one."""
+        return None if self._start is None else self._start.match
+
+    @property
+    def has_question(self) -> bool:
+        """Whether a question is open here."""
+        return self._question is not None
+
+    @property
     def last_id(self) -> int:
-        """The id of the latest question asked here."""
-        return self._last_id
+        """The id of the latest question that the team was asked, here or at another of its seats."""
+        return self._shared.last_id
 
     # --- for the session ---
 
@@ -138,7 +174,7 @@ class Seat:
         older, self.link = self.link, link
         if older is not None:
             older.close(Goodbye("replaced", "A newer login of your team has taken this seat.", None))
-        self._publish(TeamArrived(self.team.id, link.address, link.client, again=self.been_here))
+        self._publish(TeamArrived(self.team.id, link.address, link.client, self.been_here, self._shared.here))
         self.been_here = True
         if self._start is not None:
             link.send(replace(self._start, resumed=True))
@@ -150,7 +186,7 @@ class Seat:
         """A connection is gone; nothing happens if a newer one has taken the seat."""
         if self.link is link:
             self.link = None
-            self._publish(TeamLeft(self.team.id, why))
+            self._publish(TeamLeft(self.team.id, why, self._shared.here))
 
     def answer(self, link: Link, answer: Answer, at: float, *, stamped: bool) -> None:
         """Pass an answer to the open question on to the judge; any other is stale."""
@@ -179,9 +215,10 @@ class Seat:
         """
         if self._start is None:
             raise RuntimeError("a question before the match has begun")
-        self._last_id += 1
+        self._shared.last_id += 1
+        self._asked = self._shared.last_id
         self._question = GetStep(
-            id=self._last_id,
+            id=self._asked,
             move_number=move_number,
             board=board,
             is_black=self._start.is_black,
@@ -201,7 +238,7 @@ class Seat:
     def penalize(self, code: str, detail: str) -> None:
         """Close the latest question and tell the player what it cost."""
         self._question = None
-        self._send(Penalty(self._last_id, code, detail))
+        self._send(Penalty(self._asked, code, detail))
 
     def end(self, end: End) -> None:
         """Tell the player the result and clear the table."""
@@ -217,3 +254,21 @@ class Seat:
     def _send(self, message: Message) -> None:
         if self.link is not None:
             self.link.send(message)
+
+
+def seats_of(team: Team, publish: Publish) -> tuple[Seat, ...]:
+    """All seats of a team."""
+    shared = _Shared()
+    return tuple(Seat(team, publish, shared) for _ in range(team.seats))
+
+
+def seat_for_newcomer(seats: Sequence[Seat]) -> Seat:
+    """Where a new connection of a team sits, whose seats these are.
+
+    A bot that lost its link comes back to its match, first of all to one where it is asked. With a bot at every
+    seat the one that has been silent longest goes: the other end of a dead link says nothing any more.
+    """
+    empty = [seat for seat in seats if seat.link is None]
+    if empty:
+        return max(empty, key=lambda seat: (seat.has_question, seat.taken))
+    return min(seats, key=lambda seat: 0 if seat.link is None else seat.link.heard)

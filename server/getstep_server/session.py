@@ -15,6 +15,7 @@ import struct
 import time
 import traceback
 from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -40,7 +41,7 @@ from .limits import (
     MAX_CONNECTIONS_PER_ADDRESS,
     RECEIVE_BYTES,
 )
-from .seats import Answer, Seat
+from .seats import Answer, Seat, seat_for_newcomer
 from .switchboard import Switchboard, new_switchboard
 
 SOFTWARE = f"getstep-server {getstep_server.__version__}"
@@ -58,7 +59,7 @@ class House:
     """What the connections of one contest share: who may sit where, and who is here, in the order of coming."""
 
     contest: Contest
-    seats: dict[int, Seat]
+    seats: dict[int, tuple[Seat, ...]]
     publish: Publish
     links: dict[SocketLink, None] = field(default_factory=dict)
     by_address: dict[str, dict[SocketLink, None]] = field(default_factory=dict)
@@ -69,8 +70,8 @@ class House:
     met: frozenset[int] = frozenset()
     """Teams that were here in an earlier run."""
     farewell: Goodbye | None = None
-    untold: set[int] = field(default_factory=set)
-    """Teams that were away when everybody else was told goodbye."""
+    untold: Counter[int] = field(default_factory=Counter)
+    """By team, its bots that were away when everybody else was told goodbye."""
 
     def enter(self, link: SocketLink) -> None:
         """Count a connection."""
@@ -107,13 +108,23 @@ class House:
         """Say goodbye on every connection, and on every further one as soon as its team has logged in."""
         self.farewell = goodbye
         if goodbye.retry_ms is None:
-            met = self.met | {team for team, seat in self.seats.items() if seat.been_here}
-            self.untold = {team for team in met if not self.seats[team].connected}
+            self.untold = +Counter({team: self._away(team) for team in self.seats})
         for link in list(self.links):
             link.close(goodbye)
 
+    def _away(self, team: int) -> int:
+        """How many bots of ``team`` have been here and are not now."""
+        met = [seat for seat in self.seats[team] if seat.been_here]
+        return sum(not seat.connected for seat in met) if met else int(team in self.met)
+
+    def tell(self, link: SocketLink, team: int) -> None:
+        """Say goodbye to one more bot of ``team``, if everybody else was told."""
+        if self.farewell is not None:
+            self.untold = self.untold - Counter([team])
+            link.close(self.farewell)
+
     async def all_gone(self) -> None:
-        """Wait until every connection is closed and every team told, as far as they do it in FAREWELL_SECONDS."""
+        """Wait until every connection is closed and every bot told, as far as they do it in FAREWELL_SECONDS."""
         with trio.move_on_after(FAREWELL_SECONDS):
             while self.links or self.untold:
                 await self.departures.park()
@@ -205,8 +216,13 @@ class SocketLink(ABC):
 
     @property
     def seated(self) -> bool:
-        """Whether this connection holds its team's seat."""
+        """Whether this connection holds a seat of its team."""
         return self.seat is not None and self.seat.link is self
+
+    @property
+    def heard(self) -> int:
+        """When something last arrived; see `seats.Link`."""
+        return self._looked
 
     def evict(self) -> None:
         """Make room at once, without waiting for the peer to read why."""
@@ -310,8 +326,10 @@ class SocketLink(ABC):
         self._scope.cancel()
 
     def _incident(self, code: str, detail: str) -> None:
-        team = self.seat.team.id if self.seat is not None else None
-        self.house.publish(Incident(code, detail, self.address, team, self._first_bytes.hex(" ")))
+        seat = self.seat
+        team = None if seat is None else seat.team.id
+        match = seat.match if seat is not None and seat.link is self else None
+        self.house.publish(Incident(code, detail, self.address, team, self._first_bytes.hex(" "), match))
 
     def _send_bytes(self, data: bytes) -> None:
         if data and self._sock.send(data) < len(data):
@@ -342,9 +360,7 @@ class SocketLink(ABC):
         """Take a seat after a login that holds; if the contest is over, to hear just that."""
         self.seat = seat
         seat.attach(self)
-        if self.house.farewell is not None:
-            self.house.untold.discard(seat.team.id)
-            self.close(self.house.farewell)
+        self.house.tell(self, seat.team.id)
 
     def _leave(self) -> None:
         if self.seat is not None:
@@ -408,7 +424,7 @@ class WireLink(SocketLink):
         if wrong is not None:
             self._refuse(wrong, self.house.doorkeeper.wrong_login(self.address))
             return
-        if not self.house.doorkeeper.may_login(join.team):
+        if not self.house.doorkeeper.may_login(join.team, self.house.contest.teams[join.team].seats):
             detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
             self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
             return
@@ -429,7 +445,7 @@ class WireLink(SocketLink):
         if join.purpose == "check":
             self.close(Goodbye("checked", "The login is right.", None))
             return
-        self._sit_down(self.house.seats[join.team])
+        self._sit_down(seat_for_newcomer(self.house.seats[join.team]))
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

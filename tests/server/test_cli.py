@@ -207,6 +207,16 @@ def test_list(command: Command, autumn: Path) -> None:
     assert all(token in out for token in tokens)
 
 
+def test_seats(command: Command, autumn: Path) -> None:
+    command("teams", "add", "autumn", "Dorothy", "Edsger", "--seats", "3")
+    assert [team.seats for team in load_contest(autumn).teams.values()] == [1, 1, 1, 3, 3]
+    lines = command("teams", "list", "autumn").out.splitlines()
+    assert [line.split() for line in lines[:2]] == [["id", "team", "seats", "classic"], ["1", "Ada", "1"]]
+    assert lines[4].split() == ["4", "Dorothy", "3"]
+    message = command.complaint("teams", "add", "autumn", "Frances", "--seats", "17")
+    assert message == "NAME 1: seats = 17, expected at most 16"
+
+
 @pytest.mark.parametrize("name", ["teams list", "teams slips", "standings", "crosstable"])
 def test_no_teams_yet(command: Command, name: str) -> None:
     command("init", "autumn")

@@ -415,6 +415,8 @@ TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
         TEAM + 'classic = "yes"\n',
         ["teams.toml:5: team.classic = 'yes', expected true or false"],
     ),
+    "no seat": (TEAM + "seats = 0\n", ["teams.toml:5: team.seats = 0, expected at least 1"]),
+    "too many seats": (TEAM + "seats = 17\n", ["teams.toml:5: team.seats = 17, expected at most 16"]),
     "a bad address": (
         TEAM + 'classic = true\nclassic_address = "192.168.1.256"\n',
         ["teams.toml:6: team.classic_address = '192.168.1.256', expected an IP address such as 192.168.1.20"],
@@ -423,7 +425,7 @@ TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
         TEAM + "clasic = true\n",
         [
             "teams.toml:5: team.clasic = True: no such setting, "
-            "expected one of: id, name, token, classic, classic_address"
+            "expected one of: id, name, token, seats, classic, classic_address"
         ],
     ),
     "an unknown table": (
@@ -470,6 +472,11 @@ def test_teams_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert list(contest.teams) == [2, 1]
     assert contest.teams[1].classic_address == "::1"
     assert contest.team_name(2) == "Blaise"
+
+
+def test_a_team_has_one_seat_unless_it_is_given_more(tmp_path: Path) -> None:
+    contest = load_contest(folder_with(tmp_path, teams=OTHER + TEAM + "seats = 16\n"))
+    assert [(team.id, team.seats) for team in contest.teams.values()] == [(2, 1), (1, 16)]
     assert contest.team_name(3) == "team 3"  # results may know teams that have been taken out
 
 

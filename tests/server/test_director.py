@@ -35,7 +35,7 @@ from getstep_server.results import Result
 from getstep_server.run import Ending, StartWhen, results_of
 from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheets
-from getstep_server.seats import Seat
+from getstep_server.seats import seat_for_newcomer, seats_of
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
 from getstep_server.tournament import Tournament
@@ -83,7 +83,7 @@ class Stage:
             self.tournament.take_pairings(fields)
         for result in results:
             self.tournament.take_result(result)
-        self._seats = {number: Seat(team, self._publish) for number, team in contest.teams.items()}
+        self._seats = {number: seats_of(team, self._publish) for number, team in contest.teams.items()}
         self._timekeeper = Timekeeper()
         disk = Disk(contest.folder, self._publish)
         self._sheets = Scoresheets(contest, disk)
@@ -100,6 +100,7 @@ class Stage:
             self._publish,
         )
         self._nursery: trio.Nursery | None = None
+        self.note = self._director.note
 
     def _publish(self, event: Event) -> None:
         self.events.append((trio.current_time(), event))
@@ -113,14 +114,15 @@ class Stage:
         return [message for link in self.links[team] for message in link.of(kind)]
 
     def come(self, team: int, reply: Reply = honest) -> None:
-        """Have a team arrive."""
+        """Have a bot of a team arrive."""
         assert self._nursery is not None
-        self.links[team].append(MemoryLink(self._nursery, self._seats[team], reply))
+        self.links[team].append(MemoryLink(self._nursery, seat_for_newcomer(self._seats[team]), reply))
         self._director.changed()
 
-    def go(self, team: int) -> None:
-        """Have a team's connection end."""
-        self._seats[team].detach(self.links[team][-1], "gone")
+    def go(self, team: int, bot: int = -1) -> None:
+        """Have the connection of one of a team's bots end, by default that of the last one that came."""
+        link = self.links[team][bot]
+        link.seat.detach(link, "gone")
         self._director.changed()
 
     async def play(

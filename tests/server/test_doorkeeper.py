@@ -41,3 +41,8 @@ async def test_a_team_may_log_in_so_often_in_so_long(autojump_clock: trio.testin
     assert not doorkeeper.may_login(7)
     await trio.sleep(0.2)
     assert next(n for n in count() if not doorkeeper.may_login(7)) == 20
+
+
+async def test_a_team_may_log_in_so_often_for_each_of_its_seats(autojump_clock: trio.testing.MockClock) -> None:
+    doorkeeper = Doorkeeper()
+    assert sum(doorkeeper.may_login(7, seats=16) for _ in range(1000)) == 320

@@ -33,7 +33,7 @@ Reply = Callable[["MemoryLink", GetStep], Any]
 class MemoryLink:
     """A link without a socket: it keeps what it is told and answers as a script says."""
 
-    address, client = "memory", "test"
+    address, client, heard = "memory", "test", 0
 
     def __init__(self, nursery: trio.Nursery, seat: Seat, reply: Reply) -> None:
         self.nursery, self.seat, self.reply = nursery, seat, reply

@@ -96,12 +96,13 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
             "address": "10.0.0.2",
             "client": "bot 1.0",
             "again": True,
+            "here": 1,
             "this_minute": 3,
         },
     ),
     (
         Noted(TeamLeft(2, "connection lost"), 11),
-        {"level": "info", "event": "team_left", "team": 2, "why": "connection lost", "this_minute": 11},
+        {"level": "info", "event": "team_left", "team": 2, "why": "connection lost", "here": 0, "this_minute": 11},
     ),
     (
         Noted(Incident("out_of_turn", "an answer", "10.0.0.2", 2, "00 01"), 100),

@@ -6,6 +6,7 @@ import io
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,22 @@ LINES: list[tuple[list[Event], list[str]]] = [
     (
         [Noted(TeamLeft(2, "it closed the connection"), 4711)],
         ["- Blaise has left: it closed the connection (4711 arrivals and departures in a minute)"],
+    ),
+    (
+        [
+            ADA,
+            two := replace(ADA, here=2),
+            Noted(two, 2),
+            one := TeamLeft(1, "gone", 1),
+            Noted(one, 3),
+            Noted(ADA, 4),
+        ],
+        [
+            "+ Ada has arrived from 10.0.0.1 (getstep 0.1.0), 2 bots now; 1 of 3 teams are here, missing:"
+            " Blaise, Charles",
+            "- Ada has lost a bot, 1 still here: gone",
+            "+ Ada has arrived from 10.0.0.1 (getstep 0.1.0); 1 of 3 teams are here, missing: Blaise, Charles",
+        ],
     ),
     ([Noted(TeamLeft(2, "contest_over"), 1), Noted(TeamLeft(2, "shutting_down"), 1)], []),
     (

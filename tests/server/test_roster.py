@@ -251,6 +251,30 @@ def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp
     assert load_contest(folder).teams == {}
 
 
+def test_seats_in_a_class_list(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text("name,seats\nAda,3\nBlaise,\nCharles,1\nDorothy\n")
+    newcomers = read_roster(path)
+    assert [newcomer.seats for newcomer in newcomers] == [3, 1, 1, 1]
+    add_teams(folder, newcomers)
+    assert [team.seats for team in load_contest(folder).teams.values()] == [3, 1, 1, 1]
+    assert (folder / "teams.toml").read_text().count("seats") == 1
+
+
+def test_seats_that_are_none(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text("name,seats\nAda,many\n")
+    with pytest.raises(ConfigError, match=r":2: seats = 'many', expected a whole number from 1 to 16$"):
+        read_roster(path)
+    path.write_text("name,seats\nAda,0\nBlaise,17\n")
+    with pytest.raises(ConfigError) as caught:
+        add_teams(folder, read_roster(path))
+    assert str(caught.value).split("\n") == [
+        f"{path}:2: seats = 0, expected at least 1",
+        f"{path}:3: seats = 17, expected at most 16",
+    ]
+
+
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"roster\.csv: No such file or directory"):
         read_roster(tmp_path / "roster.csv")

@@ -16,7 +16,7 @@ from getstep.wire import End, GetStep, Goodbye, Hello, Raised, Resign, Start, St
 from getstep_server import listening, session
 from getstep_server.events import Incident, MatchEnded, MatchStarted, ServerFault, TeamArrived, TeamLeft
 from getstep_server.run import StartWhen
-from getstep_server.seats import Seat
+from getstep_server.seats import Seat, seats_of
 from tests.server.players import Player, Recorder, connected, first_legal, make_contest, running, seated
 
 
@@ -303,7 +303,7 @@ async def test_a_full_file_table_is_as_good_as_a_limit(tmp_path: Path, monkeypat
             return self.listener.accept()
 
     contest, recorder = make_contest(tmp_path), Recorder()
-    seats = {number: Seat(team, recorder) for number, team in contest.teams.items()}
+    seats = {number: seats_of(team, recorder) for number, team in contest.teams.items()}
     house = session.House(contest, seats, recorder)
     listener: Any = Full(listening.open_listener("127.0.0.1", 0))
     port = listener.listener.getsockname()[1]

@@ -1,0 +1,476 @@
+"""Teams with several seats: who sits where, how many matches they play at once, and what becomes of lost links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from getstep.wire import End, GetStep, Goodbye, Message, Start, Step
+from getstep_server.contest import Contest, Team
+from getstep_server.events import (
+    ContestStarted,
+    Event,
+    Incident,
+    MatchEnded,
+    MatchStarted,
+    TeamArrived,
+    TeamLeft,
+    Waiting,
+)
+from getstep_server.game_record import parse
+from getstep_server.journal import read, segments, tag_of
+from getstep_server.run import StartWhen
+from getstep_server.seats import Seat, Table, seat_for_newcomer, seats_of
+from getstep_server.store import Store
+from getstep_server.timekeeper import Timekeeper
+from tests.server.players import Player, connected, first_legal, make_contest, running, seated
+from tests.server.test_director import SMALL, Stage
+from tests.server.test_judge import after
+
+START = Start(5, "hop", {}, True, "the other", "move", 5000, 100, False)
+
+
+def with_seats(contest: Contest, seats: dict[int, int]) -> Contest:
+    """The contest, with so many seats for these teams."""
+    teams = {n: team.model_copy(update={"seats": seats.get(n, 1)}) for n, team in contest.teams.items()}
+    return replace(contest, teams=teams)
+
+
+def incidents_noted(folder: Path, match: int) -> list[str]:
+    """The codes of the incidents that the journal has of a running match."""
+    lines = [line for path in segments(folder / "running") for line in read(path).lines]
+    return [
+        line.entry["incident"]["code"]
+        for line in lines
+        if line.tag == tag_of(match, 1) and "incident" in line.entry
+    ]
+
+
+# --- who sits where ------------------------------------------------------------------------------------------
+
+
+class Linked:
+    """A link that only keeps what it is told."""
+
+    address, client = "10.0.0.1", "test"
+
+    def __init__(self, heard: int = 0) -> None:
+        self.heard = heard
+        self.said: list[Message] = []
+
+    def look(self) -> None:
+        """Nothing arrives here."""
+
+    def send(self, message: Message) -> None:
+        self.said.append(message)
+
+    def close(self, goodbye: Goodbye) -> None:
+        self.said.append(goodbye)
+
+
+def make_seats(count: int, events: list[Event] | None = None) -> tuple[Seat, ...]:
+    team = Team(id=7, name="Team 7", token="12345678", seats=count)
+    return seats_of(team, ([] if events is None else events).append)
+
+
+def test_newcomers_take_one_seat_after_the_other() -> None:
+    seats = make_seats(3)
+    for expected in seats:
+        chosen = seat_for_newcomer(seats)
+        assert chosen is expected
+        chosen.attach(Linked())
+
+
+async def test_who_lost_its_link_comes_back_first_to_a_question_then_to_a_match(
+    autojump_clock: MockClock,
+) -> None:
+    seats = make_seats(4)
+    for seat in seats[2:]:
+        seat.taken = True
+        seat.begin(Table(Timekeeper()), START)
+    seats[3].ask(1, [[0]], None, 5.0)
+    order = []
+    for _ in seats:
+        order.append(seats.index(seat_for_newcomer(seats)))
+        seats[order[-1]].attach(Linked())
+    assert order == [3, 2, 0, 1]
+
+
+def test_a_seat_with_a_match_about_to_begin_is_one_with_a_match() -> None:
+    seats = make_seats(2)
+    seats[1].taken = True
+    assert seat_for_newcomer(seats) is seats[1]
+
+
+@pytest.mark.parametrize("heard", [(10, 20, 30), (20, 10, 30), (30, 20, 10)])
+def test_with_a_bot_at_every_seat_the_one_that_was_silent_longest_goes(heard: tuple[int, ...]) -> None:
+    events: list[Event] = []
+    seats = make_seats(3, events)
+    links = [Linked(at) for at in heard]
+    for seat, link in zip(seats, links, strict=True):
+        seat.attach(link)
+    seat_for_newcomer(seats).attach(Linked(40))
+    told = [[message.reason for message in link.said if isinstance(message, Goodbye)] for link in links]
+    assert told == [["replaced"] if at == 10 else [] for at in heard]
+    arrived = [event for event in events if isinstance(event, TeamArrived)]
+    assert [(event.again, event.here) for event in arrived] == [(False, 1), (False, 2), (False, 3), (True, 3)]
+
+
+def test_who_leaves_is_told_with_how_many_stay() -> None:
+    events: list[Event] = []
+    seats = make_seats(2, events)
+    links = [Linked(), Linked()]
+    for seat, link in zip(seats, links, strict=True):
+        seat.attach(link)
+    seats[0].detach(links[0], "gone")
+    seats[0].detach(links[0], "gone again")
+    seats[1].detach(links[1], "gone")
+    assert [event for event in events if isinstance(event, TeamLeft)] == [
+        TeamLeft(7, "gone", 1),
+        TeamLeft(7, "gone", 0),
+    ]
+
+
+async def test_a_question_id_is_never_used_twice_for_a_team(autojump_clock: MockClock) -> None:
+    seats = make_seats(2)
+    links = [Linked(), Linked()]
+    for seat, link in zip(seats, links, strict=True):
+        seat.attach(link)
+        seat.begin(Table(Timekeeper()), START)
+    for number in range(1, 4):
+        for seat in seats:
+            seat.ask(number, [[0]], None, 5.0)
+    ids = [[message.id for message in link.said if isinstance(message, GetStep)] for link in links]
+    first = ids[0][0]
+    assert ids == [[first, first + 2, first + 4], [first + 1, first + 3, first + 5]]
+    seats[0].penalize("illegal_move", "")
+    penalty = links[0].said[-1]
+    assert getattr(penalty, "id", None) == first + 4  # its own question, not the team's latest
+    assert [seat.last_id for seat in seats] == [first + 5] * 2
+
+
+# --- how many matches at once --------------------------------------------------------------------------------
+
+
+def most_at_once(stage: Stage, team: int) -> int:
+    """The most matches that a team was playing at any time."""
+    playing: set[int] = set()
+    most = 0
+    for _, event in stage.events:
+        if isinstance(event, MatchStarted) and team in event.match.teams:
+            playing.add(event.match.number)
+        elif isinstance(event, MatchEnded):
+            playing.discard(event.result.match.number)
+        most = max(most, len(playing))
+    assert not playing
+    return most
+
+
+def check_links(stage: Stage) -> None:
+    """What holds whoever comes and goes: a bot plays one match after the other, and each match begins with both."""
+    begun: Counter[tuple[int, int]] = Counter()
+    for team, links in stage.links.items():
+        for link in links:
+            playing = None
+            for message in link.said:
+                if isinstance(message, Start):
+                    assert playing is None, "two matches at one seat"
+                    playing = message.match
+                    begun[team, message.match] += not message.resumed
+                elif isinstance(message, End):
+                    assert message.match == playing
+                    playing = None
+    for event in stage.of(MatchStarted):
+        assert [begun[team, event.match.number] for team in event.match.teams] == [1, 1]
+
+
+@pytest.mark.parametrize(("seats", "bots"), [(1, 1), (3, 3), (3, 2), (4, 4)])
+async def test_a_team_plays_as_many_matches_at_once_as_it_has_bots(
+    tmp_path: Path, autojump_clock: MockClock, seats: int, bots: int
+) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 5, **SMALL), {1: seats}))
+    await stage.play(*[1] * bots, 2, 3, 4, 5, seconds={1: 0.1})
+    assert most_at_once(stage, 1) == bots
+    assert [most_at_once(stage, team) for team in (2, 3, 4, 5)] == [1] * 4
+    assert len(stage.store.saved) == 20
+    check_links(stage)
+
+
+async def test_two_teams_with_several_seats_play_each_other_several_times_at_once(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    contest = make_contest(tmp_path, 2, event={**SMALL["event"], "settings": {"legs": 4}})
+    stage = Stage(with_seats(contest, {1: 3, 2: 4}))
+    await stage.play(1, 1, 1, 2, 2, 2, 2, seconds={1: 0.1, 2: 0.1})
+    assert (most_at_once(stage, 1), most_at_once(stage, 2)) == (3, 3)
+    check_links(stage)
+
+
+async def test_a_bot_that_comes_later_is_given_a_match_at_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 3, **SMALL), {1: 2}))
+
+    async def come_late() -> None:
+        await trio.sleep(0.55)
+        stage.come(1)
+
+    await stage.play(1, 2, 3, seconds={1: 0.1, 2: 0.1}, during=come_late)
+    starts = [(at, event.match.teams) for at, event in stage.events if isinstance(event, MatchStarted)]
+    assert 1 in starts[1][1]
+    assert starts[1][0] == pytest.approx(0.55)
+    check_links(stage)
+
+
+async def test_a_bot_that_lost_its_link_comes_back_to_its_match(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 4, **SMALL), {1: 3}))
+    matches: list[int] = []
+
+    async def lose_one() -> None:
+        await trio.sleep(0.25)
+        matches.extend(link.start().match for link in stage.links[1])
+        stage.go(1, bot=1)
+        await trio.sleep(0.2)
+        stage.come(1, after(0.1))
+
+    await stage.play(1, 1, 1, 2, 3, 4, seconds={1: 0.1}, during=lose_one)
+    assert len(set(matches)) == 3
+    back = stage.links[1][3]
+    assert (back.of(Start)[0].match, back.of(Start)[0].resumed) == (matches[1], True)
+    assert isinstance(back.said[1], GetStep)
+    assert {result.reason for result in stage.store.saved} == {"finished"}
+    assert most_at_once(stage, 1) == 3
+    check_links(stage)
+
+
+async def test_a_bot_that_stays_away_holds_its_match_and_gets_no_other(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 4, **SMALL), {1: 3}))
+
+    async def lose_one() -> None:
+        await trio.sleep(0.25)
+        stage.go(1, bot=1)
+
+    await stage.play(1, 1, 1, 2, 3, 4, seconds={1: 0.1}, during=lose_one)
+    reasons = Counter(result.reason for result in stage.store.saved)
+    assert reasons == {"finished": 11, "missed_limit": 1}
+    check_links(stage)
+
+
+async def test_an_incident_stands_in_its_match_or_in_all_of_the_team(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 3, **SMALL), {1: 2}))
+    noted: list[list[str]] = []
+
+    async def misbehave() -> None:
+        await trio.sleep(0.25)
+        matches = [link.start().match for link in stage.links[1]]
+        stage.note(Incident("flood", "", "10.0.0.1", 1, "", matches[1]))
+        stage.note(Incident("too_many_logins", "", "10.0.0.1", 1, ""))
+        stage.note(Incident("bad_token", "", "10.0.0.9", None, ""))
+        noted.extend(incidents_noted(tmp_path, match) for match in matches)
+
+    await stage.play(1, 1, 2, 3, seconds={1: 0.1}, during=misbehave)
+    assert noted == [["too_many_logins"], ["flood", "too_many_logins"]]
+
+
+# --- who is not there ----------------------------------------------------------------------------------------
+
+
+async def test_a_team_is_missing_only_without_any_bot(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 2, start={"absent_seconds": 60.0}, **SMALL), {1: 3}))
+
+    async def leave_one_after_the_other() -> None:
+        await trio.sleep(1.0)
+        stage.go(1, bot=1)  # the one at which nobody plays
+        await trio.sleep(100.0)
+        assert not stage.of(Waiting)
+        stage.come(2)
+
+    await stage.play(1, 1, during=leave_one_after_the_other)
+    assert [result.detail for result in stage.store.saved] == ["Team 2 did not come in 60 s"] * 2
+
+
+async def test_a_team_with_seats_that_never_comes_forfeits_all(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 3, start={"absent_seconds": 60.0}, **SMALL), {1: 2, 3: 3}))
+    await stage.play(1, 1, 2)
+    assert trio.current_time() == pytest.approx(60.0)
+    forfeits = [result for result in stage.store.saved if result.reason == "never_arrived"]
+    assert len(forfeits) == 4
+    assert all(3 in result.match.teams for result in forfeits)
+    check_links(stage)
+
+
+# --- whoever comes and goes ----------------------------------------------------------------------------------
+
+ACTIONS = st.lists(st.tuples(st.sampled_from(["come", "go"]), st.integers(1, 4), st.integers(0, 3)), max_size=12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seats=st.tuples(*[st.integers(1, 3)] * 4), actions=ACTIONS, pace=st.integers(1, 9))
+def test_no_team_plays_more_at_once_than_it_has_bots(
+    seats: tuple[int, ...], actions: list[tuple[str, int, int]], pace: int
+) -> None:
+    async def play(folder: Path) -> Stage:
+        contest = make_contest(
+            folder, 4, start={"absent_seconds": 30.0}, event={**SMALL["event"], "budget_seconds": 5.0}
+        )
+        stage = Stage(with_seats(contest, dict(enumerate(seats, start=1))))
+
+        async def act() -> None:
+            for number, (action, team, bot) in enumerate(actions):
+                await trio.sleep(0.1 * pace + 0.001 * number)  # never in the instant of an answer
+                if action == "come":
+                    stage.come(team, after(0.07))
+                elif bot < len(stage.links[team]):
+                    stage.go(team, bot)
+
+        await stage.play(1, 1, 2, 3, seconds=dict.fromkeys(range(1, 5), 0.07), during=act)
+        return stage
+
+    with TemporaryDirectory() as folder:
+        stage = trio.run(play, Path(folder), clock=MockClock(autojump_threshold=0))
+    check_links(stage)
+    assert len(stage.store.saved) == 12
+    for team, count in enumerate(seats, start=1):
+        assert most_at_once(stage, team) <= count
+
+
+# --- over real sockets ---------------------------------------------------------------------------------------
+
+
+async def keep_playing(port: int, team: int) -> None:
+    async with seated(port, team) as player:
+        await player.play()
+
+
+async def asked(player: Player) -> tuple[Start, GetStep]:
+    """The match that begins for a player, and its first question there."""
+    return await player.until(Start), await player.until(GetStep)
+
+
+async def test_one_bot_of_each_team_is_enough_to_start(tmp_path: Path) -> None:
+    async with running(with_seats(make_contest(tmp_path, 2), {1: 3})) as server:
+        async with seated(server.port, 1):
+            async with seated(server.port, 1):
+                pass
+            assert (await server.recorder.wait_for(TeamLeft)).here == 1
+            async with seated(server.port, 2):
+                await server.recorder.wait_for(ContestStarted)
+
+
+async def test_a_team_without_any_bot_is_not_there(tmp_path: Path) -> None:
+    async with running(with_seats(make_contest(tmp_path, 2), {1: 3})) as server:
+        async with seated(server.port, 1), seated(server.port, 1):
+            pass
+        await server.recorder.wait_for(TeamLeft, 2)
+        async with seated(server.port, 2):
+            assert server.recorder.of(ContestStarted) == []
+            async with seated(server.port, 1):
+                await server.recorder.wait_for(ContestStarted)
+
+
+async def test_a_hostile_act_loses_only_the_match_that_it_happened_in(tmp_path: Path) -> None:
+    contest = with_seats(make_contest(tmp_path, 3), {1: 2})
+    async with running(contest) as server, trio.open_nursery() as nursery:
+        async with seated(server.port, 1) as good, seated(server.port, 1) as bad:
+            for team in (2, 3):
+                nursery.start_soon(keep_playing, server.port, team)
+            start, question = await asked(good)
+            other, _ = await asked(bad)
+            assert start.match != other.match
+            await bad.say_bytes(b"GET / HTTP/1.1")
+            assert (await bad.until(Goodbye)).reason == "oversize_frame"
+            count = 1
+            while (lost := (await server.recorder.wait_for(MatchEnded, count)).result).match.number != other.match:
+                count += 1
+            assert lost.reason == "hostile"
+            assert server.recorder.of(Incident)[0].match == other.match
+            await good.say(Step(question.id, first_legal(start, question)))
+            await good.until(GetStep)
+            await good.close()
+        nursery.cancel_scope.cancel()
+    assert incidents_noted(tmp_path, start.match) == []
+    with Store(contest.database) as store:
+        (fields,) = [fields for fields in map(parse, store.lines()) if fields.get("match") == other.match]
+    assert [incident["code"] for incident in fields["incidents"]] == ["oversize_frame"]
+
+
+async def test_logins_are_counted_for_each_seat(tmp_path: Path) -> None:
+    async with running(with_seats(make_contest(tmp_path, 3), {1: 2})) as server:
+        for _ in range(40):
+            await check(server.port, "checked")
+        await check(server.port, "too_many_logins")
+
+
+async def check(port: int, reason: str) -> None:
+    """Try a login of team 1, and see it end so."""
+    async with connected(port) as player:
+        await player.join(1, purpose="check")
+        assert (await player.until(Goodbye)).reason == reason
+
+
+@pytest.mark.parametrize("seats", [1, 2, 3])
+async def test_what_an_earlier_run_left_takes_seats_first(tmp_path: Path, seats: int) -> None:
+    contest = make_contest(tmp_path, 4, event={"game": "linkage"})
+    left = set()
+    async with running(with_seats(contest, {1: 3})) as server, trio.open_nursery() as nursery:
+        async with seated(server.port, 1) as one, seated(server.port, 1) as two, seated(server.port, 1) as three:
+            for team in (2, 3, 4):
+                nursery.start_soon(keep_playing, server.port, team)
+            for player in (one, two, three):
+                start, question = await asked(player)
+                await player.say(Step(question.id, first_legal(start, question)))
+                await player.until(GetStep)
+                left.add(start.match)
+            nursery.cancel_scope.cancel()
+    assert len(left) == 3
+    async with (
+        running(with_seats(contest, {1: seats}), StartWhen(now=True)) as server,
+        trio.open_nursery() as nursery,
+    ):
+        for team in (*[1] * seats, 2, 3, 4):
+            nursery.start_soon(keep_playing, server.port, team)
+        await server.finished()
+    playing: list[int] = []
+    begun = []
+    for event in server.recorder.events:
+        if isinstance(event, MatchStarted) and 1 in event.match.teams:
+            begun.append(event.match.number)
+            playing.append(event.match.number)
+            assert len(playing) <= seats
+            assert (event.turns > 0) == (event.match.number in left)
+        elif isinstance(event, MatchEnded) and event.result.match.number in playing:
+            playing.remove(event.result.match.number)
+    assert set(begun[:3]) == left
+    assert len(begun) == 6
+    assert {event.result.reason for event in server.recorder.of(MatchEnded)} == {"finished"}
+
+
+async def test_every_bot_hears_the_end(tmp_path: Path) -> None:
+    contest = with_seats(make_contest(tmp_path, 2, event={"game": "linkage"}), {1: 2})
+    async with running(contest) as server:
+        async with seated(server.port, 1):
+            pass
+        await server.recorder.wait_for(TeamLeft)
+        async with trio.open_nursery() as nursery:
+            async with seated(server.port, 1) as second:
+                nursery.start_soon(keep_playing, server.port, 1)
+                await server.recorder.wait_for(TeamArrived, 3)
+                await second.close()
+                await server.recorder.wait_for(TeamLeft, 2)
+            nursery.start_soon(keep_playing, server.port, 2)
+        assert server.ending is None  # one bot has not heard it
+        async with connected(server.port) as back:
+            await back.login(1)
+            assert (await back.expect(Goodbye)).reason == "contest_over"
+        with trio.fail_after(2):
+            await server.finished()
