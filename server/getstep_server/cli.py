@@ -35,6 +35,7 @@ from .cli_decisions import add_decisions, add_team_decisions
 from .cli_match import add_match
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
+from .cli_report import add_report
 from .cli_tables import add_crosstable, add_standings
 from .contest import init_contest, load_contest
 from .director import ContestStopped
@@ -59,6 +60,7 @@ a whole contest:
   getstep-server incidents autumn              # who broke the protocol
   getstep-server show autumn 7                 # a game move by move
   getstep-server export autumn --games --format csv > games.csv
+  getstep-server report autumn                 # an html page of everything
   getstep-server verify autumn                 # does everything fit together?
 
 when something goes wrong:
@@ -144,6 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     add_match(commands)
     add_show(commands)
     add_export(commands)
+    add_report(commands)
     add_verify(commands)
     add_decisions(commands)
     add_attack(commands)

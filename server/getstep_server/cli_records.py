@@ -65,7 +65,7 @@ def add_show(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _show(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
-    with _records_of(contest) as store:
+    with records_of(contest) as store:
         attempts = [record for record in store.records(args.match) if args.attempt in (None, record.attempt)]
     if not attempts:
         which = "" if args.attempt is None else f", attempt {args.attempt}"
@@ -124,7 +124,7 @@ def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
 
 def _export(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
-    with _records_of(contest) as store:
+    with records_of(contest) as store:
         lines = _lines(contest, store, args.what, args.format, args.event)
         if args.output is None:
             _print_lines(lines)
@@ -206,7 +206,7 @@ def _hash(text: str) -> str:
 def _verify(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     try:
-        with _records_of(contest) as store, _progress() as progress:
+        with records_of(contest) as store, progress_bar("verified") as progress:
             verified = verify(contest, store, head=args.head, progress=progress)
     except Finding as finding:
         print(f"DOES NOT FIT: {printable(str(finding))}")
@@ -226,10 +226,10 @@ def _print_verified(verified: Verified, *, head_given: bool) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def progress_bar(done: str) -> Iterator[Callable[[int, int], None]]:
     """Shows ``verified n of m`` on a terminal's standard error, which is no part of the result."""
     terminal = Console(stderr=True)
-    columns = (TextColumn("verified"), BarColumn(), MofNCompleteColumn(separator=" of "))
+    columns = (TextColumn(done), BarColumn(), MofNCompleteColumn(separator=" of "))
     shown = terminal.is_terminal and not terminal.is_dumb_terminal
     with Progress(*columns, console=terminal, transient=True, disable=not shown) as progress:
         task = progress.add_task("", total=None)
@@ -239,7 +239,12 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 # --- shared -----------------------------------------------------------------------------------------------------
 
 
-def _records_of(contest: Contest) -> Store:
+def records_of(contest: Contest) -> Store:
+    """A contest's database, to be opened.
+
+    Raises:
+        StoreError: there is none yet.
+    """
     if not contest.database.exists():
         raise StoreError(f"{contest.database}: not there; nothing has been played yet")
     return Store(contest.database)

@@ -53,6 +53,10 @@ class Crosstable:
         results = sorted(self._results(team, opponent), key=lambda result: result.match.number)
         return [result.outcome_for(0 if result.match.first == team else 1) for result in results]
 
+    def numbers(self, team: int, opponent: int) -> list[int]:
+        """The numbers of their matches against each other, in playing order."""
+        return sorted(result.match.number for result in self._results(team, opponent))
+
     def _results(self, team: int, opponent: int) -> list[Result]:
         return self._between.get((min(team, opponent), max(team, opponent)), [])
 

@@ -1,0 +1,441 @@
+"""The report of a contest: one html page with everything that the records say, for the screen, a phone and paper.
+
+It is made of the records and the contest's files alone, and the same records make the same bytes: so it does not
+say when it was made. Names and whatever else comes from outside go through `printable` and then through the
+template's escaping, all in one place: the environment that renders it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ._text import printable
+from .combined import Combined
+from .contest import Contest
+from .contest_event import ContestEvent
+from .crosstable import Crosstable
+from .decisions import ADJUDICATED, described
+from .incidents import IncidentRow
+from .plots import Course, Rated, course_plot, percent, ratings_plot
+from .ratings import REPLICATES, Ratings, rate, ratings_of, tally_of
+from .results import PLAYERS, Result
+from .standings import Standing
+from .store import Store
+from .tables import combined_table, describe_event, name_with_status, standings_table
+from .text_table import Column, TextTable
+from .tournament import Tournament
+
+CROSSTABLE_TEAMS = 64
+"""With more teams there is no crosstable: nobody could read it, and the page would be some megabytes long."""
+
+MATCHES_NAMED = 12
+"""How many matches a square of the crosstable names."""
+
+MANY_TEAMS = 64
+"""From more than these on, ratings take their time, and there are fewer fits."""
+
+FITS, FITS_OF_MANY = 40, 12
+"""After how many parts of the matches the ratings over time are made."""
+
+LINES = 40
+"""How many teams the plot of ratings over time has, the highest rated ones."""
+
+Progress = Callable[[int, int], None]
+
+
+# --- what is on the page ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of the page; ``hints`` say by its heading what is in a column."""
+
+    key: str
+    caption: str
+    columns: Sequence[Column]
+    notes: Sequence[str] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Its rows, with a cell for each column."""
+        return list(zip(*(column.cells for column in self.columns), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """Of the crosstable: ``kind`` is win, draw, loss, own, or none if the two have not met."""
+
+    text: str
+    kind: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The crosstable: its teams with their squares; ``letters`` is about how wide it is."""
+
+    names: Sequence[str]
+    rows: Sequence[Sequence[Square]]
+    letters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """The ratings of an event: in words, in numbers, and drawn as svg elements in which all is escaped."""
+
+    notes: Sequence[str]
+    table: Grid
+    ratings: str
+    course: str | None
+    course_note: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventPart:
+    """All about one event; what it has nothing to say of is None."""
+
+    key: str
+    name: str
+    about: str
+    played: str
+    standings: Grid
+    squares: Squares | None
+    plots: Plots | None
+    ends: Grid | None
+    troubles: Grid | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The report."""
+
+    name: str
+    facts: Sequence[tuple[str, str]]
+    decisions: Grid | None
+    combined: Grid | None
+    events: Sequence[EventPart]
+    incidents: Grid | None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is on record at one moment."""
+
+    contest: Contest
+    tournament: Tournament
+    records: int
+    head: str
+    games: Sequence[dict[str, Any]]
+    incidents: Sequence[IncidentRow]
+
+
+def look(contest: Contest, store: Store) -> Seen:
+    """Read a contest, also while it runs.
+
+    Raises:
+        RecordError, StoreError: the records are not what was written.
+    """
+    with store.snapshot():
+        heads, (records, digest), incidents = store.heads(), store.chain(), store.incidents()
+    games = [fields for fields in heads if fields.get("type") == "game"]
+    return Seen(contest, Tournament(contest, heads), records, digest, games, incidents)
+
+
+def as_html(seen: Seen, progress: Progress = lambda *_: None) -> str:
+    """The report as a page that needs no other file.
+
+    Args:
+        seen: from `look`.
+        progress: called with how many steps of how many are done.
+    """
+    environment = Environment(
+        loader=PackageLoader("getstep_server"),
+        autoescape=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(page=_page(seen, progress), most=CROSSTABLE_TEAMS)
+
+
+def _page(seen: Seen, progress: Progress) -> Page:
+    tables = seen.tournament.tables()
+    parts = []
+    for done, event in enumerate(seen.contest.events):
+        progress(done, len(seen.contest.events))
+        parts.append(_event_part(seen, event, tables.events[event.number]))
+    progress(len(parts), len(parts))
+    return Page(
+        name=seen.contest.name,
+        facts=list(_facts(seen)),
+        decisions=_decisions(seen),
+        combined=_combined(seen.contest, tables.combined) if tables.combined else None,
+        events=parts,
+        incidents=_incidents(seen),
+    )
+
+
+def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
+    tournament, results = seen.tournament, seen.tournament.results
+    yield "Matches", f"{tournament.done} played of {tournament.total} given out so far"
+    if void := len(seen.games) - sum(result.reason != ADJUDICATED for result in results):
+        yield "Attempts", f"{void} that do not count, beside these"
+    yield "Teams", str(len(seen.contest.teams))
+    if results:
+        first = min(result.started for result in results)
+        last = max(result.started + result.seconds for result in results)
+        yield "Played", f"{_minute(first)} to {_minute(last)} UTC"
+    yield "Records", str(seen.records)
+    yield "Head of their chain", seen.head
+
+
+def _minute(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
+def _event_part(seen: Seen, event: ContestEvent, rows: Sequence[Standing]) -> EventPart:
+    key = f"event-{event.number}"
+    results = [result for result in seen.tournament.results if result.match.event == event.number]
+    games = [fields for fields in seen.games if fields["event"] == event.number]
+    return EventPart(
+        key=key,
+        name=event.name,
+        about=describe_event(event, seen.contest.file.time.lag_ms),
+        played=_matches(len(results)),
+        standings=_grid(f"{key}-standings", "Standings", standings_table(seen.contest, event, rows)),
+        squares=_squares(seen.contest, event, rows, results) if len(rows) <= CROSSTABLE_TEAMS else None,
+        plots=_plots(seen, event, results, key),
+        ends=_ends(results, key) if results else None,
+        troubles=_troubles(seen.contest, results, games, key),
+    )
+
+
+def _matches(count: int) -> str:
+    return f"{count} match{'es' * (count != 1)}"
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+_HINTS = {
+    "place": "the format's own ranking",
+    "byes": "rounds without an opponent",
+    "diff": "own score less the opponent's, over all matches",
+    "direct": "points from the matches among the teams that were still level",
+    "Buchholz": "the sum of the opponents' points",
+    "lot": "drawn; the lowest is first",
+    "firsts": "events in which it stands before all others",
+    "faults": "turns that got the game's penalty",
+}
+
+
+def _grid(key: str, caption: str, table: TextTable) -> Grid:
+    return Grid(key, caption, table.columns, table.notes, _HINTS)
+
+
+def _combined(contest: Contest, rows: Sequence[Combined]) -> Grid:
+    """The combined table, its events by their names."""
+    names = {str(event.number): event.name for event in contest.events}
+    grid = _grid("combined", "All events together", combined_table(contest, rows))
+    columns = [replace(column, heading=names.get(column.heading, column.heading)) for column in grid.columns]
+    share = "share of the other teams that it stands before, in percent"
+    return replace(grid, columns=columns, hints=_HINTS | dict.fromkeys(names.values(), share))
+
+
+def _decisions(seen: Seen) -> Grid | None:
+    """What the host has decided, in that order."""
+    made = seen.tournament.decisions
+    what = [described(one, seen.contest, seen.tournament.matches.get(one.match or 0)) for one in made]
+    columns = [
+        Column("when (UTC)", [_minute(datetime.fromisoformat(one.at).timestamp()) for one in made]),
+        Column("what", what, names=True, justify="left"),
+        Column("why", [one.why for one in made], justify="left"),
+        Column("who", [one.by for one in made], justify="left"),
+    ]
+    return Grid("decisions", "Decisions of the host", columns) if made else None
+
+
+def _ends(results: Sequence[Result], key: str) -> Grid:
+    counts = Counter(result.reason for result in results).most_common()
+    columns = [
+        Column("how", [reason for reason, _ in counts], names=True, justify="left"),
+        Column("matches", [str(count) for _, count in counts]),
+        Column("%", [f"{100 * count / len(results):.1f}" for _, count in counts]),
+    ]
+    return Grid(f"{key}-ends", "How matches ended", columns)
+
+
+def _troubles(
+    contest: Contest, results: Sequence[Result], games: Sequence[Mapping[str, Any]], key: str
+) -> Grid | None:
+    """Of each team that had any: its faults, what it lost otherwise than by the rules, its incidents."""
+    faults, lost = _faults(results)
+    incidents: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for row in (row for fields in games for row in fields["incidents"]):
+        incidents[row["team"]][row["code"]] += row["count"]
+    teams = sorted({*(+faults), *lost, *incidents}, key=contest.team_name)
+    columns = [
+        Column("team", [contest.team_name(team) for team in teams], names=True, justify="left"),
+        Column("faults", [str(faults[team]) for team in teams]),
+        Column("lost otherwise than by the rules", [_counted(lost[team]) for team in teams], justify="left"),
+        *_incident_columns([incidents[team] for team in teams]),
+    ]
+    return Grid(f"{key}-troubles", "Faults, and incidents in matches", columns, hints=_HINTS) if teams else None
+
+
+def _faults(results: Sequence[Result]) -> tuple[Counter[int], defaultdict[int, Counter[str]]]:
+    """By team: how many turns got the game's penalty, and why it lost otherwise than by the rules, how often."""
+    faults: Counter[int] = Counter()
+    lost: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for result in results:
+        for team, player in zip(result.match.teams, PLAYERS, strict=True):
+            faults[team] += result.faults[player]
+            if result.reason != "finished" and result.outcome_for(player) == "loss":
+                lost[team][result.reason] += 1
+    return faults, lost
+
+
+def _incidents(seen: Seen) -> Grid | None:
+    """All of the contest's by team, those of strangers last; their addresses are nobody's business."""
+    counts: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+    for row in seen.incidents:
+        counts[row.incident.team][row.incident.code] += row.count
+    teams = sorted(counts, key=lambda team: (team is None, -counts[team].total(), team))
+    who = ["not a team" if team is None else seen.contest.team_name(team) for team in teams]
+    columns = [Column("who", who, names=True, justify="left"), *_incident_columns([counts[team] for team in teams])]
+    return Grid("incidents", "Incidents in all runs", columns) if teams else None
+
+
+def _incident_columns(counts: Sequence[Counter[str]]) -> list[Column]:
+    totals = [str(count.total()) for count in counts]
+    return [Column("incidents", totals), Column("of which", [_counted(count) for count in counts], justify="left")]
+
+
+def _counted(counts: Counter[str]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{what} {count}" for what, count in ordered)
+
+
+# --- the crosstable ---------------------------------------------------------------------------------------------
+
+
+def _squares(contest: Contest, event: ContestEvent, rows: Sequence[Standing], results: Sequence[Result]) -> Squares:
+    table = Crosstable(event, rows, results)
+    teams = [row.team for row in rows]
+    points = {(team, other): table.points(team, other) for team in teams for other in teams if team != other}
+    form = {"signed_roots": ".1f", "percentage": ".0f", "points": "g"}[event.scoring.kind]
+
+    def square(team: int, other: int) -> Square:
+        own, others = points.get((team, other)), points.get((other, team))
+        if own is None or others is None:
+            return Square("", "own" if team == other else "none")
+        legs = table.legs(team, other)
+        kind = "win" if own > others else "loss" if own < others or set(legs) == {"loss"} else "draw"
+        hint = f"{contest.team_name(team)} – {contest.team_name(other)}: {_legs(legs, table.numbers(team, other))}"
+        return Square(f"{round(own, 2):{form}}", kind, hint)
+
+    squares = [[square(team, other) for other in teams] for team in teams]
+    widest = max((len(square.text) for row in squares for square in row), default=0)
+    return Squares([name_with_status(contest, row) for row in rows], squares, 24 + len(teams) * (max(widest, 2) + 1))
+
+
+def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:
+    """Each match with its number; of many, how often they ended how."""
+    if len(legs) > MATCHES_NAMED:
+        return f"{_counted(Counter(legs))} in matches {numbers[0]} to {numbers[-1]}"
+    return ", ".join(f"{leg} in match {number}" for leg, number in zip(legs, numbers, strict=True))
+
+
+# --- ratings ----------------------------------------------------------------------------------------------------
+
+
+def _plots(seen: Seen, event: ContestEvent, results: Sequence[Result], key: str) -> Plots | None:
+    many = len(seen.tournament.table(event)) > MANY_TEAMS
+    ratings = ratings_of(seen.tournament, event, REPLICATES // 5 if many else REPLICATES)
+    rows = list(_rated(seen.contest, ratings))
+    if not rows:
+        return None
+    courses = _courses(seen.contest, ratings, results, FITS_OF_MANY if many else FITS)
+    title = f"{event.name}: ratings"
+    return Plots(
+        notes=list(_notes(ratings)),
+        table=_ratings(rows, ratings, key),
+        ratings=ratings_plot(rows, key=f"r{event.number}", label=title),
+        course=_course(courses, f"c{event.number}", f"{title} over time"),
+        course_note=f"The {LINES} highest rated of {len(courses)} teams." if len(courses) > LINES else "",
+    )
+
+
+def _rated(contest: Contest, ratings: Ratings) -> Iterator[Rated]:
+    """Those that have played, each with the likelihood that it is stronger than the next, if that is known."""
+    for one, other in zip_longest(ratings.table, ratings.table[1:]):
+        if one.elo is None:
+            return
+        known = other is not None and other.elo is not None and other.group == one.group
+        stronger = ratings.stronger(one.team, other.team) if known else None
+        yield Rated(contest.team_name(one.team), one.elo, stronger, stronger is None or not 0.05 < stronger < 0.95)
+
+
+def _ratings(rows: Sequence[Rated], ratings: Ratings, key: str) -> Grid:
+    columns = [
+        Column("#", [str(rank) for rank in range(1, len(rows) + 1)]),
+        Column("team", [row.name for row in rows], names=True, justify="left"),
+        Column("games", [str(rating.games) for rating in ratings.table[: len(rows)]]),
+        Column("Elo", [_elo(row.elo.value) for row in rows]),
+        Column("95 %", [f"{_elo(row.elo.low)} … {_elo(row.elo.high)}" for row in rows]),
+        Column("stronger than the next", [percent(row.stronger) for row in rows]),
+        Column("", ["" if row.separable else "not separable" for row in rows], justify="left"),
+    ]
+    return Grid(f"{key}-ratings", "Ratings", columns)
+
+
+def _elo(value: float) -> str:
+    return f"{round(value):+d}"
+
+
+def _notes(ratings: Ratings) -> Iterator[str]:
+    """What is to be known about the ratings as a whole."""
+    if (worth := ratings.advantage) is not None:
+        interval = f"{_elo(worth.low)} … {_elo(worth.high)}"
+        yield f"To be the first player is worth {_elo(worth.value)} Elo (95 %: {interval})."
+    if (drawn := ratings.draw) is not None:
+        interval = f"{100 * drawn.low:.0f} … {100 * drawn.high:.0f} %"
+        yield f"Two equals draw in {percent(drawn.value)} of their games (95 %: {interval})."
+    if len({rating.group for rating in ratings.table if rating.elo is not None}) > 1:
+        yield "No chain of games connects all of these teams yet: only those that one does can be compared."
+
+
+def _courses(contest: Contest, ratings: Ratings, results: Sequence[Result], fits: int) -> list[Course]:
+    """The ratings after so many parts of the results, the highest at the end first.
+
+    A fit counts as soon as games connect more than half of the teams, and for those: the mean of a few teams that
+    have played each other only says nothing of the others.
+    """
+    rated = [rating.team for rating in ratings.table if rating.elo is not None]
+    courses: dict[int, list[tuple[int, float]]] = {team: [] for team in rated}
+    for played in sorted({len(results) * part // fits for part in range(1, fits + 1)}):
+        for team, elo in _connected(rate(tally_of(rated, results[:played]), replicates=0), len(rated)):
+            courses[team].append((played, elo))
+    return [Course(contest.team_name(team), tuple(points)) for team, points in courses.items() if points]
+
+
+def _connected(ratings: Ratings, teams: int) -> list[tuple[int, float]]:
+    """Team and rating of those in the group that has more than half of the ``teams``; none if there is none."""
+    groups = Counter(rating.group for rating in ratings.table if rating.elo is not None)
+    ((group, size),) = groups.most_common(1) or [(-1, 0)]
+    members = (rating for rating in ratings.table if rating.group == group and 2 * size > teams)
+    return [(rating.team, rating.elo.value) for rating in members if rating.elo is not None]
+
+
+def _course(courses: Sequence[Course], key: str, label: str) -> str | None:
+    if not any(len(course.points) > 1 for course in courses):
+        return None
+    return course_plot(courses[:LINES], key=key, label=label)

@@ -1,0 +1,132 @@
+"""Contest folders with records of matches that nobody played: results by chance, as many as one likes.
+
+What `recorded` plays move by move is made up here, so that there can be hundreds of teams.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import tomlkit
+import trio
+
+from getstep_engines import Player
+from getstep_server.contest import Contest, contest_path, load_contest, teams_path
+from getstep_server.events import Incident
+from getstep_server.game_record import Happened, Record, head_of_game, record_of_game, record_of_pairings
+from getstep_server.incidents import IncidentRow
+from getstep_server.results import Result
+from getstep_server.schedule import Match
+from getstep_server.store import Store
+from getstep_server.tournament import Tournament
+from tests.server.players import token_of
+
+STARTED = 1.7e9
+
+HOSTILE_NAMES = (
+    *("<script>alert(1)</script>", "<!--", "]]>", "{{ 7 * 7 }}", "{% raw %}", "$x^2$", "\\frac", "%s%n", "'\"><b>"),
+    *("=1+1", "&lt;&amp;", "Дороти", "日本語チーム", "فريق", "a" * 64, "http://example.org/", "| `tick`", "🦘"),
+)
+"""Names that somebody may give a team."""
+
+
+def make_up(
+    folder: Path,
+    events: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    *,
+    seed: int = 1,
+    most: int = 10**6,
+    contest: str = "Test contest",
+) -> Contest:
+    """A contest folder with these events and teams, played to its end, or until ``most`` matches are over.
+
+    The teams are the stronger the earlier they are in ``names``.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {"contest": {"name": contest, "seed": seed}, "event": list(events)}
+    contest_path(folder).write_text(tomlkit.dumps(tables), encoding="utf-8")
+    teams = [{"id": n, "name": name, "token": token_of(n)} for n, name in enumerate(names, start=1)]
+    teams_path(folder).write_text(tomlkit.dumps({"team": teams}), encoding="utf-8")
+    made = load_contest(folder)
+    with Store(made.database) as store:
+        trio.run(_store, store, list(_played(made, Random(seed), most)))
+    return made
+
+
+async def _store(store: Store, records: Sequence[Record]) -> None:
+    for record in records:
+        await store.save(record)
+    flood = Incident("flood", "more than 200 frames a second", "10.0.0.9", 2, "00")
+    strange = Incident("unknown_team", "nobody's", "10.0.0.66", None, "00")
+    await store.count_incidents(
+        [IncidentRow(flood, 12, STARTED, STARTED), IncidentRow(strange, 3, STARTED, STARTED)]
+    )
+
+
+def _played(contest: Contest, dice: Random, most: int) -> Iterator[Record]:
+    tournament = Tournament(contest)
+    while True:
+        yield from _given_out(tournament)
+        matches = tournament.open()[: most - tournament.done]
+        if not matches:
+            return
+        for match in matches:
+            result, happened = _result(match, tournament.done, dice)
+            yield record_of_game(head_of_game(contest, match, 1, result.started), result, happened)
+            tournament.take_result(result)
+
+
+def _given_out(tournament: Tournament) -> Iterator[Record]:
+    for number in sorted(tournament.due):
+        tournament.due.remove(number)
+        fields = tournament.next_pairings(tournament.contest.event(number))
+        if fields is not None:
+            yield record_of_pairings(fields)
+            tournament.take_pairings(fields)
+
+
+def _result(match: Match, done: int, dice: Random) -> tuple[Result, Happened]:
+    """By the rules nine times in ten."""
+    difference = (match.second - match.first) / 8 + 0.1 + dice.gauss(0, 1)
+    drawn = abs(difference) < 0.15 and match.game != "linkage"
+    winner: Player | None = None if drawn else (0 if difference > 0 else 1)
+    scores: Any = (7, 7) if drawn else (9, 4 + dice.randrange(4)) if winner == 0 else (3 + dice.randrange(4), 8)
+    started = STARTED + 3 * done
+    result = Result(match, winner, "finished", "", scores, 60, (1.5, 0.25), (0, 0), started, 2.5)
+    if drawn or winner is None or dice.random() < 0.9:
+        return result, Happened()
+    return _disturbed(result, winner, dice)
+
+
+def _disturbed(result: Result, winner: Player, dice: Random) -> tuple[Result, Happened]:
+    """The same result for another reason."""
+    reason = dice.choice(["missed_limit", "illegal_move", "never_arrived", "hostile", "resigned"])
+    loser, happened = 1 - winner, Happened()
+    faults = (int(loser == 0), int(loser == 1)) if reason in ("missed_limit", "illegal_move") else (0, 0)
+    if reason == "hostile":
+        about = {
+            "code": "oversize_frame",
+            "detail": "<b>\u202e",
+            "address": "10.0.0.9",
+            "after_turn": 3,
+            "count": 2,
+        }
+        happened.incidents.append({"team": result.match.teams[loser], **about})
+    turns = 0 if reason == "never_arrived" else 12
+    return replace(result, reason=reason, detail="as told", turns=turns, faults=faults), happened
+
+
+def each_format() -> list[dict[str, Any]]:
+    """An event of each game and format, with all ways of scoring among them."""
+    return [
+        {"game": "hop"},
+        {"game": "longest_path", "name": "paths", "format": "swiss", "settings": {"rounds": 3, "legs": 1}},
+        {"game": "chain_reaction", "format": "knockout", "settings": {"best_of": 1}},
+        {"game": "pseudo_tonga", "format": "gauntlet", "settings": {"challengers": [1, 2]}},
+        {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 4}},
+    ]

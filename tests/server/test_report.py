@@ -1,0 +1,475 @@
+"""The html report: what is in it, that it needs nothing else, and that nobody's name does anything in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from getstep_server import plots, report
+from getstep_server.contest import Contest
+from getstep_server.crosstable import Crosstable
+from getstep_server.report import CROSSTABLE_TEAMS, as_html, look
+from getstep_server.store import Store
+from tests.server.forgery import Forged
+from tests.server.made_up import HOSTILE_NAMES, each_format, make_up
+from tests.server.players import token_of
+from tests.server.test_cli import Command
+
+NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]
+EVENTS = ("hop", "paths", "chain_reaction", "pseudo_tonga", "linkage")
+EMPTY = {"meta", "br", "hr", "img", "input", "link"}
+"""Elements of html that are never closed."""
+
+
+# --- reading a page -----------------------------------------------------------------------------------------------
+
+
+class Element:
+    """An element of a page with what is in it."""
+
+    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.inside: list[Element | str] = []
+
+    def all(self, *tags: str) -> list[Element]:
+        """All elements in it with one of these tags, in the order of the page; any, if none is given."""
+        found = []
+        for child in self.inside:
+            if isinstance(child, Element):
+                found += [child] * (not tags or child.tag in tags) + child.all(*tags)
+        return found
+
+    @property
+    def text(self) -> str:
+        return "".join(child if isinstance(child, str) else child.text for child in self.inside).strip()
+
+    def cells(self) -> list[list[str]]:
+        """Of a table the texts of its body, row by row."""
+        (body,) = self.all("tbody")
+        return [[cell.text for cell in row.all("th", "td")] for row in body.all("tr")]
+
+
+class Page(HTMLParser):
+    """A page, read strictly: whatever is opened is closed, in the right order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.root = Element("", {})
+        self._open = [self.root]
+        self.feed(text)
+        self.close()
+        assert self._open == [self.root]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(set(names)) == len(names), f"{tag}: {names}"
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self._open[-1].inside.append(element)
+        if tag not in EMPTY:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self._open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop().tag == tag
+
+    def handle_data(self, data: str) -> None:
+        self._open[-1].inside.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data!r}")
+
+    def section(self, key: str) -> Element:
+        """The part that the heading with this id is over."""
+        (found,) = [one for one in self.root.all("section") if one.attributes["aria-labelledby"] == key]
+        return found
+
+    def table(self, key: str) -> Element:
+        """The table under the heading with this id."""
+        (found,) = [one for one in self.root.all("div") if one.attributes.get("aria-labelledby") == key]
+        (table,) = found.all("table")
+        return table
+
+    def has(self, key: str) -> bool:
+        return any(element.attributes.get("id") == key for element in self.root.all())
+
+
+def html_of(contest: Contest) -> str:
+    with Store(contest.database) as store:
+        return as_html(look(contest, store))
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """Five events, in every format, with every scoring, played to their ends."""
+    return make_up(tmp_path_factory.mktemp("played") / "all", each_format(), NAMES)
+
+
+@pytest.fixture(scope="module")
+def text(contest: Contest) -> str:
+    return html_of(contest)
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Names that would like to be something else, those of contest and events too."""
+    events = [{**event, "name": f"<h1>{event['game']}</h1>{{{{ page }}}}"} for event in each_format()]
+    folder = tmp_path_factory.mktemp("hostile") / "all"
+    return html_of(make_up(folder, events, HOSTILE_NAMES, contest="</title><script>1</script>"))
+
+
+# --- a page of its own --------------------------------------------------------------------------------------------
+
+
+def assert_it_needs_nothing(text: str) -> None:
+    everything = Page(text).root.all()
+    assert not {"script", "link", "img", "iframe", "object", "embed", "base"} & {one.tag for one in everything}
+    for element in everything:
+        for name, value in element.attributes.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "data", "action", "xmlns")
+            assert name != "href" or value.startswith("#")
+            assert name in ("title", "aria-label") or not re.search(r"(?i)https?:|url\(|javascript:", value)
+    (style,) = [one.text for one in everything if one.tag == "style"]
+    assert not re.search(r"(?i)url\(|@import|expression|https?:|</", style)
+
+
+def test_it_needs_no_other_file_and_no_script(text: str, hostile: str) -> None:
+    assert_it_needs_nothing(text)
+    assert_it_needs_nothing(hostile)
+
+
+def test_what_is_referred_to_is_there_once(page: Page) -> None:
+    everything = page.root.all()
+    ids = Counter(one.attributes["id"] for one in everything if "id" in one.attributes)
+    assert set(ids.values()) == {1}
+    wanted = {one.attributes["href"][1:] for one in everything if "href" in one.attributes}
+    wanted |= {one.attributes["aria-labelledby"] for one in everything if "aria-labelledby" in one.attributes}
+    assert wanted <= ids.keys()
+    assert {f"event-{n}" for n in range(1, 6)} | {"combined", "incidents"} <= wanted
+
+
+def test_it_has_landmarks_and_headings_in_order(page: Page) -> None:
+    assert [len(page.root.all(tag)) for tag in ("header", "nav", "main", "h1")] == [1, 1, 1, 1]
+    levels = [int(one.tag[1]) for one in page.root.all("h1", "h2", "h3", "h4")]
+    assert levels[0] == 1
+    assert all(lower <= upper + 1 for upper, lower in pairwise(levels))
+    (root,) = page.root.all("html")
+    assert root.attributes["lang"] == "en"
+
+
+def test_tables_say_what_their_rows_and_columns_are(page: Page) -> None:
+    for table in page.root.all("table"):
+        heads = [one for head in table.all("thead") for one in head.all("th")]
+        assert {one.attributes["scope"] for one in heads} == {"col"}
+        (body,) = table.all("tbody")
+        for row in body.all("tr"):
+            assert [one.attributes["scope"] for one in row.all("th")] == ["row"]
+            assert len(row.all("th", "td")) == len(heads)
+
+
+def test_plots_say_what_they_show(page: Page) -> None:
+    labels = [one.attributes["aria-label"] for one in page.root.all("svg")]
+    assert labels[:2] == ["hop: ratings", "hop: ratings over time"]
+    assert all(one.attributes["role"] == "img" for one in page.root.all("svg"))
+
+
+def test_every_paint_is_one_of_the_page_in_light_and_dark(text: str) -> None:
+    used = set(re.findall(r"var\((--[\w-]+)\)", text)) - {"--letters"}
+    palettes = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
+    assert [set(re.findall(r"(--[\w-]+):", palette)) for palette in palettes] == [used, used]
+    svg = "".join(re.findall(r"<svg.*?</svg>", text, re.DOTALL))
+    assert not re.search(r"#[0-9a-f]{6}|rgb\(", svg)
+
+
+# --- what is from outside -----------------------------------------------------------------------------------------
+
+
+def test_a_name_is_nothing_but_a_name(hostile: str) -> None:
+    page = Page(hostile)
+    assert not {"script", "b", "i", "raw"} & {one.tag for one in page.root.all()}
+    (title,) = page.root.all("title")
+    assert title.text == page.root.all("h1")[0].text == "</title><script>1</script>"
+    assert {row[1] for row in page.table("event-1-standings").cells()} == set(HOSTILE_NAMES)
+    assert page.root.all("h2")[1].text == "<h1>hop</h1>{{ page }}"
+    shown = {one.text for one in page.section("event-1").all("text")}
+    assert {name for name in HOSTILE_NAMES if len(name) < 20} <= shown
+    assert "a" * 21 + "…" in shown
+
+
+def test_text_in_records_does_nothing(contest: Contest, tmp_path: Path) -> None:
+    evil = "<b>\x1b[2J\u202egnp.exe\u2028"
+    forged = Forged(contest.database, tmp_path / "contest.db")
+    forged.head(forged.place(1), lambda fields: fields.update(reason=evil))
+    forged.sql("UPDATE incidents SET code = ?", evil)
+    forged.close()
+    with Store(forged.path) as store:
+        text = as_html(look(contest, store))
+    page = Page(text)
+    assert "<b>\\u001b[2J\\u202egnp.exe\\u2028" in {row[0] for row in page.table("event-1-ends").cells()}
+    assert not page.root.all("b")
+    assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", text)
+
+
+def test_no_secret_is_in_it(text: str, contest: Contest) -> None:
+    assert not [team for team in contest.teams if token_of(team) in text]
+    assert "10.0.0." not in text
+
+
+# --- what is in it ------------------------------------------------------------------------------------------------
+
+
+def test_the_head_of_the_chain_and_the_counts_are_there(page: Page, contest: Contest) -> None:
+    with Store(contest.database) as store:
+        length, head = store.chain()
+        done = look(contest, store).tournament.done
+    facts = dict(
+        zip((one.text for one in page.root.all("dt")), (one.text for one in page.root.all("dd")), strict=True)
+    )
+    assert facts["Head of their chain"] == head
+    assert facts["Records"] == str(length)
+    assert facts["Matches"] == f"{done} played of {done} given out so far"
+    assert facts["Played"].startswith("2023-11-14 22:13 to 2023-11-14 22:")
+
+
+def test_the_standings_are_those_of_the_tournament(page: Page, contest: Contest) -> None:
+    with Store(contest.database) as store:
+        tables = look(contest, store).tournament.tables()
+    for event in contest.events:
+        rows = page.table(f"event-{event.number}-standings").cells()
+        expected = [[str(row.rank), contest.team_name(row.team)] for row in tables.events[event.number]]
+        assert [row[:2] for row in rows] == expected
+    combined = page.table("combined")
+    assert [row[1] for row in combined.cells()] == [contest.team_name(row.team) for row in tables.combined]
+    assert [one.text for one in combined.all("th")][2:7] == list(EVENTS)
+
+
+def test_every_tie_break_has_a_column(page: Page, contest: Contest) -> None:
+    headings = {
+        event.name: {one.text for one in page.table(f"event-{event.number}-standings").all("th")}
+        for event in contest.events
+    }
+    assert all({"won", "diff", "direct"} <= found for found in headings.values())
+    assert "Buchholz" in headings["paths"]
+    assert "place" in headings["chain_reaction"]
+    assert {"%", "% More", "% Fewer"} <= headings["linkage"]
+
+
+def test_the_crosstable_has_points_colours_and_matches(page: Page, contest: Contest) -> None:
+    event = contest.events[0]
+    with Store(contest.database) as store:
+        tournament = look(contest, store).tournament
+    rows = tournament.table(event)
+    table = Crosstable(event, rows, tournament.results)
+    (body,) = page.table("event-1-crosstable").all("tbody")
+    for one, shown in zip(rows, body.all("tr"), strict=True):
+        for other, square in zip(rows, shown.all("td")[1:], strict=True):
+            if one is other:
+                assert square.attributes == {"class": "own"}
+                continue
+            points, theirs = table.points(one.team, other.team), table.points(other.team, one.team)
+            assert points is not None and theirs is not None  # noqa: PT018
+            assert float(square.text) == points
+            kind = {True: "win", False: "loss", None: "draw"}[None if points == theirs else points > theirs]
+            assert square.attributes["class"] == kind
+            legs, numbers = table.legs(one.team, other.team), table.numbers(one.team, other.team)
+            hint = ", ".join(f"{leg} in match {number}" for leg, number in zip(legs, numbers, strict=True))
+            assert square.attributes["title"].endswith(f": {hint}")
+
+
+def test_the_ratings_are_in_order_and_drawn(page: Page) -> None:
+    table = page.table("event-1-ratings").cells()
+    elos = [int(row[3]) for row in table]
+    assert elos == sorted(elos, reverse=True)
+    assert {row[1] for row in table} == set(NAMES)
+    assert {row[6] for row in table if re.fullmatch("[5-8][0-9] %", row[5])} == {"not separable"}
+    assert {row[6] for row in table if re.fullmatch("> 99 %|9[6-9] %|", row[5])} == {""}
+    ratings, course = page.section("event-1").all("svg")
+    names = [one.text for one in ratings.all("text") if one.text.startswith("Team")]
+    assert names == [row[1] for row in table]
+    assert [one.text for one in course.all("text") if one.text.startswith("Team")] == names
+    shown = [one.text for one in ratings.all("text") if one.text.endswith(" %")]
+    assert shown == [row[5] for row in table[:-1]]
+
+
+def test_how_matches_ended_adds_up(page: Page, contest: Contest) -> None:
+    with Store(contest.database) as store:
+        results = look(contest, store).tournament.results
+    for event in contest.events:
+        expected = Counter(result.reason for result in results if result.match.event == event.number)
+        rows = page.table(f"event-{event.number}-ends").cells()
+        assert {reason: int(count) for reason, count, _ in rows} == expected
+        assert sum(float(share) for *_, share in rows) == pytest.approx(100, abs=0.3)
+
+
+def test_incidents_are_counted_by_team(page: Page) -> None:
+    assert page.table("incidents").cells() == [
+        ["Team B", "12", "flood 12"],
+        ["not a team", "3", "unknown_team 3"],
+    ]
+    in_matches = {row[0]: row for row in page.table("event-1-troubles").cells()}
+    lost = {name: dict(re.findall(r"(\w+) (\d+)", row[2])) for name, row in in_matches.items()}
+    for name, row in in_matches.items():
+        assert int(row[3]) == 2 * int(lost[name].get("hostile", 0))
+
+
+# --- other contests -----------------------------------------------------------------------------------------------
+
+
+def test_before_the_first_match_there_is_a_page(tmp_path: Path) -> None:
+    page = Page(html_of(make_up(tmp_path / "new", [{"game": "hop"}], NAMES, most=0)))
+    assert len(page.table("event-1-standings").cells()) == len(NAMES)
+    assert not page.has("event-1-crosstable")
+    assert not page.root.all("svg")
+    assert not page.root.all("nav")
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 20])
+def test_in_the_middle_there_is_a_page(tmp_path: Path, most: int) -> None:
+    text = html_of(make_up(tmp_path / "begun", each_format(), NAMES, most=most))
+    assert_it_needs_nothing(text)
+    assert Page(text).section("event-1").all("svg")
+
+
+def test_two_that_never_played_are_not_compared(tmp_path: Path) -> None:
+    event = {"game": "hop", "format": "knockout", "settings": {"best_of": 1}}
+    page = Page(html_of(make_up(tmp_path / "apart", [event], NAMES[:8], most=4, seed=4)))
+    assert "" in [row[5] for row in page.table("event-1-ratings").cells()][:-1]
+    assert len(page.section("event-1").all("svg")) == 1
+    assert "No chain of games connects" in page.section("event-1").text
+
+
+def test_many_teams_have_no_crosstable_and_their_plot_shows_the_best(tmp_path: Path) -> None:
+    names = [f"Team {n}" for n in range(CROSSTABLE_TEAMS + 1)]
+    page = Page(html_of(make_up(tmp_path / "many", [{"game": "hop"}], names, most=400)))
+    assert not page.root.all("table")[1].attributes
+    assert f"with {CROSSTABLE_TEAMS + 1} teams (more than {CROSSTABLE_TEAMS})" in page.section("event-1").text
+    ratings, course = page.section("event-1").all("svg")
+    assert len([one for one in ratings.all("text") if one.text.startswith("Team")]) == len(names)
+    assert len([one for one in course.all("text") if one.text.startswith("Team")]) == report.LINES
+
+
+# --- the same bytes -----------------------------------------------------------------------------------------------
+
+
+def test_the_same_records_make_the_same_bytes(text: str, contest: Contest, tmp_path: Path) -> None:
+    """Also in another process, whose user likes other plots."""
+    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nsvg.fonttype: path\naxes.facecolor: red\n")
+    out = tmp_path / "report.html"
+    program = [sys.executable, "-W", "error", "-m", "getstep_server"]
+    run = [*program, "report", str(contest.folder), "--output", str(out)]
+    outside = {**os.environ, "PYTHONHASHSEED": "7", "MATPLOTLIBRC": str(tmp_path), "TZ": "Asia/Tokyo"}
+    done = subprocess.run(run, env=outside, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == ""
+    assert out.read_text(encoding="utf-8") == text
+
+
+def test_other_commands_do_not_wait_for_what_it_needs() -> None:
+    program = "import getstep_server.cli, sys; print(*{'matplotlib', 'jinja2'} & set(sys.modules))"
+    assert (
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
+    )
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Contest:
+    return make_up(tmp_path / "small", [{"game": "hop"}], NAMES[:3])
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.chdir(tmp_path)
+    return Command(capsys)
+
+
+def test_the_command_writes_into_the_folder(command: Command, small: Contest) -> None:
+    ran = command("report", "small")
+    path = Path("small", "report.html")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(str(path))
+    assert path.read_text(encoding="utf-8") == html_of(small)
+    assert {file.name for file in Path("small").iterdir() if file.name.startswith("report")} == {"report.html"}
+
+
+def test_the_command_writes_elsewhere_and_over_an_old_one(command: Command, small: Contest) -> None:
+    Path("page.html").write_text("old")
+    assert command("report", "small", "--output", "page.html").code == 0
+    assert Path("page.html").read_text(encoding="utf-8") == html_of(small)
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("nowhere/page.html", "No such file or directory"),
+        ("small", "a folder or a device, expected the name of a file"),
+    ],
+)
+def test_a_place_that_cannot_be_written(command: Command, small: Contest, where: str, why: str) -> None:
+    assert command.complaint("report", "small", "--output", where) == f"{where}: {why}"
+
+
+def test_a_report_that_could_not_be_written_leaves_the_old_one(
+    command: Command, small: Contest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("page.html").write_text("old")
+
+    def full(self: Path, *_: object, **__: object) -> int:
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert command.complaint("report", "small", "--output", "page.html") == "page.html: No space left on device"
+    assert Path("page.html").read_text() == "old"
+    assert not Path("page.html.new").exists()
+
+
+def test_help_and_a_contest_without_records(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = command("report", "--help")
+    assert max(map(len, ran.out.splitlines())) < 81
+    command("init", "autumn")
+    ran = command("report", "autumn")
+    assert (ran.code, ran.out) == (1, "")
+    assert "nothing has been played yet" in ran.err
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(-50, 700), min_size=1, max_size=40))
+def test_names_at_the_ends_of_lines_do_not_meet(levels: list[float]) -> None:
+    levels.sort()
+    height = max(plots._LEAST_HEIGHT, plots._ROW * len(levels))
+    apart = plots._apart(levels, height)
+    assert all(lower - upper >= plots._ROW - 1e-6 for upper, lower in pairwise(apart))
+    assert apart[0] >= plots._ROW / 2 - 1e-6
+    assert apart[-1] <= height - plots._ROW / 2 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "shown"),
+    [(None, ""), (0.5, "50 %"), (0.949, "95 %"), (0.9949, "99 %"), (0.9999, "> 99 %"), (0.0001, "< 1 %")],
+)
+def test_a_likelihood_is_never_shown_as_certain(likelihood: float | None, shown: str) -> None:
+    assert plots.percent(likelihood) == shown
