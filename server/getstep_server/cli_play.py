@@ -74,7 +74,7 @@ def _run(args: argparse.Namespace) -> int:
     with progress.shown():
         ending = trio.run(run_contest, contest, bus, when)
     if ending is Ending.FINISHED:
-        _say_hash(contest, progress)
+        _say_what_is_left(contest, progress)
     goes_on = f"Every finished match is kept; go on with: {typed('run', contest.folder)}"
     return _say_ending(contest, progress, ending, goes_on)
 
@@ -115,11 +115,12 @@ def _say_ending(contest: Contest, progress: Progress, ending: Ending, goes_on: s
     return EXIT_STOPPED
 
 
-def _say_hash(contest: Contest, progress: Progress) -> None:
-    """What to keep elsewhere, so that nobody can put other records in the place of these."""
+def _say_what_is_left(contest: Contest, progress: Progress) -> None:
+    """The hash to keep elsewhere, so that nobody can put other records in the place of these; and the report."""
     with Store(contest.database) as store:
         length, digest = store.chain()
     progress.say(f"Hash of the {length} records, to check them by with verify --head:\n{digest}")
+    progress.say(f"All of it as a page for the browser: {typed('report', contest.folder)}")
 
 
 def _time_of_day(text: str | None) -> datetime | None:

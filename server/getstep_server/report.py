@@ -344,7 +344,8 @@ def _squares(contest: Contest, event: ContestEvent, rows: Sequence[Standing], re
 
     squares = [[square(team, other) for other in teams] for team in teams]
     widest = max((len(square.text) for row in squares for square in row), default=0)
-    return Squares([name_with_status(contest, row) for row in rows], squares, 24 + len(teams) * (max(widest, 2) + 1))
+    names = [name_with_status(contest, row) for row in rows]
+    return Squares(names, squares, letters=24 + len(teams) * (max(widest, 2) + 1))
 
 
 def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:

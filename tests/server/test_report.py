@@ -12,12 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
 from getstep_server import plots, report
 from getstep_server.contest import Contest
 from getstep_server.crosstable import Crosstable
+from getstep_server.decisions import Decision, record_of_decision
 from getstep_server.report import CROSSTABLE_TEAMS, as_html, look
 from getstep_server.store import Store
 from tests.server.forgery import Forged
@@ -329,6 +331,28 @@ def test_incidents_are_counted_by_team(page: Page) -> None:
     lost = {name: dict(re.findall(r"(\w+) (\d+)", row[2])) for name, row in in_matches.items()}
     for name, row in in_matches.items():
         assert int(row[3]) == 2 * int(lost[name].get("hostile", 0))
+
+
+def test_the_hosts_decisions_are_listed_and_hold(tmp_path: Path) -> None:
+    contest = make_up(tmp_path / "decided", [{"game": "hop"}], NAMES[:4])
+    at, host = "2023-11-14T22:30:00.000Z", "<i>Grace</i>"
+    for decision in (
+        Decision("disqualify", host, "two bots & one team", at, team=3),
+        Decision("adjudicate", host, "the <b>cable</b>", at, match=1, winner=None),
+    ):
+        with Store(contest.database) as store:
+            trio.run(store.save, record_of_decision(contest, decision))
+    page = Page(html_of(contest))
+    with Store(contest.database) as store:
+        first, second = map(contest.team_name, look(contest, store).tournament.matches[1].teams)
+    assert page.table("decisions").cells() == [
+        ["2023-11-14 22:30", "Team C is disqualified", "two bots & one team", host],
+        ["2023-11-14 22:30", f"match 1 ({first} – {second}) is a draw", "the <b>cable</b>", host],
+    ]
+    assert page.table("event-1-standings").cells()[-1][1:3] == ["Team C (disqualified)", "0"]
+    assert {row[1] for row in page.table("event-1-ratings").cells()} == {"Team A", "Team B", "Team D"}
+    (body,) = page.table("event-1-crosstable").all("tbody")
+    assert {one.attributes["class"] for one in body.all("tr")[-1].all("td")[1:]} == {"none", "own"}
 
 
 # --- other contests -----------------------------------------------------------------------------------------------
