@@ -50,10 +50,16 @@ def demo_contest(folder: Path, games: Sequence[str], teams: int, seed: int) -> t
         raise ConfigError(f"--teams {teams}, expected 2 to {MOST_TEAMS}")
     title = GAMES[games[0]].title if len(games) == 1 else "all games"
     init_contest(folder, name=f"getstep demo: {title}", games=games, seed=seed)
-    doubts = [round(100 * place / (teams - 1)) for place in range(teams)]
-    added = add_teams(folder, [Newcomer(_name(place, doubt), "the demo") for place, doubt in enumerate(doubts)])
-    bots = {team.id: _bot(doubt) for team, doubt in zip(added, doubts, strict=True)}
+    players = lineup(teams)
+    added = add_teams(folder, [Newcomer(name, "the demo") for name, _ in players])
+    bots = {team.id: bot for team, (_, bot) in zip(added, players, strict=True)}
     return load_contest(folder).listening_on(host="127.0.0.1", port=0, classic_port=None), bots
+
+
+def lineup(teams: int) -> list[tuple[str, Bot]]:
+    """Names and bots for two teams or more, each weaker than the one before it."""
+    doubts = [round(100 * place / (teams - 1)) for place in range(teams)]
+    return [(_name(place, doubt), _bot(doubt)) for place, doubt in enumerate(doubts)]
 
 
 def _name(place: int, doubt: int) -> str:

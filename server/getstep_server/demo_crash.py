@@ -37,6 +37,7 @@ class Watched:
     process: trio.Process
     port: int = 0
     done: int = 0
+    last: str = ""
     gone_on: list[str] = field(default_factory=list)
     listening: trio.Event = field(default_factory=trio.Event)
     half_done: trio.Event = field(default_factory=trio.Event)
@@ -48,8 +49,10 @@ class Watched:
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 self._note(line.decode(errors="replace"), say)
+        self.listening.set()  # nobody need wait for it any longer
 
     def _note(self, line: str, say: Say) -> None:
+        self.last = line
         if found := re.match(r"Listening on .*, port (\d+)", line):
             self.port = int(found[1])
             self.listening.set()
@@ -70,13 +73,13 @@ async def run_crash_demo(contest: Contest, bots: Bots, say: Say) -> None:
         ContestStopped: a server or a bot ended otherwise than it should.
     """
     async with trio.open_nursery() as nursery:
-        async with _server(contest, 0, say) as first:
+        async with serving(contest, 0, say) as first:
             nursery.start_soon(bots_playing, contest, first.port, bots)
             await first.half_done.wait()
             first.process.kill()
             say(f"\n*** The server gets SIGKILL after {first.done} matches, in the middle of others. ***")
         began = time.perf_counter()
-        async with _server(contest, first.port, say) as second:
+        async with serving(contest, first.port, say) as second:
             say(f"*** Started again, it listens after {time.perf_counter() - began:.1f} s. ***\n")
             code = await second.process.wait()
         if code != 0:
@@ -85,8 +88,17 @@ async def run_crash_demo(contest: Contest, bots: Bots, say: Say) -> None:
 
 
 @asynccontextmanager
-async def _server(contest: Contest, port: int, say: Say) -> AsyncIterator[Watched]:
-    """A server for ``contest``, once it listens; at the end of the block it is gone."""
+async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watched]:
+    """A server for ``contest`` that is a process of its own, once it listens; at the end of the block it is gone.
+
+    Args:
+        contest: it.
+        port: where on the loopback interface; 0 lets the system choose.
+        say: called with a line for each match that is over or goes on.
+
+    Raises:
+        ContestStopped: it does not listen in time.
+    """
     command = [sys.executable, "-u", "-m", "getstep_server", "run", str(contest.folder)]
     command += ["--host", "127.0.0.1", "--port", str(port), "--plain"]
     process = await trio.lowlevel.open_process(
@@ -103,7 +115,7 @@ async def _server(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
             with trio.move_on_after(LISTENING_SECONDS):
                 await server.listening.wait()
             if not server.port:
-                raise ContestStopped(f"the server did not listen within {LISTENING_SECONDS:g} s")
+                raise ContestStopped(f"the server did not listen within {LISTENING_SECONDS:g} s: {server.last}")
             yield server
             nursery.cancel_scope.cancel()
     finally:
