@@ -62,19 +62,21 @@ async def _play_with_bots(contest: Contest, bus: Bus, bots: Bots) -> Ending:
 
 
 async def bots_playing(contest: Contest, port: int, bots: Bots) -> None:
-    """Run the bots to their end; cancelled, they are killed.
+    """Run the bots to their end, one at each seat of a team; cancelled, they are killed.
 
     Raises:
         ContestStopped: one failed.
     """
     async with trio.open_nursery() as nursery:
         for number, team in contest.teams.items():
-            nursery.start_soon(_run_bot, bots[number], team, port, log_of(contest, number))
+            for log in logs_of(contest, team):
+                nursery.start_soon(_run_bot, bots[number], team, port, log)
 
 
-def log_of(contest: Contest, team: int) -> Path:
-    """Where a team's bot prints to."""
-    return contest.folder / f"bot-{team}.log"
+def logs_of(contest: Contest, team: Team) -> list[Path]:
+    """What a team's bots print into, one for each of its seats."""
+    further = (f"bot-{team.id}-{seat}.log" for seat in range(2, team.seats + 1))
+    return [contest.folder / name for name in (f"bot-{team.id}.log", *further)]
 
 
 async def _end_with_the_terminal() -> None:

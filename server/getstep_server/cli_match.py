@@ -16,6 +16,7 @@ from .bot_processes import run_with_bots
 from .contest import Contest
 from .director import ContestStopped
 from .events import SELDOM, Bus
+from .limits import MAX_SEATS
 from .match_play import MatchProgress, find_bot, match_contest, outcome_lines
 from .run import Ending
 from .tables import console, describe_event
@@ -30,6 +31,8 @@ _MEANINGS = {
     "alpha": "how often the verdict may be H1 where H0 is true",
     "beta": "how often it may be H0 where H1 is true",
 }
+
+_AT_ONCE = f"pairs at a time, 1 to {MAX_SEATS // 2}, with two processes of either bot for each (default: 1)"
 
 _MATCH = f"""\
 Play pairs of games between two bots, colours swapped within a pair: real
@@ -67,7 +70,7 @@ def add_match(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the games have told")
     for name, meaning in _MEANINGS.items():
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {TEST[name]:g})")
-    parser.add_argument("--at-once", type=int, default=1, metavar="K", help="pairs at a time (default: 1)")
+    parser.add_argument("--at-once", type=int, default=1, metavar="K", help=_AT_ONCE)
     parser.add_argument("--seed", type=int, default=2019, help="of the contest (default: 2019)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="make the contest here and keep it")
     parser.add_argument("--plain", action="store_true", help="plain lines instead of the live view")
@@ -77,7 +80,7 @@ def add_match(commands: Commands[argparse.ArgumentParser]) -> None:
 def _match(args: argparse.Namespace) -> int:
     files, event = [find_bot(text) for text in args.bots], _event(args)
     with _folder(args.keep) as folder:
-        contest, bots = match_contest(Path(folder), files, event, seed=args.seed)
+        contest, bots = match_contest(Path(folder), files, event, at_once=args.at_once, seed=args.seed)
         terminal = console()
         live = terminal.is_terminal and not terminal.is_dumb_terminal and not args.plain
         progress = MatchProgress(contest, terminal, live=live)
@@ -111,7 +114,7 @@ def _say_outcome(contest: Contest, progress: MatchProgress) -> None:
 def _event(args: argparse.Namespace) -> dict[str, Any]:
     """The event's table of contest.toml."""
     most = PAIRS_OF_A_TEST if args.sprt else PAIRS
-    settings = {"pairs": most if args.pairs is None else args.pairs, "at_once": args.at_once}
+    settings = {"pairs": most if args.pairs is None else args.pairs}
     event: dict[str, Any] = {"game": args.game, "options": dict(map(_option, args.option))}
     if args.move_seconds is not None:
         event["move_seconds"] = args.move_seconds

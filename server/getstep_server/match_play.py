@@ -10,13 +10,14 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from ._toml import ConfigError
-from .bot_processes import Bot, Bots, log_of
+from .bot_processes import Bot, Bots, logs_of
 from .combined import Tables
-from .contest import Contest, load_contest, make_contest
+from .contest import Contest, Team, load_contest, make_contest
 from .demo import sample_bots
 from .demo_crash import games_of
 from .events import MatchEnded
 from .formats import MatchOptions
+from .limits import MAX_SEATS
 from .match_score import Score, copies
 from .progress import Progress
 from .roster import Newcomer, add_teams
@@ -41,7 +42,7 @@ def find_bot(text: str) -> Path:
 
 
 def match_contest(
-    folder: Path, files: Sequence[Path], event: Mapping[str, Any], *, seed: int
+    folder: Path, files: Sequence[Path], event: Mapping[str, Any], *, at_once: int = 1, seed: int
 ) -> tuple[Contest, Bots]:
     """A contest folder for a match of two bots, on a free port of the loopback interface, and the bots for it.
 
@@ -49,6 +50,7 @@ def match_contest(
         folder: where it is made.
         files: the two bots'; it may be the same one twice.
         event: the event's table of contest.toml, besides its format.
+        at_once: how many pairs are played at a time, each game of them by two processes of its own.
         seed: the contest's.
 
     Raises:
@@ -58,11 +60,15 @@ def match_contest(
     names = (one, other if other != one else f"{other} (2)")
     tables = {
         "contest": {"name": " – ".join(names), "seed": seed},
-        "event": [{**event, "format": "match"}],
+        "event": [{**event, "format": "match", "settings": {**event["settings"], "at_once": at_once}}],
         "server": {"host": "127.0.0.1", "port": 0},
     }
+    if not 1 <= at_once <= MAX_SEATS // 2:
+        raise ConfigError(f"--at-once {at_once}, expected 1 to {MAX_SEATS // 2}")
     make_contest(folder, tables)
-    added = add_teams(folder, [Newcomer(name, file.name) for name, file in zip(names, files, strict=True)])
+    seats = 2 * at_once if at_once > 1 else 1
+    newcomers = [Newcomer(name, file.name, seats=seats) for name, file in zip(names, files, strict=True)]
+    added = add_teams(folder, newcomers)
     return load_contest(folder), {team.id: Bot(file) for team, file in zip(added, files, strict=True)}
 
 
@@ -103,14 +109,14 @@ def outcome_lines(contest: Contest) -> list[str]:
     warning = copies(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:
         lines.append(f"! {warning}")
-    return [*lines, *(line for team in contest.teams for line in _faults(contest, score, team))]
+    return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
 
 
-def _faults(contest: Contest, score: Score, team: int) -> list[str]:
-    """What a team's bot has printed, if turns of it got the game's penalty."""
-    count = score.faults[team]
+def _faults(contest: Contest, score: Score, team: Team) -> list[str]:
+    """What a team's bot has printed, of several the one that printed most, if turns got the game's penalty."""
+    count = score.faults[team.id]
     if not count:
         return []
-    printed = log_of(contest, team).read_text(encoding="utf-8", errors="replace").splitlines()
-    last = printed[-LINES_OF_A_BOT:]
-    return [f"! {contest.team_name(team)} made {count} faults (see rules.md). The end of what it printed:", *last]
+    log = max(logs_of(contest, team), key=lambda path: path.stat().st_size)
+    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LINES_OF_A_BOT:]
+    return [f"! {team.name} made {count} faults (see rules.md). The end of what it printed:", *last]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import signal
 import sys
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from getstep_server.contest import load_contest
-from getstep_server.run import tournament_of
+from getstep_server.run import results_of, tournament_of
 from getstep_server.store import Store
 from getstep_server.verify import verify
 
-from .test_demo import no_bots_on
+from .test_demo import bots_of, no_bots_on
 
 if TYPE_CHECKING:
     from .conftest import Program, Programs
@@ -63,6 +64,24 @@ def test_bots_that_never_vary_are_warned_of(programs: Programs) -> None:
     assert "greedy – greedy (2): pseudo_tonga (size 6), match, " in program.output
     assert last_score(program).startswith("3 pairs: 0 won, 6 drawn, 0 lost (50.0%), Elo +0 [")
     assert "\n3 of 3 pairs played.\n! All 3 pairs are copies of 1 pair, move for move." in program.output
+
+
+def test_pairs_at_a_time(programs: Programs, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    options = ("--at-once", "3", "--pairs", "9", "--keep", str(kept))
+    program = programs.start(*MATCH, "greedy", "random_bot", *QUICK, *options)
+    port = port_of(program)
+    program.expect(r"^1 pair: ")
+    assert len(bots_of(port)) == 12
+    assert program.wait() == 0
+    assert "\n9 of 9 pairs played.\n" in program.output
+    assert "copies" not in program.output
+    results = results_of(load_contest(kept))
+    begun = [(result.started, 1) for result in results]
+    ended = [(result.started + result.seconds, -1) for result in results]
+    going_on = list(accumulate(step for _, step in sorted([*begun, *ended])))
+    assert 2 < max(going_on) <= 6
+    assert no_bots_on(port)
 
 
 def test_ctrl_c_says_what_is_known_so_far(programs: Programs, tmp_path: Path) -> None:
@@ -122,7 +141,7 @@ def test_a_bot_that_makes_faults_is_told_of(programs: Programs, tmp_path: Path) 
     [
         ("nobody greedy", "'nobody', expected a bot's file or one of the sample bots: greedy, "),
         ("greedy mcts --pairs 0", "--pairs = 0, expected at least 1\n"),
-        ("greedy mcts --at-once 0", "--at-once = 0, expected at least 1\n"),
+        ("greedy mcts --at-once 0", "--at-once 0, expected 1 to 8\n"),
         ("greedy mcts --elo1 3", "--elo1 3 without a test, expected --sprt as well\n"),
         ("greedy mcts --sprt --elo1 -3", "--elo1 = -3.0, expected more than elo0, which is 0.0\n"),
         ("greedy mcts --sprt --alpha 2", "--alpha = 2.0, expected less than 0.5\n"),
