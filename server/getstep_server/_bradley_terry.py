@@ -16,8 +16,11 @@ have a leading axis of R replicates. Parameters are a vector of n + 2: r of each
 
 from __future__ import annotations
 
+import os
 from typing import TypeAlias
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Where bots play on the same machine, more of its threads cost more than they give, and they keep a judge waiting.
 import numpy as np
 from numpy.typing import NDArray
 

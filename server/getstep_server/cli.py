@@ -36,7 +36,7 @@ from .cli_match import add_match
 from .cli_play import add_demo, add_run
 from .cli_records import add_export, add_show, add_verify
 from .cli_report import add_report
-from .cli_tables import add_crosstable, add_standings
+from .cli_tables import add_crosstable, add_ratings, add_standings
 from .contest import init_contest, load_contest
 from .director import ContestStopped
 from .game_record import RecordError
@@ -57,6 +57,7 @@ a whole contest:
   getstep-server run autumn                    # starts when all teams are there
   getstep-server standings autumn
   getstep-server crosstable autumn             # who did what against whom
+  getstep-server ratings autumn                # how strong, and how sure that is
   getstep-server incidents autumn              # who broke the protocol
   getstep-server show autumn 7                 # a game move by move
   getstep-server export autumn --games --format csv > games.csv
@@ -141,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add_run(commands)
     add_standings(commands)
     add_crosstable(commands)
+    add_ratings(commands)
     _add_incidents(commands)
     add_demo(commands)
     add_match(commands)

@@ -17,18 +17,12 @@ from ._text import printable
 from ._toml import ConfigError
 from .contest import Contest, load_contest
 from .contest_event import ContestEvent
-from .crosstable import Crosstable
 from .export import (
     FORMATS,
-    crosstable_as_csv,
-    crosstable_as_jsonl,
-    crosstable_as_text,
+    TABLES,
     games_as_csv,
     games_as_jsonl,
     games_as_text,
-    standings_as_csv,
-    standings_as_jsonl,
-    standings_as_text,
 )
 from .game_record import RecordError, parse
 from .replay import DoesNotFit
@@ -85,14 +79,15 @@ def _show(args: argparse.Namespace) -> int:
 
 
 _EXPORT = """\
-Write games, standings or the crosstable for other programs, or for paper.
-Records are described in records.md, with the columns of each CSV.
+Write games, standings, the crosstable or ratings for other programs, or for
+paper. Records are described in records.md, with the columns of each CSV.
 
 formats:
-  jsonl  a JSON object a line; games are the records as they were sealed
-  csv    for spreadsheets; a text that one would take for a formula begins
-         with an apostrophe
-  text   for people; games as move lists
+  jsonl     a JSON object a line; games are the records as they were sealed
+  csv       for spreadsheets; a text that one would take for a formula begins
+            with an apostrophe
+  text      for people; games as move lists
+  markdown  for a wiki or a README; not of games
 
 moves, as text:
   a square is row,column from 0: 3,4; a path of hop its squares: 2,2-2,4-4,4;
@@ -104,18 +99,21 @@ examples:
   getstep-server export autumn --games > autumn.jsonl
   getstep-server export autumn --games --format text --output autumn.txt
   getstep-server export autumn --crosstable --format csv
+  getstep-server export autumn --standings --format markdown
 """
 
 
 def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command to the host's."""
-    parser = add_command(commands, "export", "write games, standings or the crosstable to a file", _EXPORT)
+    parser = add_command(commands, "export", "write games or tables to a file", _EXPORT)
     folder_argument(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--games", action="store_const", dest="what", const="games", help="all records of games")
     what.add_argument("--standings", action="store_const", dest="what", const="standings", help="the table")
     crosstable = "who did what against whom, in the order of the standings"
     what.add_argument("--crosstable", action="store_const", dest="what", const="crosstable", help=crosstable)
+    ratings = "how strong the teams are, and how sure that is"
+    what.add_argument("--ratings", action="store_const", dest="what", const="ratings", help=ratings)
     parser.add_argument("--event", metavar="NAME", help="whose table, if the contest has several events")
     parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
     parser.add_argument("--output", type=Path, metavar="FILE", help="where to (default: standard output)")
@@ -138,20 +136,14 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str | None) -> Iterator[bytes]:
+    if what == "games" and form == "markdown":
+        raise ConfigError("--format markdown with --games, expected jsonl, csv or text")
     if what == "games" and form != "csv":
         return {"jsonl": games_as_jsonl, "text": games_as_text}[form](store)
     tournament = Tournament(contest, store.heads())
     if what == "games":
         return games_as_csv(store, tournament.counting)
-    event = _one_event(contest, event_name)
-    rows = tournament.table(event)
-    if what == "crosstable":
-        table = Crosstable(event, rows, tournament.results)
-        writers = {"jsonl": crosstable_as_jsonl, "csv": crosstable_as_csv, "text": crosstable_as_text}
-        return writers[form](contest, table)
-    if form == "text":
-        return standings_as_text(contest, event, rows)
-    return {"jsonl": standings_as_jsonl, "csv": standings_as_csv}[form](contest, rows)
+    return TABLES[what][form](tournament, _one_event(contest, event_name))
 
 
 def _one_event(contest: Contest, name: str | None) -> ContestEvent:

@@ -14,6 +14,7 @@ from .results import Result
 from .standings import Standing
 from .tables import points_column, team_columns
 from .text_table import NAME_ROOM, Column, TextTable
+from .tournament import Tournament
 
 OWN, NOT_PLAYED = "×", "."
 
@@ -61,6 +62,11 @@ class Crosstable:
         return self._between.get((min(team, opponent), max(team, opponent)), [])
 
 
+def crosstable_of(tournament: Tournament, event: ContestEvent) -> Crosstable:
+    """An event's."""
+    return Crosstable(event, tournament.table(event), tournament.results)
+
+
 # --- to be shown ----------------------------------------------------------------------------------------------
 
 
@@ -106,15 +112,19 @@ class ShownCrosstable:
     rounded: bool
     title: str | None = None
 
+    def whole(self) -> TextTable:
+        """All of it beside each other, with a letter for each match."""
+        return TextTable([*self.teams, *self.letters, self.total], self.title, [_note(_EACH_MATCH)])
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        cells, note = self.letters, "a letter for each match: W won, D drawn, L lost"
+        cells, note = self.letters, _EACH_MATCH
         if self._at_once(cells, options.max_width) < len(cells):
             cells, note = self.points, f"the points against each{', rounded' * self.rounded}"
         size, joined = self._at_once(cells, options.max_width), _Joined(cells)
         for start in range(0, len(cells), size):
             columns = [*self.teams, joined.columns(cells[start : start + size]), self.total]
             yield TextTable(columns, "\n" if start else self.title, one_line_each=True)
-        yield Text(f"Cells: {note}; {NOT_PLAYED} not played.")
+        yield Text(_note(note))
 
     def _at_once(self, cells: Sequence[Column], width: int) -> int:
         """How many opponents fit beside each other. All of them may, if names get shorter than in blocks."""
@@ -123,6 +133,13 @@ class ShownCrosstable:
         if (room - min(SHORT_NAME, names.width)) // joined.step >= len(cells):
             return len(cells)
         return max(1, (room - min(NAME_ROOM, names.width)) // joined.step)
+
+
+_EACH_MATCH = "a letter for each match: W won, D drawn, L lost"
+
+
+def _note(cells: str) -> str:
+    return f"Cells: {cells}; {NOT_PLAYED} not played."
 
 
 class _Joined:

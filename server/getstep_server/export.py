@@ -1,4 +1,4 @@
-"""Games, standings and the crosstable for other programs and for paper: JSON Lines, CSV, text."""
+"""Games and tables for other programs and for paper: JSON Lines, CSV, text and Markdown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from rich.console import Console, RenderableType
 from ._text import printable
 from .contest import Contest
 from .contest_event import ContestEvent
-from .crosstable import Crosstable, crosstable_table
+from .crosstable import crosstable_of, crosstable_table
 from .game_record import RecordError, parse
+from .markdown import table_as_markdown
 from .notation import game_text
+from .ratings import Estimate, ratings_of
 from .record_shape import GameShape, game_of
 from .standings import Standing
 from .store import Store, StoredRecord
-from .tables import PIPE_WIDTH, standings_table
+from .tables import PIPE_WIDTH, ratings_table, standings_table
+from .tournament import Tournament
 
-FORMATS = ("jsonl", "csv", "text")
+FORMATS = ("jsonl", "csv", "text", "markdown")
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, "CSV Injection")."""
@@ -114,26 +117,35 @@ def _score(score: object) -> object:
 # --- standings --------------------------------------------------------------------------------------------------
 
 
-def standings_as_jsonl(contest: Contest, rows: Sequence[Standing]) -> Iterator[bytes]:
+def standings_as_jsonl(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """An object for each team, best first."""
-    return (orjson.dumps(_standing(contest, row)) for row in rows)
+    return (orjson.dumps(_standing(tournament.contest, row)) for row in tournament.table(event))
 
 
-def standings_as_csv(contest: Contest, rows: Sequence[Standing]) -> Iterator[bytes]:
+def standings_as_csv(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """The names of the columns, and a row for each team, best first."""
     yield _csv_line(["rank", "team", "name", *_MORE])
-    for row in rows:
-        yield _csv_line(_standing(contest, row).values())
+    for row in tournament.table(event):
+        yield _csv_line(_standing(tournament.contest, row).values())
 
 
-def standings_as_text(contest: Contest, event: ContestEvent, rows: Sequence[Standing]) -> Iterator[bytes]:
+def standings_as_text(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """The table as it is shown."""
-    return _rendered(standings_table(contest, event, rows))
+    return _rendered(standings_table(tournament.contest, event, tournament.table(event)))
+
+
+def standings_as_markdown(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """The same in Markdown."""
+    return _encoded(table_as_markdown(standings_table(tournament.contest, event, tournament.table(event))))
 
 
 def _standing(contest: Contest, row: Standing) -> dict[str, Any]:
     more = {name: getattr(row, name) for name in _MORE}
     return {**_team(contest, row), **more}
+
+
+def _team(contest: Contest, row: Standing) -> dict[str, Any]:
+    return {"rank": row.rank, "team": row.team, "name": contest.team_name(row.team)}
 
 
 _MORE = [field.name for field in fields(Standing) if field.name not in ("rank", "team")]
@@ -142,16 +154,18 @@ _MORE = [field.name for field in fields(Standing) if field.name not in ("rank", 
 # --- the crosstable ---------------------------------------------------------------------------------------------
 
 
-def crosstable_as_jsonl(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+def crosstable_as_jsonl(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """An object for each team, with points and results against each opponent that it has met."""
+    table = crosstable_of(tournament, event)
     for row in table.rows:
         pairs = [(row.team, other.team) for other in table.rows if table.legs(row.team, other.team)]
         against = [{"team": pair[1], "points": table.points(*pair), "legs": table.legs(*pair)} for pair in pairs]
-        yield orjson.dumps({**_team(contest, row), "points": row.points, "against": against})
+        yield orjson.dumps({**_team(tournament.contest, row), "points": row.points, "against": against})
 
 
-def crosstable_as_csv(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+def crosstable_as_csv(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """A row for each team; the columns with the names of teams have the points against them."""
+    contest, table = tournament.contest, crosstable_of(tournament, event)
     teams = [row.team for row in table.rows]
     yield _csv_line(["rank", "team", "name", *map(contest.team_name, teams), "points"])
     for row in table.rows:
@@ -159,13 +173,87 @@ def crosstable_as_csv(contest: Contest, table: Crosstable) -> Iterator[bytes]:
         yield _csv_line([*_team(contest, row).values(), *points, row.points])
 
 
-def crosstable_as_text(contest: Contest, table: Crosstable) -> Iterator[bytes]:
+def crosstable_as_text(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
     """The table as it is shown where there is room."""
-    return _rendered(crosstable_table(contest, table))
+    return _rendered(crosstable_table(tournament.contest, crosstable_of(tournament, event)))
 
 
-def _team(contest: Contest, row: Standing) -> dict[str, Any]:
-    return {"rank": row.rank, "team": row.team, "name": contest.team_name(row.team)}
+def crosstable_as_markdown(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """The same in Markdown, with a letter for each match."""
+    table = crosstable_table(tournament.contest, crosstable_of(tournament, event))
+    return _encoded(table_as_markdown(table.whole()))
+
+
+# --- ratings ----------------------------------------------------------------------------------------------------
+
+
+RATING_COLUMNS = (
+    *("rank", "team", "name", "games", "group", "elo", "elo_low", "elo_high", "stronger"),
+    *("advantage", "advantage_low", "advantage_high", "draw", "draw_low", "draw_high", "replicates"),
+)
+"""records.md says what they are."""
+
+
+def ratings_as_jsonl(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """An object for each team, the highest rating first."""
+    return (orjson.dumps(row) for row in _ratings(tournament, event))
+
+
+def ratings_as_csv(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """The names of the columns, and a row for each team, the highest rating first."""
+    yield _csv_line(RATING_COLUMNS)
+    for row in _ratings(tournament, event):
+        yield _csv_line(row.values())
+
+
+def ratings_as_text(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """The table as it is shown."""
+    return _rendered(ratings_table(tournament, event))
+
+
+def ratings_as_markdown(tournament: Tournament, event: ContestEvent) -> Iterator[bytes]:
+    """The same in Markdown."""
+    return _encoded(table_as_markdown(ratings_table(tournament, event)))
+
+
+def _ratings(tournament: Tournament, event: ContestEvent) -> Iterator[dict[str, Any]]:
+    """What is of the whole event stands in every row."""
+    ratings = ratings_of(tournament, event)
+    of_all = [*_ends(ratings.advantage, 1), *_ends(ratings.draw, 4), ratings.replicates]
+    for rank, (rating, lead) in enumerate(zip(ratings.table, ratings.leads(), strict=True), start=1):
+        team = [rank, rating.team, tournament.contest.team_name(rating.team), rating.games, rating.group]
+        stronger = None if lead is None else round(lead, 4)
+        yield dict(zip(RATING_COLUMNS, [*team, *_ends(rating.elo, 1), stronger, *of_all], strict=True))
+
+
+def _ends(estimate: Estimate | None, digits: int) -> list[float | None]:
+    """The number and its interval, rounded."""
+    if estimate is None:
+        return [None, None, None]
+    return [round(value, digits) for value in (estimate.value, estimate.low, estimate.high)]
+
+
+TABLES = {
+    "standings": {
+        "jsonl": standings_as_jsonl,
+        "csv": standings_as_csv,
+        "text": standings_as_text,
+        "markdown": standings_as_markdown,
+    },
+    "crosstable": {
+        "jsonl": crosstable_as_jsonl,
+        "csv": crosstable_as_csv,
+        "text": crosstable_as_text,
+        "markdown": crosstable_as_markdown,
+    },
+    "ratings": {
+        "jsonl": ratings_as_jsonl,
+        "csv": ratings_as_csv,
+        "text": ratings_as_text,
+        "markdown": ratings_as_markdown,
+    },
+}
+"""What writes an event's table in each of the `FORMATS`."""
 
 
 # --- forms ------------------------------------------------------------------------------------------------------
@@ -184,6 +272,10 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     return f"'{printable(value)}" if value.startswith(_FORMULA) else printable(value)
+
+
+def _encoded(lines: Iterable[str]) -> Iterator[bytes]:
+    return (line.encode() for line in lines)
 
 
 def _rendered(table: RenderableType) -> Iterator[bytes]:

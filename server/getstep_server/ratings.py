@@ -21,7 +21,8 @@ the truth is inside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from math import inf, log, sqrt
 from statistics import NormalDist
 
@@ -42,6 +43,12 @@ PRIOR_GAMES = 0.8
 are too far out; with more, too far in."""
 
 REPLICATES = 1000
+"""For as many as 64 teams: half a second for 40. With more teams there are fewer, so that it takes some seconds."""
+
+FEWEST_REPLICATES = 200
+
+UNSURE = (0.05, 0.95)
+"""Where a likelihood of being stronger lies between these, the games have not told two teams apart."""
 
 TAILS = (0.025, 0.975)
 """What the intervals leave out at either end."""
@@ -123,18 +130,19 @@ class Ratings:
     ``table`` has the highest rating first, and those that have played nobody last. ``advantage`` is what it is
     worth to be the first player, in Elo. ``draw`` is how likely a draw is between two equals neither of whom has an
     advantage, 0 … 1. Both are None before the first game. ``covariance`` is that of the ratings' errors, n × n, in
-    Elo², in the order of the table.
+    Elo², in the order of the table. ``replicates`` is how often the games were played again for the intervals.
     """
 
     table: tuple[Rating, ...]
     advantage: Estimate | None
     draw: Estimate | None
     covariance: Floats = field(repr=False)
+    replicates: int = 0
 
     def stronger(self, team: int, other: int) -> float:
         """How likely it is that ``team`` is stronger than ``other``, 0 … 1; 0.5 if nothing compares them.
 
-        Between 0.05 and 0.95 a host should not say that the games have told the two apart. (Their intervals do not
+        Where it is `UNSURE` a host should not say that the games have told the two apart. (Their intervals do not
         show that: the errors of two ratings are not independent.)
 
         Raises:
@@ -146,6 +154,17 @@ class Ratings:
             return 0.5
         variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
         return NormalDist().cdf((one.elo.value - two.elo.value) / sqrt(variance))
+
+    def leads(self) -> list[float | None]:
+        """For each line of the table, how likely it is that its team is stronger than the next.
+
+        None for the last line, and where nothing compares the two.
+        """
+        leads: list[float | None] = []
+        for upper, lower in zip_longest(self.table, self.table[1:]):
+            compared = lower and upper.elo and lower.elo and upper.group == lower.group
+            leads.append(self.stronger(upper.team, lower.team) if compared else None)
+        return leads
 
     def _place(self, team: int) -> int:
         teams = [rating.team for rating in self.table]
@@ -177,12 +196,18 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
         triples[:-2, 1:] = _ends(again, triples, seen[0], results.sum(0))
         triples[-2, 1:] = _around(2 * point[-2] - again[:, -2].mean(), again[:, -2].std())
         triples[-1] = model.conditional_draw(seen, point)
-    return _in_elo(tally, model, triples, errors)
+    return replace(_in_elo(tally, model, triples, errors), replicates=replicates)
 
 
-def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int = REPLICATES) -> Ratings:
+def replicates_for(teams: int) -> int:
+    """How often the games of so many teams are played again."""
+    return max(FEWEST_REPLICATES, min(REPLICATES, int(REPLICATES * (64 / max(teams, 1)) ** 2)))
+
+
+def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int | None = None) -> Ratings:
     """The ratings in an event, of all teams in its table, as `rate` makes them with the contest's seed.
 
+    Without a number of ``replicates`` there are as many as `replicates_for` says.
     They are kept until there are new results. Another thread than the one that takes note of those may call this.
     """
 
@@ -190,7 +215,8 @@ def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int = RE
         teams = sorted(row.team for row in tournament.table(event))  # the bootstrap's dice know their order
         results = (result for result in tournament.results if result.match.event == event.number)
         seed = tournament.contest.file.contest.seed
-        return rate(tally_of(teams, results), replicates=replicates, seed=seed)
+        times = replicates_for(len(teams)) if replicates is None else replicates
+        return rate(tally_of(teams, results), replicates=times, seed=seed)
 
     return tournament.kept(event, ("ratings", replicates), make)
 

@@ -24,7 +24,7 @@ from .crosstable import Crosstable
 from .decisions import ADJUDICATED, described
 from .incidents import IncidentRow
 from .plots import Course, Rated, course_plot, percent, ratings_plot
-from .ratings import REPLICATES, Ratings, rate, ratings_of, tally_of
+from .ratings import Ratings, rate, ratings_of, tally_of
 from .results import PLAYERS, Result
 from .standings import Standing
 from .store import Store
@@ -360,7 +360,7 @@ def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:
 
 def _plots(seen: Seen, event: ContestEvent, results: Sequence[Result], key: str) -> Plots | None:
     many = len(seen.tournament.table(event)) > MANY_TEAMS
-    ratings = ratings_of(seen.tournament, event, REPLICATES // 5 if many else REPLICATES)
+    ratings = ratings_of(seen.tournament, event)
     rows = list(_rated(seen.contest, ratings))
     if not rows:
         return None

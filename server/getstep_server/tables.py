@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from rich.console import Console
@@ -13,9 +13,11 @@ from getstep_engines import Game
 from .combined import Combined, Tables
 from .contest import Contest
 from .contest_event import ContestEvent
+from .ratings import REPLICATES, UNSURE, Estimate, Ratings, ratings_of
 from .results import Result
 from .standings import Standing, separating
 from .text_table import Column, TextTable
+from .tournament import Tournament
 
 EVENTS_SHOWN = 8
 """Columns for events in the combined table, so that it fits 80 columns."""
@@ -67,6 +69,23 @@ def combined_table(contest: Contest, rows: Sequence[Combined], *, title: str | N
     if any(row.lot is not None for row in rows):
         columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
     return TextTable([*team_columns(contest, rows), *columns], title, ["Order: total, firsts, lot."])
+
+
+def ratings_table(tournament: Tournament, event: ContestEvent, *, title: str | None = None) -> TextTable:
+    """An event's ratings, how sure they are, and who the games have not told apart."""
+    names = {row.team: name_with_status(tournament.contest, row) for row in tournament.table(event)}
+    ratings = ratings_of(tournament, event)
+    table, leads = ratings.table, ratings.leads()
+    columns = [
+        Column("#", [str(rank) for rank in range(1, len(table) + 1)]),
+        Column("team", [names[rating.team] for rating in table], names=True, justify="left"),
+        Column("games", [str(rating.games) for rating in table]),
+        Column("Elo", ["" if rating.elo is None else f"{rating.elo.value:+.0f}" for rating in table]),
+        Column("95 % interval", ["" if rating.elo is None else _interval(rating.elo) for rating in table]),
+        Column("stronger", ["" if lead is None else _likelihood(lead) for lead in leads]),
+        Column("than the next", _marks(ratings), "", justify="left"),
+    ]
+    return TextTable(columns, title, list(_ratings_notes(ratings)))
 
 
 def in_lines(table: TextTable) -> TextTable:
@@ -139,6 +158,44 @@ def _tie_breaks(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
             cells = ["" if (value := getattr(row, name)) is None else f"{value:{points}}" for row in rows]
             columns.append(Column(_HEADINGS.get(name, name), cells, name[:3] + ".", spare=name not in needed))
     return columns
+
+
+def _interval(elo: Estimate) -> str:
+    return f"{elo.low:+.0f} to {elo.high:+.0f}"
+
+
+def _likelihood(value: float) -> str:
+    """Never a certainty."""
+    return "> 99 %" if value > 0.99 else f"{100 * value:.0f} %"
+
+
+def _marks(ratings: Ratings) -> list[str]:
+    """Whether the games have told each team from the next."""
+    marks = []
+    for place, lead in enumerate(ratings.leads()):
+        if lead is not None:
+            marks.append("not separable" if UNSURE[0] < lead < UNSURE[1] else "")
+        else:
+            pair = ratings.table[place : place + 2]
+            marks.append("not comparable" if len(pair) == 2 and all(one.games for one in pair) else "")
+    return marks
+
+
+def _ratings_notes(ratings: Ratings) -> Iterator[str]:
+    if ratings.advantage is None or ratings.draw is None:
+        yield "Nobody has a rating before the first match with a turn."
+        return
+    marks, advantage, draw = _marks(ratings), ratings.advantage, ratings.draw
+    if "not separable" in marks:
+        yield "Not separable: between 5 and 95 %, the matches do not say which is stronger."
+    if "not comparable" in marks:
+        yield "Not comparable: no chain of matches connects the two."
+    yield f"First player's advantage: {advantage.value:+.0f} Elo, 95 % interval {_interval(advantage)}."
+    ends = f"{100 * draw.low:.1f} to {100 * draw.high:.1f} %"
+    yield f"A draw between equals: {100 * draw.value:.1f} %, 95 % interval {ends}."
+    if ratings.replicates < REPLICATES:
+        teams = len(ratings.table)
+        yield f"With {teams} teams the intervals are of {ratings.replicates} replicates, not of {REPLICATES}."
 
 
 def _share(row: Combined, event: str) -> str:

@@ -22,7 +22,7 @@ from getstep_server.run import results_of
 
 COMMANDS = [
     *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "match"),
-    *("standings", "crosstable"),
+    *("standings", "crosstable", "ratings"),
 ]
 
 
@@ -217,7 +217,7 @@ def test_seats(command: Command, autumn: Path) -> None:
     assert message == "NAME 1: seats = 17, expected at most 16"
 
 
-@pytest.mark.parametrize("name", ["teams list", "teams slips", "standings", "crosstable"])
+@pytest.mark.parametrize("name", ["teams list", "teams slips", "standings", "crosstable", "ratings"])
 def test_no_teams_yet(command: Command, name: str) -> None:
     command("init", "autumn")
     message = command.complaint(*name.split(), "autumn")

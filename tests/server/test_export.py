@@ -13,7 +13,7 @@ import pytest
 
 from getstep_engines import GAMES
 from getstep_server.contest import Contest
-from getstep_server.export import GAME_COLUMNS
+from getstep_server.export import FORMATS, GAME_COLUMNS
 from getstep_server.notation import move_list, move_text, score_text, turn_text
 from getstep_server.store import Store
 from tests.server.forgery import Forged
@@ -112,11 +112,18 @@ def test_games_as_json_lines_are_the_records_untouched(command: Command, contest
 
 
 def test_an_export_to_a_file_is_the_same(command: Command, contest: Contest, tmp_path: Path) -> None:
-    for form in ("jsonl", "csv", "text"):
-        for what in ("--games", "--standings", "--crosstable"):
+    for form in FORMATS:
+        for what in ("--games", "--standings", "--crosstable", "--ratings"):
+            if (form, what) == ("markdown", "--games"):
+                continue
             arguments = ("export", contest.folder, what, "--format", form)
             assert out(command, *arguments, "--output", tmp_path / "out") == ""
             assert (tmp_path / "out").read_bytes() == out(command, *arguments).encode()
+
+
+def test_games_have_no_form_in_markdown(command: Command, contest: Contest) -> None:
+    complaint = command.complaint("export", str(contest.folder), "--games", "--format", "markdown")
+    assert complaint == "--format markdown with --games, expected jsonl, csv or text"
 
 
 def test_a_file_that_cannot_be_written(command: Command, contest: Contest, tmp_path: Path) -> None:
@@ -140,7 +147,7 @@ def test_games_as_csv_say_what_the_records_say(command: Command, contest: Contes
 
 def test_no_cell_is_a_formula(command: Command, contest: Contest) -> None:
     """A team is called =1+1."""
-    for what in ("--games", "--standings", "--crosstable"):
+    for what in ("--games", "--standings", "--crosstable", "--ratings"):
         text = out(command, "export", contest.folder, what, "--format", "csv")
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
         assert "'=1+1" in cells

@@ -1,0 +1,101 @@
+"""Tables in Markdown: a reader of Markdown sees the names as they are, and no name does anything to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from getstep_server._text import printable
+from getstep_server.export import TABLES
+from getstep_server.markdown import table_as_markdown
+from getstep_server.text_table import Column, TextTable
+from tests.server.players import make_contest
+from tests.server.test_tournament import Host
+
+HOSTILE = [
+    "a | b",
+    r"\| \\",
+    "`code` ``",
+    "<script>alert(1)</script>",
+    "<b>&lt;&#124;",
+    "[link](http://example.org)",
+    "![picture](x.png)",
+    "http://example.org www.example.org",
+    "*bold* __it__ ~~gone~~ ==x== ^y^",
+    "$x$ :boom: #1 @team {{ x }} {% y %}",
+    "line\nbreak\r\t",
+    "| --- | <!-- -->",
+    "\x1b[2J\u202e",
+    "1. one - + >",
+]
+
+
+class Read(HTMLParser):
+    """What a reader of Markdown makes of a page: its rows of cells, and which tags there are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tags: set[str] = set()
+        reader = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+        self.feed(reader.render(text))
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1] and data != "\n":
+            self.rows[-1][-1] += data
+
+
+TABLE_TAGS = {"table", "thead", "tbody", "tr", "th", "td"}
+
+
+def table_of(names: Sequence[str]) -> TextTable:
+    return TextTable(
+        [Column("name", names, names=True, justify="left"), Column("#", [str(n) for n, _ in enumerate(names)])]
+    )
+
+
+@given(st.lists(st.one_of(st.text(), st.sampled_from(HOSTILE), st.text("|\\`*_<>[]()!&#~:=-. a\n")), max_size=4))
+def test_a_name_is_read_as_it_is(names: list[str]) -> None:
+    read = Read("\n".join(table_as_markdown(table_of(names))))
+    assert read.rows[0] == ["name", "#"]
+    shown = [printable(name).strip(" ") for name in names]
+    assert [row[0].strip(" ") for row in read.rows[1:]] == shown
+    assert [row[1] for row in read.rows[1:]] == [str(n) for n, _ in enumerate(names)]
+    assert read.tags <= TABLE_TAGS
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_nothing_is_left_that_a_dialect_would_obey(name: str) -> None:
+    *_, line = table_as_markdown(table_of([name]))
+    assert not re.search(r"(?<!\\)(\\\\)*[`*_<>\[\]{}$~:@^=]", line)
+    assert "www." not in line
+    assert line.isprintable()
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_every_table_has_a_form_in_markdown(what: str, tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, len(HOSTILE[:6]), {"game": "hop"})
+    teams = {n: team.model_copy(update={"name": HOSTILE[n - 1]}) for n, team in contest.teams.items()}
+    host = Host(replace(contest, teams=teams))
+    for match in host.give_out()[:25]:
+        host.play(match)
+    lines = TABLES[what]["markdown"](host.tournament, host.contest.events[0])
+    read = Read("\n".join(line.decode() for line in lines))
+    assert sorted(row[1] for row in read.rows[1:7]) == sorted(HOSTILE[:6])
+    assert read.tags <= TABLE_TAGS | {"p"}
+    assert {len(row) for row in read.rows} == {len(read.rows[0])}
