@@ -3,7 +3,7 @@
 ``python -m benchmarks.contest`` plays 24 teams: hop as a double round robin, longest_path as a knockout,
 chain_reaction as a Swiss tournament, pseudo_tonga as a gauntlet, and linkage as a ladder over three rounds. Each
 round of the ladder is a run of the server; a team joins before the second one, and one leaves before the third.
-Then all records are verified, and the tables and the figures are printed.
+Then all records are verified, the tables and the figures are printed, and the html report is made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import trio
 
 from getstep_engines import GAMES
 from getstep_server.bot_processes import Bots, bots_playing
-from getstep_server.contest import Contest, contest_path, load_contest, make_contest, teams_path
+from getstep_server.contest import Contest, contest_path, load_contest, make_contest
 from getstep_server.demo import lineup
 from getstep_server.demo_crash import serving
 from getstep_server.roster import Newcomer, add_teams
@@ -86,14 +86,7 @@ def next_round(folder: Path, round_: int, teams: int) -> None:
     if round_ == 2:
         add_teams(folder, [Newcomer("Latecomer", "the benchmark", teams + 1)])
     else:
-        leave(teams_path(folder), teams - 1)
-
-
-def leave(path: Path, team: int) -> None:
-    """Take a team out of teams.toml."""
-    document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
-    tables = [table for table in document["team"] if table["id"] != team]
-    path.write_text(tomlkit.dumps({"team": tables}), encoding="utf-8")
+        getstep_server("teams", "withdraw", str(folder), str(teams - 1), "--why", "its own wish")
 
 
 async def play(contest: Contest, bots: Bots) -> Run:
@@ -142,6 +135,7 @@ def whole_contest(folder: Path, teams: int) -> None:
     getstep_server("verify", str(folder))
     verified = time.perf_counter() - began
     getstep_server("standings", str(folder))
+    getstep_server("report", str(folder))
     whole = Run(*(sum(getattr(run, name) for run in runs) for name in ("matches", "turns", "seconds")))
     print(f"\n{whole.line('all')}; verified in {verified:.0f} s")
 

@@ -15,6 +15,7 @@ from getstep_server.contest import load_contest
 from getstep_server.run import results_of, tournament_of
 from getstep_server.store import Store
 from getstep_server.verify import verify
+from tests.server.screens import OnTerminal
 
 from .test_demo import bots_of, no_bots_on
 
@@ -134,6 +135,20 @@ def test_a_bot_that_makes_faults_is_told_of(programs: Programs, tmp_path: Path) 
     assert program.wait() == 0
     assert "! clueless made 2 faults (see rules.md). The end of what it printed:" in program.output
     assert "ValueError: no idea" in program.output
+
+
+def test_on_a_terminal_the_score_is_shown_in_place() -> None:
+    with OnTerminal([*MATCH[:-1], "greedy", "random_bot", *QUICK, "--pairs", "40"]) as terminal:
+        terminal.expect(r"^\d+ of at most 40 pairs$")
+        terminal.expect(r"^playing: (greedy|random_bot) – ")
+        terminal.interrupt()
+        assert terminal.wait(seconds=10) == 130
+        lines = terminal.screen.text.splitlines()
+    assert re.match(r"\d+ pairs?: \d+ won, ", lines[-3])
+    assert re.match(r"\d+ of 40 pairs played\.$", lines[-2])
+    assert lines[-1] == "Stopped."
+    assert sum("won, " in line for line in lines) == 1  # the live view is gone
+    assert terminal.screen.cursor_shown
 
 
 @pytest.mark.parametrize(
