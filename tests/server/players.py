@@ -166,9 +166,10 @@ class Player:
         assert isinstance(welcome, Welcome)
         return welcome
 
-    async def play(self, choose: Callable[[Start, GetStep], Any] | None = None) -> Goodbye | None:
-        """Play whatever comes until goodbye, or None if the server closes without it."""
-        start = None
+    async def play(
+        self, choose: Callable[[Start, GetStep], Any] | None = None, start: Start | None = None
+    ) -> Goodbye | None:
+        """Play whatever comes until goodbye, or None if the server closes without it; ``start`` was told before."""
         while (message := await self.next()) is not None:
             if isinstance(message, Start):
                 start = message

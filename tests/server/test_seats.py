@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from getstep.wire import End, GetStep, Goodbye, Message, Start, Step
+from getstep_server import classic
 from getstep_server.contest import Contest, Team
 from getstep_server.events import (
     ContestStarted,
@@ -299,6 +301,20 @@ async def test_a_team_is_missing_only_without_any_bot(tmp_path: Path, autojump_c
     assert [result.detail for result in stage.store.saved] == ["Team 2 did not come in 60 s"] * 2
 
 
+async def test_a_match_begins_where_a_bot_sits(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = Stage(with_seats(make_contest(tmp_path, 2, **SMALL), {1: 3}))
+
+    async def leave_before_the_other_team_comes() -> None:
+        await trio.sleep(1.0)
+        stage.go(1, bot=0)
+        stage.go(1, bot=1)
+        stage.come(2)
+
+    await stage.play(1, 1, 1, during=leave_before_the_other_team_comes)
+    assert [result.reason for result in stage.store.saved] == ["finished"] * 2
+    assert [len(link.of(Start)) for link in stage.links[1]] == [0, 0, 2]
+
+
 async def test_a_team_with_seats_that_never_comes_forfeits_all(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(with_seats(make_contest(tmp_path, 3, start={"absent_seconds": 60.0}, **SMALL), {1: 2, 3: 3}))
     await stage.play(1, 1, 2)
@@ -474,3 +490,29 @@ async def test_every_bot_hears_the_end(tmp_path: Path) -> None:
             assert (await back.expect(Goodbye)).reason == "contest_over"
         with trio.fail_after(2):
             await server.finished()
+
+
+async def test_classic_bots_of_a_team_sit_at_several_seats(tmp_path: Path) -> None:
+    contest = with_seats(make_contest(tmp_path, 3, server={"classic_port": 0}), {1: 2})
+    async with running(contest) as server, trio.open_nursery() as nursery:
+        assert server.classic_port is not None
+        bots = [await trio.open_tcp_stream("127.0.0.1", server.classic_port) for _ in range(2)]
+        for number, bot in enumerate(bots, start=1):
+            await bot.send_all(struct.pack("<i", 1))
+            assert (await server.recorder.wait_for(TeamArrived, number)).here == number
+        for team in (2, 3):
+            nursery.start_soon(keep_playing, server.port, team)
+        ids = []
+        for bot in bots:  # nobody answers: both are asked at the same time
+            with trio.fail_after(10):
+                code, move_id = struct.unpack_from("<2i", await bot.receive_some(classic.FRAME.size))
+            assert code == 1
+            ids.append(move_id)
+        assert abs(ids[0] - ids[1]) == 1
+        for bot, move_id in zip(bots, reversed(ids), strict=True):  # the other's: stale, and nothing worse
+            await bot.send_all(struct.pack("<2i", 0, move_id))
+        await bots[0].aclose()
+        assert (await server.recorder.wait_for(TeamLeft)).here == 1
+        assert server.recorder.of(Incident) == []
+        await bots[1].aclose()
+        nursery.cancel_scope.cancel()
