@@ -48,29 +48,37 @@ async def run_with_bots(contest: Contest, bus: Bus, bots: Bots) -> Ending:
 
 
 async def _play_with_bots(contest: Contest, bus: Bus, bots: Bots) -> Ending:
+    over = trio.Event()
     async with trio.open_nursery() as nursery:
 
         def note(event: Event) -> None:
             if isinstance(event, Listening):
-                nursery.start_soon(bots_playing, contest, event.port, bots)
+                nursery.start_soon(bots_playing, contest, event.port, bots, over)
 
         bus.subscribe(note, [Listening])
         ending = await run_contest(contest, bus, StartWhen())
+        over.set()
         patience = BOT_EXIT_SECONDS if ending is Ending.FINISHED else 0  # stopped, they would wait for the server
         nursery.cancel_scope.deadline = trio.current_time() + patience
     return ending
 
 
-async def bots_playing(contest: Contest, port: int, bots: Bots) -> None:
+async def bots_playing(contest: Contest, port: int, bots: Bots, over: trio.Event | None = None) -> None:
     """Run the bots to their end, one at each seat of a team; cancelled, they are killed.
 
+    Args:
+        contest: it.
+        port: where its server listens on the loopback interface.
+        bots: for each of its teams.
+        over: set when the contest is over; None if nobody would tell.
+
     Raises:
-        ContestStopped: one failed.
+        ContestStopped: one failed, or ended although the contest is not over.
     """
     async with trio.open_nursery() as nursery:
         for number, team in contest.teams.items():
             for log in logs_of(contest, team):
-                nursery.start_soon(_run_bot, bots[number], team, port, log)
+                nursery.start_soon(_run_bot, bots[number], team, port, log, over)
 
 
 def logs_of(contest: Contest, team: Team) -> list[Path]:
@@ -87,12 +95,8 @@ async def _end_with_the_terminal() -> None:
                 raise KeyboardInterrupt
 
 
-async def _run_bot(bot: Bot, team: Team, port: int, log: Path) -> None:
-    """Run one bot to its end; cancelled, it is killed.
-
-    Raises:
-        ContestStopped: it failed.
-    """
+async def _run_bot(bot: Bot, team: Team, port: int, log: Path, over: trio.Event | None) -> None:
+    """Run one bot to its end; see `bots_playing`."""
     process = await _start_bot(bot, team, port, log)
     try:
         code = await process.wait()
@@ -100,7 +104,10 @@ async def _run_bot(bot: Bot, team: Team, port: int, log: Path) -> None:
         process.kill()
         with trio.CancelScope(shield=True):
             await process.wait()
-    if code:
+    if code == 0 and over is not None:
+        with trio.move_on_after(BOT_EXIT_SECONDS):  # it may have heard of the end before we do
+            await over.wait()
+    if code or (over is not None and not over.is_set()):
         printed = log.read_text(encoding="utf-8", errors="replace")
         raise ContestStopped(f"the bot of {team.name} ended with code {code}:\n{printed}")
 

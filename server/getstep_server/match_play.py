@@ -90,16 +90,20 @@ class MatchProgress(Progress):
     def __init__(self, contest: Contest, console: Console, *, live: bool) -> None:
         super().__init__(contest, console, live=live)
         self._score = score_of(contest)
+        self._line_of_score = self._score.line()
 
     def _ended(self, event: MatchEnded) -> str | None:
         super()._ended(event)
-        return self._score.line() if self._score.take(event.result) else None
+        if not self._score.take(event.result):
+            return None
+        self._line_of_score = self._score.line()  # for the thread that draws
+        return self._line_of_score
 
     def _bar(self) -> RenderableType:
-        return Text(f"{len(self._score.over)} of at most {self._score.options.pairs} pairs")
+        return Text(f"at most {self._score.options.pairs} pairs")
 
     def _table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - there is none
-        return [Text(self._score.line())]
+        return [Text(self._line_of_score)]
 
 
 def outcome_lines(contest: Contest) -> list[str]:

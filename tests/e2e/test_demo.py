@@ -73,8 +73,8 @@ def test_the_demo(programs: Programs, tmp_path: Path) -> None:
     assert time.monotonic() - began < 30
     assert "getstep demo: Hop (NCTU Introduction to AI 2019): 6 teams\n  hop, round robin, " in program.output
     assert [int(n) for n in re.findall(r"^\[(\d+)/30\] ", program.output, re.MULTILINE)] == list(range(1, 31))
-    table = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
-    assert len(table) == 6
+    *table, order = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
+    assert (len(table), order.partition(":")[0]) == (6, "Order")
     assert {line.rpartition(")")[2].split()[0] for line in table} == {"10"}
     assert "(greedy)" in table[0]
     assert "(random)" in table[-1]  # whoever looks ahead by one move beats chance
@@ -156,7 +156,8 @@ def test_the_demo_on_a_terminal() -> None:
         terminal.expect(r"^playing: ")
         assert terminal.wait() == 0
         lines = terminal.screen.text.splitlines()
-    assert [line.split()[0] for line in lines] == ["getstep", "hop,", "Starts", "Standings", "#", *"123"]
+    expected = ["getstep", "hop,", "Starts", "Standings", "#", *"123", "Order:"]
+    assert [line.split()[0] for line in lines] == expected
     assert max(map(len, lines)) <= 80
     assert terminal.screen.cursor_shown
     assert terminal.screen.unknown == []
