@@ -22,6 +22,7 @@ from rich.cells import cell_len, set_cell_size
 
 from ._text import printable
 from .ratings import Estimate
+from .tables import likelihood_text
 
 SERIES = 8
 """Colours for lines; the page says which they are."""
@@ -152,15 +153,6 @@ def _ends(rows: Sequence[Rated]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def percent(likelihood: float | None) -> str:
-    """A likelihood in whole percent; never as certain as it is not."""
-    if likelihood is None:
-        return ""
-    if not 0.005 <= likelihood < 0.995:
-        return "> 99 %" if likelihood > 0.5 else "< 1 %"
-    return f"{100 * likelihood:.0f} %"
-
-
 def _write(axes: Axes, right_of: float, place: float, text: str, *, align: str, gid: str | None = None) -> None:
     """Text ``right_of`` the axes' left end (in units), beside ``place``; a name's ``gid`` has it replaced later."""
     axes.annotate(
@@ -182,7 +174,7 @@ def _draw_likelihoods(axes: Axes, rows: Sequence[Rated]) -> None:
     for place, row in enumerate(rows):
         if row.stronger is None:
             continue
-        _write(axes, right + 20, place + 0.5, percent(row.stronger), align="left")
+        _write(axes, right + 20, place + 0.5, likelihood_text(row.stronger), align="left")
         if not row.separable:
             ends, across = [place, place + 1], axes.get_yaxis_transform()
             x = 1 + 12 / right

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import count
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -23,12 +23,12 @@ from .contest_event import ContestEvent
 from .crosstable import Crosstable
 from .decisions import ADJUDICATED, described
 from .incidents import IncidentRow
-from .plots import Course, Rated, course_plot, percent, ratings_plot
-from .ratings import Ratings, rate, ratings_of, tally_of
+from .plots import Course, Rated, course_plot, ratings_plot
+from .ratings import UNSURE, Ratings, rate, ratings_of, tally_of
 from .results import PLAYERS, Result
 from .standings import Standing
 from .store import Store
-from .tables import combined_table, describe_event, name_with_status, standings_table
+from .tables import combined_table, describe_event, name_with_status, ratings_table, standings_table
 from .text_table import Column, TextTable
 from .tournament import Tournament
 
@@ -48,6 +48,7 @@ LINES = 40
 """How many teams the plot of ratings over time has, the highest rated ones."""
 
 Progress = Callable[[int, int], None]
+Step = Callable[[], None]
 
 
 # --- what is on the page ----------------------------------------------------------------------------------------
@@ -89,9 +90,8 @@ class Squares:
 
 @dataclass(frozen=True, slots=True)
 class Plots:
-    """The ratings of an event: in words, in numbers, and drawn as svg elements in which all is escaped."""
+    """The ratings of an event: in numbers, and drawn as svg elements in which all is escaped."""
 
-    notes: Sequence[str]
     table: Grid
     ratings: str
     course: str | None
@@ -170,10 +170,8 @@ def as_html(seen: Seen, progress: Progress = lambda *_: None) -> str:
 def _page(seen: Seen, progress: Progress) -> Page:
     tables = seen.tournament.tables()
     parts = []
-    for done, event in enumerate(seen.contest.events):
-        progress(done, len(seen.contest.events))
-        parts.append(_event_part(seen, event, tables.events[event.number]))
-    progress(len(parts), len(parts))
+    for event, step in _steps(seen, progress):
+        parts.append(_event_part(seen, event, tables.events[event.number], step))
     return Page(
         name=seen.contest.name,
         facts=list(_facts(seen)),
@@ -182,6 +180,16 @@ def _page(seen: Seen, progress: Progress) -> Page:
         events=parts,
         incidents=_incidents(seen),
     )
+
+
+def _steps(seen: Seen, progress: Progress) -> Iterator[tuple[ContestEvent, Step]]:
+    """Each event with what is to be called whenever a part of its ratings is there: they are what takes time."""
+    sizes = [1 + _fits(len(event.teams)) for event in seen.contest.events]
+    for place, event in enumerate(seen.contest.events):
+        done = count(sum(sizes[:place]))
+        progress(next(done), sum(sizes))
+        yield event, lambda done=done: progress(next(done), sum(sizes))  # type: ignore[misc]
+    progress(sum(sizes), sum(sizes))
 
 
 def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
@@ -202,7 +210,7 @@ def _minute(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
-def _event_part(seen: Seen, event: ContestEvent, rows: Sequence[Standing]) -> EventPart:
+def _event_part(seen: Seen, event: ContestEvent, rows: Sequence[Standing], step: Step) -> EventPart:
     key = f"event-{event.number}"
     results = [result for result in seen.tournament.results if result.match.event == event.number]
     games = [fields for fields in seen.games if fields["event"] == event.number]
@@ -213,7 +221,7 @@ def _event_part(seen: Seen, event: ContestEvent, rows: Sequence[Standing]) -> Ev
         played=_matches(len(results)),
         standings=_grid(f"{key}-standings", "Standings", standings_table(seen.contest, event, rows)),
         squares=_squares(seen.contest, event, rows, results) if len(rows) <= CROSSTABLE_TEAMS else None,
-        plots=_plots(seen, event, results, key),
+        plots=_plots(seen, event, results, key, step),
         ends=_ends(results, key) if results else None,
         troubles=_troubles(seen.contest, results, games, key),
     )
@@ -358,17 +366,16 @@ def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:
 # --- ratings ----------------------------------------------------------------------------------------------------
 
 
-def _plots(seen: Seen, event: ContestEvent, results: Sequence[Result], key: str) -> Plots | None:
-    many = len(seen.tournament.table(event)) > MANY_TEAMS
+def _plots(seen: Seen, event: ContestEvent, results: Sequence[Result], key: str, step: Step) -> Plots | None:
     ratings = ratings_of(seen.tournament, event)
     rows = list(_rated(seen.contest, ratings))
     if not rows:
         return None
-    courses = _courses(seen.contest, ratings, results, FITS_OF_MANY if many else FITS)
+    step()
+    courses = _courses(seen.contest, ratings, results, step)
     title = f"{event.name}: ratings"
     return Plots(
-        notes=list(_notes(ratings)),
-        table=_ratings(rows, ratings, key),
+        table=_grid(f"{key}-ratings", "Ratings", ratings_table(seen.tournament, event)),
         ratings=ratings_plot(rows, key=f"r{event.number}", label=title),
         course=_course(courses, f"c{event.number}", f"{title} over time"),
         course_note=f"The {LINES} highest rated of {len(courses)} teams." if len(courses) > LINES else "",
@@ -377,44 +384,13 @@ def _plots(seen: Seen, event: ContestEvent, results: Sequence[Result], key: str)
 
 def _rated(contest: Contest, ratings: Ratings) -> Iterator[Rated]:
     """Those that have played, each with the likelihood that it is stronger than the next, if that is known."""
-    for one, other in zip_longest(ratings.table, ratings.table[1:]):
-        if one.elo is None:
-            return
-        known = other is not None and other.elo is not None and other.group == one.group
-        stronger = ratings.stronger(one.team, other.team) if known else None
-        yield Rated(contest.team_name(one.team), one.elo, stronger, stronger is None or not 0.05 < stronger < 0.95)
+    for rating, lead in zip(ratings.table, ratings.leads(), strict=True):
+        if rating.elo is not None:
+            unsure = lead is not None and UNSURE[0] < lead < UNSURE[1]
+            yield Rated(contest.team_name(rating.team), rating.elo, lead, separable=not unsure)
 
 
-def _ratings(rows: Sequence[Rated], ratings: Ratings, key: str) -> Grid:
-    columns = [
-        Column("#", [str(rank) for rank in range(1, len(rows) + 1)]),
-        Column("team", [row.name for row in rows], names=True, justify="left"),
-        Column("games", [str(rating.games) for rating in ratings.table[: len(rows)]]),
-        Column("Elo", [_elo(row.elo.value) for row in rows]),
-        Column("95 %", [f"{_elo(row.elo.low)} … {_elo(row.elo.high)}" for row in rows]),
-        Column("stronger than the next", [percent(row.stronger) for row in rows]),
-        Column("", ["" if row.separable else "not separable" for row in rows], justify="left"),
-    ]
-    return Grid(f"{key}-ratings", "Ratings", columns)
-
-
-def _elo(value: float) -> str:
-    return f"{round(value):+d}"
-
-
-def _notes(ratings: Ratings) -> Iterator[str]:
-    """What is to be known about the ratings as a whole."""
-    if (worth := ratings.advantage) is not None:
-        interval = f"{_elo(worth.low)} … {_elo(worth.high)}"
-        yield f"To be the first player is worth {_elo(worth.value)} Elo (95 %: {interval})."
-    if (drawn := ratings.draw) is not None:
-        interval = f"{100 * drawn.low:.0f} … {100 * drawn.high:.0f} %"
-        yield f"Two equals draw in {percent(drawn.value)} of their games (95 %: {interval})."
-    if len({rating.group for rating in ratings.table if rating.elo is not None}) > 1:
-        yield "No chain of games connects all of these teams yet: only those that one does can be compared."
-
-
-def _courses(contest: Contest, ratings: Ratings, results: Sequence[Result], fits: int) -> list[Course]:
+def _courses(contest: Contest, ratings: Ratings, results: Sequence[Result], step: Step) -> list[Course]:
     """The ratings after so many parts of the results, the highest at the end first.
 
     A fit counts as soon as games connect more than half of the teams, and for those: the mean of a few teams that
@@ -422,10 +398,16 @@ def _courses(contest: Contest, ratings: Ratings, results: Sequence[Result], fits
     """
     rated = [rating.team for rating in ratings.table if rating.elo is not None]
     courses: dict[int, list[tuple[int, float]]] = {team: [] for team in rated}
+    fits = _fits(len(ratings.table))
     for played in sorted({len(results) * part // fits for part in range(1, fits + 1)}):
         for team, elo in _connected(rate(tally_of(rated, results[:played]), replicates=0), len(rated)):
             courses[team].append((played, elo))
+        step()
     return [Course(contest.team_name(team), tuple(points)) for team, points in courses.items() if points]
+
+
+def _fits(teams: int) -> int:
+    return FITS if teams <= MANY_TEAMS else FITS_OF_MANY
 
 
 def _connected(ratings: Ratings, teams: int) -> list[tuple[int, float]]:

@@ -82,7 +82,7 @@ def ratings_table(tournament: Tournament, event: ContestEvent, *, title: str | N
         Column("games", [str(rating.games) for rating in table]),
         Column("Elo", ["" if rating.elo is None else f"{rating.elo.value:+.0f}" for rating in table]),
         Column("95 % interval", ["" if rating.elo is None else _interval(rating.elo) for rating in table]),
-        Column("stronger", ["" if lead is None else _likelihood(lead) for lead in leads]),
+        Column("stronger", ["" if lead is None else likelihood_text(lead) for lead in leads]),
         Column("than the next", _marks(ratings), "", justify="left"),
     ]
     return TextTable(columns, title, list(_ratings_notes(ratings)))
@@ -164,8 +164,8 @@ def _interval(elo: Estimate) -> str:
     return f"{elo.low:+.0f} to {elo.high:+.0f}"
 
 
-def _likelihood(value: float) -> str:
-    """Never a certainty."""
+def likelihood_text(value: float) -> str:
+    """A likelihood of 0.5 or more as it is shown: never a certainty."""
     return "> 99 %" if value > 0.99 else f"{100 * value:.0f} %"
 
 
