@@ -11,7 +11,7 @@ from the seed. No two teams share a rank.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import fsum
 
@@ -43,10 +43,16 @@ class Combined:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """All tables of a contest: each event's by its number, and the combined one, empty if there is one event."""
+    """All tables of a contest: each event's by its number, and the combined one, empty if there is one event.
+
+    Those for a live view have two things more, in which tables do not differ: ``elo``, the ratings by team if there
+    is one event, and how many matches are ``to_come``, which the formats have not given out yet.
+    """
 
     events: dict[int, tuple[Standing, ...]]
     combined: tuple[Combined, ...] = ()
+    elo: dict[int, float] = field(default_factory=dict, compare=False)
+    to_come: int = field(default=0, compare=False)
 
 
 def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, seed: int = 0) -> list[Combined]:

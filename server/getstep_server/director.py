@@ -28,6 +28,7 @@ from .events import ContestStarted, Event, Incident, MatchEnded, MatchStarted, P
 from .game_record import VOID, Record, head_of_game, record_of_game, record_of_pairings
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
+from .live import LiveTables
 from .order import Order
 from .results import PLAYERS, Result
 from .schedule import Match
@@ -94,6 +95,7 @@ class Director:
         self._missing_since: dict[int, float] = {}
         self._waiting_said: tuple[int, ...] = ()
         self._changed = trio.Event()
+        self._tables = LiveTables(tournament)
 
     def changed(self) -> None:
         """Look again: a team has come or gone, a match is over, or there is room on the disk."""
@@ -351,7 +353,7 @@ class Director:
         for seat, end in farewells:
             seat.end(end)
         tournament = self.tournament
-        self._publish(MatchEnded(result, tournament.done, tournament.total, tournament.tables))
+        self._publish(MatchEnded(result, tournament.done, tournament.total, self._tables))
 
 
 def _stopped(what: str, error: Exception) -> ContestStopped:

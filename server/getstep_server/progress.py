@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -37,9 +38,10 @@ from .events import (
     Waiting,
 )
 from .limits import NOTED_PER_MINUTE
+from .live import expected_end
 from .schedule import Match
 from .tables import combined_table, in_lines, result_line, standings_table
-from .text_table import shortened
+from .text_table import listed, shortened
 
 MESSAGES_KEPT = 8
 FAULTS_KEPT = 3
@@ -54,6 +56,10 @@ NAMES_SHOWN = 8
 
 NAME_IN_VIEW = 20
 """Terminal cells of a team's name in a line of the live view, so that two of them and a result fit 80 columns."""
+
+
+BAR_LEAST, BAR_MOST = 5, 30
+"""Terminal cells of the bar."""
 
 
 class Progress:
@@ -202,8 +208,8 @@ class Progress:
 
     def _who_is_here(self) -> str:
         missing = sorted(set(self.contest.teams) - self._here)
-        still = f", missing: {self._names(missing)}" if missing else ""
-        return f"{len(self._here)} of {len(self.contest.teams)} teams are here{still}"
+        here = f"{len(self._here)} of {len(self.contest.teams)} teams are here"
+        return f"{here}, missing: {self._names(missing, len(here))}" if missing else here
 
     def _incident(self, event: Incident) -> str:
         why = f"{event.code}: {event.detail}"
@@ -235,10 +241,13 @@ class Progress:
         name = self.contest.team_name(team)
         return shortened(name, NAME_IN_VIEW) if self.live else name
 
-    def _names(self, teams: Sequence[int]) -> str:
-        names = [self._name(team) for team in teams[:NAMES_SHOWN]]
+    def _names(self, teams: Sequence[int], behind: int = 0) -> str:
+        """In the live view what fits a line, after so many characters."""
+        names = [self._name(team) for team in teams]
+        if self.live:
+            return listed(names, ", ", self.console.width - behind - len(", missing: "))
         more = f" and {len(teams) - NAMES_SHOWN} more" if len(teams) > NAMES_SHOWN else ""
-        return ", ".join(names) + more
+        return ", ".join(names[:NAMES_SHOWN]) + more
 
     # --- the live view ---
 
@@ -248,13 +257,14 @@ class Progress:
         The first line is blank because the Enter that starts a contest is echoed: all moves down by a line, and
         the first one stays.
         """
+        tables = self._tables() if self._tables is not None else None
         messages = list(self._messages)[-max(1, self.console.height - 8) :]
         parts: list[RenderableType] = [Text(), *map(_one_line, messages), Text(), _one_line(self._who_is_here())]
         if self._total:
-            parts += [self._bar(), _one_line(self._playing())]
+            parts += [self._bar(tables.to_come if tables else 0), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
-        if self._tables is not None and left > 0:
-            parts += [Text(), *self._table(self._tables(), left)]
+        if tables is not None and left > 0:
+            parts += [Text(), *self._table(tables, left)]
         return Group(*parts)
 
     def _table(self, tables: Tables, lines: int) -> list[RenderableType]:
@@ -264,26 +274,30 @@ class Progress:
             teams, table = len(tables.combined), combined_table(contest, tables.combined[:lines])
         else:
             rows = tables.events[1]
-            teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines])
+            teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo)
         return [in_lines(table), *([Text(f"and {teams - lines} more teams")] if teams > lines else [])]
 
-    def _bar(self) -> RenderableType:
+    def _bar(self, to_come: int) -> RenderableType:
+        """How far the contest is: by the matches given out, and those ``to_come`` that formats will give out."""
+        more = f", about {to_come} to come" if to_come else ""
+        count, left = f"{self._done}/{self._total} matches{more}", self._expected_end(to_come)
+        width = max(BAR_LEAST, min(BAR_MOST, self.console.width - len(count) - len(left) - len("    ")))
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
-        grid.add_row(
-            f"{self._done}/{self._total} matches", ProgressBar(self._total, self._done, width=30), self._eta()
-        )
+        grid.add_row(count, ProgressBar(self._total + to_come, self._done, width=width), left)
         return grid
 
-    def _eta(self) -> str:
-        played = self._done - self._done_before
-        if not played or self._done >= self._total:
+    def _expected_end(self, to_come: int) -> str:
+        played, left = self._done - self._done_before, self._total + to_come - self._done
+        if not played or not left:
             return ""
-        seconds = (time.monotonic() - self._began) / played * (self._total - self._done)
-        return f"about {seconds // 60:.0f} min {seconds % 60:.0f} s left"
+        seconds = (time.monotonic() - self._began) / played * left
+        return expected_end(seconds, datetime.now())
 
     def _playing(self) -> str:
         pairs = [self._pair(match) for match in list(self._running.values())]
-        return "playing: " + ("; ".join(pairs) or "nobody")
+        return (
+            f"playing: {listed(pairs, '; ', self.console.width - len('playing: '))}" if pairs else "playing: nobody"
+        )
 
 
 def _this_minute(count: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rich.console import Console
@@ -47,14 +47,21 @@ def all_tables(contest: Contest, tables: Tables, *, title: str) -> list[TextTabl
 
 
 def standings_table(
-    contest: Contest, event: ContestEvent, rows: Sequence[Standing], *, title: str | None = None
+    contest: Contest,
+    event: ContestEvent,
+    rows: Sequence[Standing],
+    *,
+    title: str | None = None,
+    elo: Mapping[int, float] | None = None,
 ) -> TextTable:
     """An event's standings, with each tie-break as a column, and their order under it.
 
     Where there is no room, columns of tie-breaks that have separated nobody are left out, but for matches won and
-    the difference.
+    the difference. Ratings by team, ``elo``, are a column more.
     """
     columns = [*team_columns(contest, rows), *_columns(event, rows)]
+    if elo:
+        columns.append(Column("Elo", [f"{elo[row.team]:+.0f}" if row.team in elo else "" for row in rows]))
     criteria = ["place"] if _ranked(rows) else []
     criteria += [points_column(event, ()).heading, *(_HEADINGS.get(name, name) for name in event.tie_breaks), "lot"]
     return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates nobody")

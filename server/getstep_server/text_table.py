@@ -110,3 +110,16 @@ def shortened(name: str, cells: int) -> str:
             break
         start += char
     return f"{start}…{end}"
+
+
+def listed(names: Sequence[str], separator: str, cells: int) -> str:
+    """As many names as fit so many terminal cells, one at least, and how many more there are."""
+    for shown in range(len(names), 1, -1):
+        text = separator.join(names[:shown]) + _more(len(names) - shown)
+        if cell_len(text) <= cells:
+            return text
+    return separator.join(names[:1]) + _more(len(names) - 1)
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""

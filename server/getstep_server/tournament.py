@@ -376,11 +376,20 @@ class Tournament:
         rows = combined(teams, {str(n): rows for n, rows in by_event.items()}, seed=self.contest.file.contest.seed)
         return Tables(by_event, tuple(rows))
 
+    def to_come(self, event: ContestEvent) -> int:
+        """How many matches of an event are going to be given out later, as far as its format can tell."""
+        given = self._given.get(event.number, _Given())
+        return event.format.to_come(self._ranked(given, event), self._history(event))
+
+    def _history(self, event: ContestEvent) -> list[Played]:
+        given = self._given.get(event.number, _Given())
+        return self.kept(event, "history", lambda: self._played(given, event.scoring, event.teams))
+
     def _standings(self, event: ContestEvent) -> list[Standing]:
         given = self._given.get(event.number, _Given())
         known = [team for game in given.games for team in game.pairing.teams]
         teams = list(dict.fromkeys([*event.teams, *given.teams, *known]))
-        games = self._played(given, event.scoring, event.teams)
+        games = self._history(event)
         gone = dict.fromkeys((team for team in teams if team not in event.teams), WITHDRAWN)
         decided = {team: status for team in teams if (status := self.status(team, event.number))}
         return standings(

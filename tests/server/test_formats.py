@@ -101,6 +101,42 @@ def test_it_waits_for_open_games(name: str) -> None:
     assert not tournament.format.is_over(tournament.teams, tournament.games)
 
 
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("knockout", "match")])
+@pytest.mark.parametrize("teams", [2, 7, 12])
+def test_what_is_to_come_is_known(name: str, teams: int) -> None:
+    """With what was given out it is always the same, and nothing in the end."""
+    tournament = Tournament(make(name, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(Random(1)))
+    totals, left = set(), []
+
+    def count() -> None:
+        left.append(tournament.format.to_come(tournament.teams, tournament.games))
+        totals.add(left[-1] + sum(not game.pairing.is_bye for game in tournament.games))
+
+    games = tournament.play(count, Random(1))
+    if name not in ("round_robin", "gauntlet"):  # their games are given out at once
+        left.insert(0, tournament.format.to_come(tournament.teams, []))
+        assert left[0] == sum(not game.pairing.is_bye for game in games)
+    assert totals == {sum(not game.pairing.is_bye for game in games)}
+    assert left == sorted(left, reverse=True)
+    assert left[-1] == 0
+
+
+@EVERY_FORMAT
+@settings(deadline=None, max_examples=8)
+@given(teams=st.integers(0, 20), seed=SEEDS)
+def test_what_is_to_come_is_never_less_than_nothing(name: str, teams: int, seed: int) -> None:
+    rng = Random(seed)
+    tournament = Tournament(make(name, seed, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(rng))
+
+    def leave() -> None:
+        assert tournament.format.to_come(tournament.teams, tournament.games) >= 0
+        if tournament.teams and rng.random() < 0.2:
+            tournament.withdraw(rng.choice(tournament.teams), forfeit=rng.random() < 0.5)
+
+    leave()
+    tournament.play(leave, rng)
+
+
 @EVERY_FORMAT
 @pytest.mark.parametrize(
     "wrong", [{"legs": 0}, {"legs": True}, {"rounds": 0}, {"games": 3}, {"best_of": "3"}, {"unknown": 1}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from getstep_server.combined import Tables
@@ -30,12 +32,16 @@ from getstep_server.events import (
     TeamLeft,
     Waiting,
 )
+from getstep_server.live import LiveTables
 from getstep_server.progress import Progress
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.standings import Scoring, standings
 from getstep_server.tables import result_line, standings_table
+from getstep_server.text_table import shortened
+from tests.server.players import make_contest
 from tests.server.screens import Screen
+from tests.server.test_tournament import Host
 
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\u202e[bold red]:boom:[/]"
 """Clears a screen, sets a window's title, writes over the line, turns the reading direction, and is markup."""
@@ -341,6 +347,45 @@ def below_heading(text: str) -> list[str]:
     """The lines of the table."""
     lines = text.splitlines()
     return lines[1 + next(n for n, line in enumerate(lines) if line.lstrip().startswith("#")) :]
+
+
+def test_a_large_contest_in_a_small_terminal(tmp_path: Path) -> None:
+    """40 teams, ten matches at a time, names that are long: who plays, who is missing, the top of the table."""
+    event = {"game": "hop", "format": "swiss", "settings": {"rounds": 5, "legs": 2}}
+    contest = make_contest(tmp_path, 40, event)
+    teams = {n: team.model_copy(update={"name": LONG[n - 1]}) for n, team in contest.teams.items()}
+    host = Host(replace(contest, teams=teams))
+    view = LiveView(host.contest)
+    progress, tournament = view.progress, host.tournament
+    with progress.shown():
+        for team in range(1, 38):
+            progress(TeamArrived(team, "10.0.0.1", "", False))
+        matches = host.give_out()
+        progress(ContestStarted(0, tournament.total))
+        for match in matches[:12]:
+            progress(MatchStarted(match, 0))
+        for match in matches[:2]:
+            host.play(match)
+            result = tournament.results[-1]
+            progress(MatchEnded(result, tournament.done, tournament.total, LiveTables(tournament)))
+        text = view.until(lambda text: "[2/40]" in text and "+" in text)
+    lines = text.splitlines()
+    assert len(lines) < 24
+    assert max(map(cell_len, lines)) <= 80
+    here = next(line for line in lines if "teams are here" in line)
+    assert here == f"37 of 40 teams are here, missing: {shortened(LONG[37], 20)} and 2 more"
+    bar = next(line for line in lines if "to come" in line)
+    assert re.fullmatch(r"2/40 matches, about 160 to come  \S+  about \d+ s left, until (\w+ )?\d\d:\d\d", bar)
+    playing = next(line for line in lines if line.startswith("playing: "))
+    assert re.search(r" and \d more$", playing)
+    heading = next(line for line in lines if line.startswith("#") or line.lstrip().startswith("#"))
+    assert heading.split()[-1] == "Elo"
+    top = below_heading(text)[0].split()
+    assert top[0] == "1"
+    assert re.fullmatch(r"\+\d+", top[-1])
+    assert re.fullmatch(r"and \d+ more teams", lines[-1])
+    assert view.file.highest <= 24
+    assert view.screen.unknown == []
 
 
 LONG = [f"Die außerordentlich lange Mannschaft aus dem letzten Winkel {n}" for n in range(10, 50)]

@@ -67,6 +67,11 @@ class Bracket:
         games = [self._next_game(number) for number in self._numbers() if self._ends[number] is None]
         return [game for game in games if game is not None]
 
+    def going_on(self) -> list[int]:
+        """For each meeting that has not ended, how many games of it were given out and not cancelled."""
+        going_on = [number for number in self._numbers() if self._ends[number] is None]
+        return [sum(not leg.cancelled for leg in self._legs.get(number, ())) for number in going_on]
+
     def reached(self) -> dict[int, float]:
         """How far each team has come: to the round it is in or was beaten in; half a round more for third place."""
         far: dict[int, float] = {}

@@ -139,6 +139,13 @@ class Format(ABC, Generic[O]):
         """Nothing is being played, and nothing is to come for these teams."""
         return not any(game.open for game in games) and not self.next_pairings(teams, games)
 
+    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002
+        """How many games are going to be given out later, as far as can be told; byes are none.
+
+        0 where all that comes is given out at once, and where nothing can be told.
+        """
+        return 0
+
     def byes(self, games: Sequence[Played]) -> Mapping[int, int]:
         """How many byes each team has that count in the table; teams without one may be missing."""
         counted = (game for game in games if self.byes_count and game.pairing.is_bye and not game.cancelled)

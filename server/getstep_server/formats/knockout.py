@@ -51,6 +51,14 @@ class Knockout(Format[KnockoutOptions]):
             found += new  # a bye is over at once
         return found
 
+    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Of every meeting half way between the fewest games that decide it and ``best_of``."""
+        usual = (self.options.best_of // 2 + 1 + self.options.best_of) / 2
+        if not games:
+            third = self.options.third_place and len(teams) > 3
+            return round(usual * max(0, len(teams) - 1 + third))
+        return round(sum(max(0.0, usual - given) for given in self._bracket(teams, games).going_on()))
+
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         """Teams that got equally far share a place; the match for third place separates third from fourth."""
         if not games:

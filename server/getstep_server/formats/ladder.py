@@ -51,6 +51,11 @@ class Ladder(Format[LadderOptions]):
             for leg in range(1, self.options.games + 1)
         ]
 
+    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Those of all further rounds."""
+        rounds = self.options.rounds - last_round(games)
+        return max(0, rounds) * max(0, len(teams) - 1) * self.options.games
+
     def order(self, teams: Sequence[int], games: Sequence[Played]) -> list[int]:
         """The teams from the top down, as the next round would begin; while one is played, as it began."""
         climbed = _climbed(teams, games)

@@ -94,6 +94,13 @@ class MatchPlay(Format[MatchOptions]):
             for leg, players in enumerate(((one, other), (other, one)), start=1)
         ]
 
+    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """The games of all further pairs; none where a test may have a verdict after any of them."""
+        if self.options.elo1 is not None or len(teams) < 2:
+            return 0
+        lasting = sum(not any(game.cancelled for game in pair) for pair in _pairs(games))
+        return 2 * max(0, self.options.pairs - lasting)
+
     def _decided(self, pairs: Iterable[Sequence[Played]], team: int) -> bool:
         test = self.options.test(_outcomes(pair, team) for pair in pairs)
         return test is not None and test.verdict is not None

@@ -82,6 +82,11 @@ class Swiss(Format[SwissOptions]):
             for leg in range(1, self.options.legs + 1)
         ]
 
+    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Those of all further rounds, as far as nobody need meet again."""
+        rounds = min(self.options.rounds, len(teams) - 1 + len(teams) % 2) - last_round(games)
+        return max(0, rounds) * (len(teams) // 2) * self.options.legs
+
     def _seated(self, round_: int, upper: _Side, lower: _Side) -> tuple[int, int]:
         """Who is first in the first leg: the one that was less often; else it is drawn."""
         ahead = lower.colours - upper.colours or self.drawn(round_, upper.team)() - 0.5
