@@ -65,14 +65,14 @@ class Score:
     def line(self) -> str:
         """All of it in a line."""
         outcomes = Counter(outcome for pair in self.over for outcome in pair)
-        games, test = max(1, outcomes.total()), self.test()
+        games, elo, test = max(1, outcomes.total()), self.elo, self.test()
         share = (outcomes["win"] + outcomes["draw"] / 2) / games
         parts = [
             f"{_counted(len(self.over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
             f" {outcomes['loss']} lost ({share:.1%})"
         ]
-        if self.elo is not None:
-            parts.append(f"Elo {_signed(self.elo.value)} [{_signed(self.elo.low)}, {_signed(self.elo.high)}]")
+        if elo is not None:
+            parts.append(f"Elo {_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]")
         if test is not None:
             parts.append(f"LLR {test.llr:.2f} [{test.bounds[0]:.2f}, {test.bounds[1]:.2f}]")
         return ", ".join(parts)

@@ -40,8 +40,8 @@ REMEMBERED = 16_384
 MORE_LIKELY = 1.92
 """By how much, as a log, the likeliest mean may be likelier than one in its interval: half of chi-square's 95 %."""
 
-MEAN_BISECTIONS = 24
-"""Halvings to the end of an interval: it is exact to far less than an Elo point."""
+MEAN_BISECTIONS = 20
+"""Halvings to the end of an interval: it is exact to less than an Elo point."""
 
 
 class Sprt:
