@@ -55,6 +55,7 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
         f"An address without a wrong login for {limits.BAD_LOGIN_FORGET_SECONDS:g} s starts afresh",
         f"after {limits.KEEPALIVE_IDLE_SECONDS} s of silence, every {limits.KEEPALIVE_EVERY_SECONDS} s, "
         f"lost after {limits.KEEPALIVE_TRIES}; ",
+        f"A team has one *seat* unless the host gives it more (1 to {limits.MAX_SEATS}).",
         f"still listens, for {limits.FAREWELL_SECONDS:g} s at most",
         f"the first {session.FIRST_BYTES} bytes of what arrived last",
         f"More than {limits.CLASSIC_STRAYS} of them between two questions are hostile (`out_of_turn`)",
