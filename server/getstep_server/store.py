@@ -109,7 +109,11 @@ class Store:
         self.path = path
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._database: sqlite3.Connection | None = None
-        self._seen: int | None = None  # so many records were read here, or stored; None before the first reading
+        self._read: int | None = None  # so many records `heads` has found
+        self._stored = 0  # so many were stored here since, and so many callers know that theirs is
+        self._returned = 0
+        self._taken = 0  # so many of other processes were handed out by `news` since
+        self._returning = trio.lowlevel.ParkingLot()
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
 
     def __enter__(self) -> Store:
@@ -137,7 +141,9 @@ class Store:
 
     def heads(self) -> list[dict[str, Any]]:
         """All records without the turns of games, in the order in which they were stored."""
-        return list(map(parse, self._run(partial(self._read_heads, 0))))
+        self._read, heads = self._run(partial(self._read_heads, 0))
+        self._stored = self._returned = self._taken = 0
+        return list(map(parse, heads))
 
     def lines(self) -> Iterator[bytes]:
         """All records as they were sealed, in the order of their places, without line ends."""
@@ -182,42 +188,62 @@ class Store:
 
     # --- while matches are being played ---
 
-    async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
+    @property
+    def seen(self) -> int:
+        """What `save` wants to know: how many records of other processes were known when a record was made."""
+        return self._taken
+
+    async def save(
+        self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
+    ) -> None:
         """Store one record at the end of the chain; it is on disk when this returns.
 
         Args:
-            record: a game's, or one of pairings.
+            record: a game's, a decision's, or one of pairings.
             after: called in the thread once it is; an `OSError` of it is nobody's business.
+            seen: of when the record was made; by default of now.
 
         Raises:
             Overtaken: it is not stored: it may not follow on what another process has stored meanwhile.
             sqlite3.Error: it is not stored: the disk is full or gone, or there is one of this attempt already.
         """
 
+        known = self._taken if seen is None else seen
+
         def write() -> None:
-            self._transact(partial(self._write_record, record))
-            if self._seen is not None:
-                self._seen += 1
+            self._transact(partial(self._write_record, record, known))
+            self._stored += 1
             with contextlib.suppress(OSError):
                 after()
 
         await self._run_async(write)
+        self._returned += 1
+        self._returning.unpark_all()
 
     async def news(self) -> list[dict[str, Any]]:
         """The records that other processes have stored since the last look, as from `heads`. Now they are seen.
+
+        Who has saved a record before them knows that when this returns: so all can be taken note of in their order.
 
         Raises:
             sqlite3.Error: they cannot be read.
             RecordError: they are none.
         """
+        known, before = self._taken, 0
         found: list[bytes] = []
 
         def read() -> None:
-            if self._seen is not None and self._length() != self._seen:
-                found.extend(self._read_heads(self._seen))
+            nonlocal before
+            before = self._stored
+            if self._read is not None and self._length() != self._read + before + known:
+                found.extend(self._read_heads(self._read + before + known)[1])
 
         await self._run_async(read)
-        return list(map(parse, found))
+        while self._returned < before:
+            await self._returning.park()
+        news = found[self._taken - known :]  # somebody else may have asked meanwhile
+        self._taken += len(news)
+        return list(map(parse, news))
 
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         """Add the counts of ``rows`` to those stored, in one transaction.
@@ -304,11 +330,11 @@ class Store:
                 self._db.execute("ROLLBACK")
             raise
 
-    def _write_record(self, record: Record) -> None:
+    def _write_record(self, record: Record, known: int) -> None:
         length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
         _, digest = sealed(record.content(), length + 1, previous)
-        if self._seen not in (None, length):
-            raise Overtaken(f"{length} records, expected {self._seen}")
+        if self._read is not None and length != self._read + self._stored + known:
+            raise Overtaken(f"{length} records, expected {self._read + self._stored + known}")
         match, turns = record.match, b",".join(record.turns).decode()
         keys: tuple[int | None, ...] = (None,) * 5
         if match is not None:
@@ -323,12 +349,12 @@ class Store:
 
         self._transact(write)
 
-    def _read_heads(self, after: int) -> list[bytes]:
-        """The heads of the records behind this place, and note of how many there are at that moment."""
+    def _read_heads(self, after: int) -> tuple[int, list[bytes]]:
+        """How many records there are, and the heads of those behind this place."""
         with contextlib.nullcontext() if self._db.in_transaction else self._one_moment():
-            self._seen = self._length()
+            length = self._length()
             rows = self._db.execute("SELECT head FROM records WHERE place > ? ORDER BY place", (after,)).fetchall()
-        return [head.encode() for (head,) in rows]
+        return length, [head.encode() for (head,) in rows]
 
     def _length(self) -> int:
         (length,) = self._db.execute("SELECT ifnull(max(length), 0) FROM chain").fetchone()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import trio
 
 from getstep_server._text import utc_time
 from getstep_server.disk import more_room_helps
@@ -116,6 +118,61 @@ async def test_who_is_overtaken_stores_nothing_before_it_knows(tmp_path: Path) -
         assert [fields["place"] for fields in map(json.loads, one.lines())] == [1, 2, 3, 4]
         with pytest.raises(Overtaken):
             await other.save(record_of(result_of(SCHEDULE[3])))
+
+
+async def test_a_record_that_was_made_before_the_news(tmp_path: Path) -> None:
+    """They came while it was on its way to the disk."""
+    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
+        assert one.heads() == other.heads() == []
+        seen = one.seen
+        await other.save(record_of_pairings(PAIRINGS))
+        assert await one.news() == [PAIRINGS]
+        with pytest.raises(Overtaken):
+            await one.save(record_of(result_of(SCHEDULE[0])), seen=seen)
+        await one.save(record_of(result_of(SCHEDULE[0])), seen=one.seen)
+        assert len(results_in(one)) == 1
+
+
+async def test_news_are_handed_out_once_and_after_what_was_saved_before(tmp_path: Path) -> None:
+    """Many who save and many who ask, at the same time as another process."""
+    order: list[tuple[str, int]] = []
+    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
+        assert one.heads() == other.heads() == []
+
+        async def save(match: Match) -> None:
+            with contextlib.suppress(Overtaken):
+                await one.save(record_of(result_of(match)))
+                order.append(("saved", match.number))
+
+        async def ask() -> None:
+            order.extend(("news", fields["match"]) for fields in await one.news())
+
+        async def save_other() -> None:
+            try:
+                await other.save(record_of(result_of(SCHEDULE[5])))
+            except Overtaken:
+                await other.news()
+                await save_other()
+
+        for _ in range(20):
+            async with trio.open_nursery() as nursery:
+                for match in SCHEDULE[:3]:
+                    nursery.start_soon(save, match)
+                for task in (ask, save_other, ask):
+                    nursery.start_soon(task)
+            await other.news()
+            one._run(lambda: one._db.execute("UPDATE records SET attempt = place + 1000"))  # each may come again
+        await ask()
+        stored = [fields["match"] for fields in map(json.loads, one.lines())]
+    news = [number for kind, number in order if kind == "news"]
+    assert len(news) == stored.count(6) > 0
+    assert len(order) == len(stored)
+    assert places(order) == places([("news" if number == 6 else "saved", number) for number in stored])
+
+
+def places(order: list[tuple[str, int]]) -> list[int]:
+    """How many others had been stored, or were known to be, when each of the news was."""
+    return [place for place, (kind, _) in enumerate(order) if kind == "news"]
 
 
 async def test_who_has_read_nothing_is_not_overtaken(tmp_path: Path) -> None:
