@@ -13,8 +13,8 @@ from pathlib import Path
 import trio
 
 from .contest import Contest, Team
-from .director import ContestStopped
 from .events import Bus, Event, Listening
+from .registrar import ContestStopped
 from .run import Ending, StartWhen, run_contest
 
 BOT_EXIT_SECONDS = 5.0

@@ -38,11 +38,11 @@ from .cli_records import add_export, add_show, add_verify
 from .cli_report import add_report
 from .cli_tables import add_crosstable, add_ratings, add_standings
 from .contest import init_contest, load_contest
-from .director import ContestStopped
 from .game_record import RecordError
 from .incident_report import as_json, by_culprit, incidents_table
 from .journal import JournalError
 from .limits import MAX_SEATS
+from .registrar import ContestStopped
 from .roster import Newcomer, add_teams, read_roster
 from .run import incidents_of
 from .slips import WHEEL, address_to_type, as_html, as_text

@@ -14,10 +14,10 @@ from ._cli import EXIT_OK, EXIT_STOPPED, Commands, add_command, typed
 from ._toml import ConfigError
 from .bot_processes import run_with_bots
 from .contest import Contest
-from .director import ContestStopped
 from .events import SELDOM, Bus
 from .limits import MAX_SEATS
 from .match_play import MatchProgress, find_bot, match_contest, outcome_lines
+from .registrar import ContestStopped
 from .run import Ending
 from .tables import console, describe_event
 

@@ -21,7 +21,7 @@ import trio
 
 from .bot_processes import Bots, bots_playing
 from .contest import Contest
-from .director import ContestStopped
+from .registrar import ContestStopped
 from .store import Store
 
 LISTENING_SECONDS = 30.0

@@ -12,8 +12,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 import trio
 
@@ -21,15 +21,26 @@ from getstep.wire import End
 from getstep_engines import GAMES, Player
 
 from .contest import Contest
-from .contest_event import ContestEvent
 from .course import forfeit_scores
+from .decisions import ADJUDICATED
 from .disk import Disk
-from .events import ContestStarted, Event, Incident, MatchEnded, MatchStarted, Publish, ServerFault, Waiting
-from .game_record import VOID, Record, head_of_game, record_of_game, record_of_pairings
+from .events import (
+    ContestStarted,
+    Event,
+    Incident,
+    MatchCalledOff,
+    MatchEnded,
+    MatchStarted,
+    Publish,
+    ServerFault,
+    Waiting,
+)
+from .game_record import CALLED_OFF, VOID, Record, head_of_game, record_of_game
 from .judge import play_match, sit_down
 from .limits import MATCH_ATTEMPTS
 from .live import LiveTables
 from .order import Order
+from .registrar import Registrar, stopped
 from .results import PLAYERS, Result
 from .schedule import Match
 from .scoresheet import Scoresheet, Scoresheets
@@ -38,12 +49,22 @@ from .store import Store
 from .timekeeper import Timekeeper
 from .tournament import Tournament
 
-TEAMS_PAIRED_AT_ONCE = 16
-"""Pairings of more teams are a thread's work: a round robin of 64 takes 27 ms, longer than clocks may wait."""
 
+@dataclass(slots=True)
+class _Running:
+    """A match that was started and is not over.
 
-class ContestStopped(Exception):  # noqa: N818 - an end with a reason
-    """The contest cannot go on; nothing stored is lost."""
+    ``replays`` is how often the host has had it played again by then: one time more, and this attempt is of no use.
+    """
+
+    match: Match
+    seats: tuple[Seat, Seat]
+    sheet: Scoresheet | None
+    absent: list[bool]
+    replays: int
+    apart: bool
+    """An earlier run left it unfinished: `order` does not know it."""
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
 class Director:
@@ -79,23 +100,31 @@ class Director:
         self._order = Order()
         self._seats = seats
         self._sheets = sheets
-        self._store = store
         self._disk = disk
         self._timekeeper = timekeeper
         self._publish = publish
-        self._playing: set[int] = set()
-        """The numbers of the matches that were started and are not over."""
+        self._playing: dict[int, _Running] = {}
+        """By number, the matches that were started and are not over."""
         self._apart: Counter[int] = Counter()
         """By team, its matches that an earlier run left unfinished until they are over: `order` has the others."""
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
-        self._saving: Counter[int] = Counter()
-        """By event, the results that are on their way to the disk."""
         self._failures: Counter[int] = Counter()
         self._missing_since: dict[int, float] = {}
         self._waiting_said: tuple[int, ...] = ()
         self._changed = trio.Event()
         self._tables = LiveTables(tournament)
+        self._taken_up = False
+        self._registrar = Registrar(
+            contest,
+            tournament,
+            store,
+            disk,
+            publish,
+            tables=self._tables,
+            given=lambda matches: self._order.add(matches),
+            decided=self._settle,
+        )
 
     def changed(self) -> None:
         """Look again: a team has come or gone, a match is over, or there is room on the disk."""
@@ -119,58 +148,65 @@ class Director:
         Raises:
             ContestStopped: a match could not be played or stored.
         """
-        await self._give_out()
+        await self._registrar.look()
+        await self._registrar.give_out()
         await self._take_up()
         self._publish(ContestStarted(self.tournament.done, self.tournament.total))
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._registrar.watch)
             while True:
                 self._changed = trio.Event()
-                await self._give_out()
+                await self._registrar.give_out()
                 now = trio.current_time()
                 self._start_matches(nursery, now)
-                if not (self._order or self._unfinished or self._playing):
-                    return
+                if not (self._order or self._unfinished or self._playing or await self._registrar.look()):
+                    break
                 with trio.move_on_at(self._next_forfeit(now)):
                     await self._changed.wait()
-
-    async def _give_out(self) -> None:
-        """Put the pairings that come next on record.
-
-        Not while a result of the same event is on its way to the disk: a record says what follows from those
-        before it.
-        """
-        for number in sorted(self.tournament.due):
-            if self._saving[number]:
-                continue
-            self.tournament.due.remove(number)
-            fields = await self._next_pairings(self.contest.event(number))
-            if fields is not None:
-                await self._put_on_record(record_of_pairings(fields))
-                self._order.add(self.tournament.take_pairings(fields))
-
-    async def _put_on_record(self, pairings: Record) -> None:
-        for attempt in range(1, MATCH_ATTEMPTS + 1):
-            try:
-                await self._disk.insist(partial(self._store.save, pairings))
-            except Exception as error:
-                self._publish(ServerFault("the record of pairings", traceback.format_exc()))
-                if attempt == MATCH_ATTEMPTS:
-                    raise _stopped("the record of pairings", error) from error
-            else:
-                return
-
-    async def _next_pairings(self, event: ContestEvent) -> dict[str, Any] | None:
-        if event.format.slow or len(event.teams) > TEAMS_PAIRED_AT_ONCE:
-            return await trio.to_thread.run_sync(self.tournament.next_pairings, event)
-        return self.tournament.next_pairings(event)
+            nursery.cancel_scope.cancel()
 
     async def _take_up(self) -> None:
-        """Take up what earlier runs have left open; matches of teams that have withdrawn are not."""
-        playable = {match.number: match for match in self.tournament.open()}
-        for number in self._unfinished.keys() - playable.keys():
-            await trio.to_thread.run_sync(self._unfinished.pop(number).remove)
+        """Take up what earlier runs have left open; matches that are cancelled or played again are not."""
+        for number, sheet in list(self._unfinished.items()):
+            match = sheet.match
+            if not self.tournament.is_open(match) or self.tournament.replayed_since(match, sheet.head["started"]):
+                await trio.to_thread.run_sync(self._unfinished.pop(number).remove)
         self._apart.update(team for sheet in self._unfinished.values() for team in sheet.match.teams)
-        self._order = Order(match for number, match in playable.items() if number not in self._unfinished)
+        self._order = Order(match for match in self.tournament.open() if match.number not in self._unfinished)
+        self._taken_up = True
+
+    def _settle(self) -> None:
+        """The host has decided something: have those matches played that are open now, and no others."""
+        for match in self.tournament.matches.values() if self._taken_up else ():
+            open_, number = self.tournament.is_open(match), match.number
+            if number in self._playing:
+                if not self._counts(self._playing[number]):
+                    self._playing[number].scope.cancel()
+            elif number in self._unfinished:
+                self._settle_unfinished(match)
+            elif match in self._order and not open_:
+                self._order.remove(match)
+            elif open_ and match not in self._order:
+                self._order.add([match])
+        self.changed()
+
+    def _settle_unfinished(self, match: Match) -> None:
+        """What an earlier run has left, and nobody has taken up yet."""
+        sheet = self._unfinished[match.number]
+        again = self.tournament.replayed_since(match, sheet.head["started"])
+        if self.tournament.is_open(match) and not again:
+            return
+        del self._unfinished[match.number]
+        self._apart.subtract(match.teams)
+        with suppress(OSError):  # a segment of the journal stays behind
+            sheet.remove()  # not in a thread: the match may begin anew at once
+        if self.tournament.is_open(match):
+            self._order.add([match])
+
+    def _counts(self, running: _Running) -> bool:
+        """Whether the host has left it to the teams what comes of it."""
+        match = running.match
+        return self.tournament.is_open(match) and self.tournament.replays[match.number] == running.replays
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
@@ -184,9 +220,11 @@ class Director:
 
     def _start(self, nursery: trio.Nursery, match: Match) -> None:
         seats = self._take_seat(match.first), self._take_seat(match.second)
-        self._playing.add(match.number)
-        sheet = self._unfinished.pop(match.number, None)
-        nursery.start_soon(self._conduct, match, sheet, seats, [not seat.connected for seat in seats])
+        sheet, absent = self._unfinished.pop(match.number, None), [not seat.connected for seat in seats]
+        replays = self.tournament.replays[match.number]
+        running = _Running(match, seats, sheet, absent, replays, apart=sheet is not None)
+        self._playing[match.number] = running
+        nursery.start_soon(self._conduct, running)
 
     def _take_seat(self, team: int) -> Seat:
         """A free one, with a bot at it if there is one."""
@@ -235,63 +273,85 @@ class Director:
             self._waiting_said = waiting
             self._publish(Waiting(waiting))
 
-    async def _conduct(
-        self, match: Match, sheet: Scoresheet | None, seats: tuple[Seat, Seat], absent: list[bool]
-    ) -> None:
+    async def _conduct(self, running: _Running) -> None:
         """Bring one match to an end that is stored, told and published; store first, tell afterwards."""
-        ordered = sheet is None
+        match = running.match
         try:
-            if sheet is None and not any(absent):
-                sheet = await self._sheets.begin(match, self.tournament.attempts[match.number] + 1)
-            result, record = await self._played(match, sheet, seats, absent)
-            farewells = [_farewell(result, player) for player in PLAYERS]
-            await self._save(result, record, sheet)
+            if running.sheet is None and not any(running.absent):
+                attempt = self.tournament.attempts[match.number] + 1
+                running.sheet = await self._sheets.begin(match, attempt)
+            result = None
+            with running.scope:
+                result = await self._played(running)
+            farewells = [] if result is None else [_farewell(result, player) for player in PLAYERS]
+            stored = await self._save(running, result)
         except Exception as error:
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            await self._void(match, sheet, seats, error)
-            self._free(match, seats, ordered=ordered)
-            self._order.add([match])
+            await self._void(running, error)
+            self._free(running)
         else:
-            self._announce(result, zip(seats, farewells, strict=True))
-            self._free(match, seats, ordered=ordered)
+            if stored is result:
+                self._announce(result, zip(running.seats, farewells, strict=True))
+            else:
+                self._call_off(running, stored)
+            self._free(running)
         finally:
-            for seat in seats:
+            for seat in running.seats:
                 seat.leave()
             self._open.pop(match.number, None)
             self.changed()
 
-    def _free(self, match: Match, seats: Iterable[Seat], *, ordered: bool) -> None:
-        """Others may be played at its seats."""
-        self._playing.remove(match.number)
-        for seat in seats:
+    def _free(self, running: _Running) -> None:
+        """Others may be played at its seats; and it may be played again, if that is open."""
+        match = running.match
+        del self._playing[match.number]
+        for seat in running.seats:
             seat.taken = False
-        if ordered:
-            self._order.release(match)
-        else:
+        if running.apart:
             self._apart.subtract(match.teams)
+        else:
+            self._order.release(match)
+        if self.tournament.is_open(match):
+            self._order.add([match])
 
-    async def _save(self, result: Result, record: Record, sheet: Scoresheet | None) -> None:
-        """Have the result on disk; pairings that follow on it come after it."""
-        self._saving[result.match.event] += 1
-        try:
-            await self._disk.insist(partial(self._store.save, record, _put_away(sheet)))
-            self.tournament.take_result(result)
-        finally:
-            self._saving[result.match.event] -= 1
+    async def _save(self, running: _Running, result: Result | None, *, patient: bool = True) -> Result:
+        """Have the attempt on disk; without a ``result``, or if the host has decided meanwhile, as called off."""
 
-    async def _played(
-        self, match: Match, sheet: Scoresheet | None, seats: tuple[Seat, Seat], absent: list[bool]
-    ) -> tuple[Result, Record]:
-        contest = self.contest
+        def outcome() -> tuple[Result, Record]:
+            final = result if result is not None and self._counts(running) else self._called_off(running.match)
+            return final, self._record(final, running.sheet)
+
+        return await self._registrar.save(running.match, outcome, _put_away(running.sheet), patient=patient)
+
+    def _record(self, result: Result, sheet: Scoresheet | None) -> Record:
+        if sheet is not None:
+            return sheet.record(result)
+        return record_of_game(head_of_game(self.contest, result.match, result.attempt, result.started), result)
+
+    async def _played(self, running: _Running) -> Result:
+        match, sheet = running.match, running.sheet
         if sheet is None:
-            control = contest.event(match.event).time_control
-            sit_down(match, seats, control, contest.lag, self._timekeeper)
-            result = self._never_arrived(match, absent)
-            return result, record_of_game(head_of_game(contest, match, result.attempt, result.started), result)
+            control = self.contest.event(match.event).time_control
+            sit_down(match, running.seats, control, self.contest.lag, self._timekeeper)
+            return self._never_arrived(match, running.absent)
         self._open[match.number] = sheet
         self._publish(MatchStarted(match, sheet.course.turns))
-        result = await play_match(sheet, seats, self._timekeeper, self._publish)
-        return result, sheet.record(result)
+        return await play_match(sheet, running.seats, self._timekeeper, self._publish)
+
+    def _called_off(self, match: Match) -> Result:
+        why = [decision.why for decision in self.tournament.decisions if decision.is_about(match)]
+        return self._unplayed(match, None, CALLED_OFF, why[-1])
+
+    def _call_off(self, running: _Running, stored: Result) -> None:
+        """Tell who was playing what the host has made of it."""
+        match = running.match
+        decided = self.tournament.result(match)
+        for player, seat in zip(PLAYERS, running.seats, strict=True):
+            if decided is not None and decided.reason == ADJUDICATED:
+                seat.end(_farewell(decided, player))
+            else:
+                seat.end(End(match.number, "void", stored.reason, stored.detail, None))
+        self._publish(MatchCalledOff(match, stored.detail))
 
     def _never_arrived(self, match: Match, absent: list[bool]) -> Result:
         winner: Player | None = None
@@ -326,27 +386,23 @@ class Director:
             attempt=self.tournament.attempts[match.number] + 1,
         )
 
-    async def _void(self, match: Match, sheet: Scoresheet | None, seats: Sequence[Seat], error: Exception) -> None:
+    async def _void(self, running: _Running, error: Exception) -> None:
         """The server's fault is never a bot's loss: the match does not count and is played again."""
-        detail = "the server failed; it will be played again"
-        for seat in seats:
+        match, detail = running.match, "the server failed; it will be played again"
+        for seat in running.seats:
             if seat.in_match:
                 seat.end(End(match.number, "void", VOID, detail, None))
-        void = self._unplayed(match, None, VOID, detail)
         self._failures[match.number] += 1
-        await self._save_void(void, sheet)
+        await self._save_void(running, self._unplayed(match, None, VOID, detail))
         if self._failures[match.number] >= MATCH_ATTEMPTS:
-            raise _stopped(f"match {match.number}", error)
+            raise stopped(f"match {match.number}", error)
 
-    async def _save_void(self, void: Result, sheet: Scoresheet | None) -> None:
+    async def _save_void(self, running: _Running, void: Result) -> None:
         """An attempt that came to nothing is on record as well, unless just that is what fails."""
-        head = head_of_game(self.contest, void.match, void.attempt, void.started)
         try:
-            record = record_of_game(head, void) if sheet is None else sheet.record(void)
-            await self._store.save(record, _put_away(sheet))
-            self.tournament.take_result(void)  # the numbers of those on record have no gaps
+            await self._save(running, void, patient=False)  # the numbers of those on record have no gaps
         except Exception:
-            await trio.to_thread.run_sync(_put_away(sheet))  # given up all the same
+            await trio.to_thread.run_sync(_put_away(running.sheet))  # given up all the same
             self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
 
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:
@@ -354,13 +410,6 @@ class Director:
             seat.end(end)
         tournament = self.tournament
         self._publish(MatchEnded(result, tournament.done, tournament.total, self._tables))
-
-
-def _stopped(what: str, error: Exception) -> ContestStopped:
-    return ContestStopped(
-        f"{what} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
-        " What is finished is kept; go on with the same command when that is mended"
-    )
 
 
 def _put_away(sheet: Scoresheet | None) -> Callable[[], None]:

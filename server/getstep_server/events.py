@@ -14,6 +14,7 @@ from typing import TypeAlias, get_args
 from getstep_engines import Player
 
 from .combined import Tables
+from .decisions import Decision
 from .results import Result
 from .schedule import Match
 
@@ -132,6 +133,25 @@ class MatchEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchCalledOff:
+    """A match that was being played, or was just over, does not count by what the host has decided."""
+
+    match: Match
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTaken:
+    """The host has decided something, about ``match`` if that is not None; the rest as with `MatchEnded`."""
+
+    decision: Decision
+    match: Match | None
+    done: int
+    total: int
+    tables: Callable[[], Tables]
+
+
+@dataclass(frozen=True, slots=True)
 class JournalCut:
     """The last line of the journal was torn when the server died; it was cut off."""
 
@@ -196,6 +216,8 @@ Event: TypeAlias = (
     | MovePlayed
     | TurnFaulted
     | MatchEnded
+    | MatchCalledOff
+    | DecisionTaken
     | JournalCut
     | DiskFull
     | DiskUsable

@@ -29,8 +29,10 @@ from ._text import printable, utc_time
 from ._toml import ConfigError
 from .contest import Contest
 from .contest_event import ContestEvent
+from .decisions import described
 from .events import (
     ContestStarted,
+    DecisionTaken,
     DiskFull,
     DiskUsable,
     Event,
@@ -38,6 +40,7 @@ from .events import (
     IncidentsSummed,
     JournalCut,
     Listening,
+    MatchCalledOff,
     MatchEnded,
     MatchStarted,
     Noted,
@@ -115,6 +118,10 @@ class ContestLog:
                 self._log.info("disk_usable", folder=folder)
             case MatchEnded():
                 self._ended(event)
+            case MatchCalledOff(match, why):
+                self._log.info("match_called_off", **self._about(match), why=why)
+            case DecisionTaken():
+                self._decided(event)
             case ContestStarted(done, total):
                 self._log.info("contest_started", done=done, total=total)
             case Listening():
@@ -169,6 +176,17 @@ class ContestLog:
             thought=[_ms(seconds) for seconds in result.thought],
             faults=result.faults,
             seconds=_ms(result.seconds),
+            done=event.done,
+            total=event.total,
+        )
+
+    def _decided(self, event: DecisionTaken) -> None:
+        decision = event.decision
+        self._log.info(
+            "decision",
+            what=described(decision, self.contest, event.match),
+            **{name: getattr(decision, name) for name in ("kind", "team", "match", "by", "why")},
+            event_number=decision.event,
             done=event.done,
             total=event.total,
         )

@@ -46,6 +46,10 @@ class Order:
         """How many matches are left, without those being played."""
         return len(self._left)
 
+    def __contains__(self, match: Match) -> bool:
+        """Whether ``match`` is left, and not being played."""
+        return match.number in self._left
+
     @property
     def playing(self) -> tuple[Match, ...]:
         """The matches that were taken and are not over, in the order in which they were taken."""
@@ -110,13 +114,15 @@ class Order:
         for team in match.teams:
             self._teams[team].playing -= 1
 
-    def withdraw(self, team: int) -> list[Match]:
-        """Take out all that ``team`` has left, and give it back in the order of the numbers."""
-        ahead = self._teams.get(team, _Ahead())
-        matches = sorted((m for between in ahead.matches.values() for m in between), key=attrgetter("number"))
-        for match in matches:
-            self._remove(match)
-        return matches
+    def remove(self, match: Match) -> None:
+        """A match is not played any more.
+
+        Raises:
+            ValueError: it is not left: it is being played, or there is none.
+        """
+        if match not in self:
+            raise ValueError(f"{match!r}, expected one that is left")
+        self._remove(match)
 
     # --- inside ---
 

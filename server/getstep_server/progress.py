@@ -19,8 +19,10 @@ from rich.text import Text
 from ._text import printable
 from .combined import Tables
 from .contest import Contest
+from .decisions import described
 from .events import (
     ContestStarted,
+    DecisionTaken,
     DiskFull,
     DiskUsable,
     Event,
@@ -28,6 +30,7 @@ from .events import (
     IncidentsSummed,
     JournalCut,
     Listening,
+    MatchCalledOff,
     MatchEnded,
     MatchStarted,
     Noted,
@@ -173,6 +176,11 @@ class Progress:
                 return "There is room on the disk again; everything goes on."
             case MatchEnded():
                 return self._ended(event)
+            case MatchCalledOff(match):
+                self._running.pop(match.number, None)
+                return f"{self._pair(match)} is called off."
+            case DecisionTaken():
+                return self._decided(event)
             case _:
                 return None
 
@@ -235,6 +243,11 @@ class Progress:
         self._running.pop(event.result.match.number, None)
         self._done, self._total, self._tables = event.done, event.total, event.tables
         return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"
+
+    def _decided(self, event: DecisionTaken) -> str:
+        self._done, self._total, self._tables = event.done, event.total, event.tables
+        decision = event.decision
+        return f"The host: {described(decision, self.contest, event.match)} ({decision.by}: {decision.why})"
 
     def _name(self, team: int) -> str:
         """The team's name; in the live view, where a line has no second one, its beginning and its end."""

@@ -17,6 +17,7 @@ import trio
 from .events import (
     Event,
     Incident,
+    MatchCalledOff,
     MatchEnded,
     Noted,
     Publish,
@@ -79,6 +80,8 @@ class Repeats:
                 self._counted(event, kinds[player, code])
             case MatchEnded(result):
                 self._faults.pop(result.match.number, None)
+            case MatchCalledOff(match):
+                self._faults.pop(match.number, None)
             case ServerFault(_, trace):
                 self._counted(event, self._count_trace(trace))
             case TeamArrived(team) | TeamLeft(team):

@@ -137,6 +137,10 @@ class Tournament:
         """What the host has decided about a team in an event: "", "withdrawn" or "disqualified"."""
         return self._statuses.get((team, event), self._statuses.get((team, None), ""))
 
+    def replayed_since(self, match: Match, when: str) -> bool:
+        """Whether the host has had a match played again at a time (as records have it) or later."""
+        return any(d.kind == "replay" and d.match == match.number and d.at >= when for d in self.decisions)
+
     def take(self, fields: Mapping[str, Any]) -> None:
         """Take note of the next record.
 

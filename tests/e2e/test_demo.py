@@ -18,8 +18,8 @@ from getstep_engines import GAMES
 from getstep_server.bot_processes import Bot, run_with_bots
 from getstep_server.contest import load_contest
 from getstep_server.demo import FIRST_GAME, MOST_TEAMS, demo_contest
-from getstep_server.director import ContestStopped
 from getstep_server.events import Bus
+from getstep_server.registrar import ContestStopped
 from getstep_server.run import results_of, tournament_of
 from tests.server.screens import OnTerminal
 

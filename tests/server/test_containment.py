@@ -17,11 +17,11 @@ from getstep_engines.linkage import LinkageState
 from getstep_server import director, judge, session
 from getstep_server.classic import ClassicLink, ClassicReader
 from getstep_server.course import Course
-from getstep_server.director import ContestStopped
 from getstep_server.events import Bus, Event, Incident, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
 from getstep_server.journal import Journal
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.log import ContestLog
+from getstep_server.registrar import ContestStopped
 from getstep_server.repeats import Repeats
 from getstep_server.run import StartWhen, run_contest
 from getstep_server.scoresheet import Scoresheet

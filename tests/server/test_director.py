@@ -18,7 +18,7 @@ from getstep.wire import End, Start
 from getstep_engines import GAMES
 from getstep_server import session
 from getstep_server.contest import Contest
-from getstep_server.director import ContestStopped, Director
+from getstep_server.director import Director
 from getstep_server.disk import Disk
 from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
 from getstep_server.game_record import (
@@ -31,12 +31,13 @@ from getstep_server.game_record import (
     void,
 )
 from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.registrar import ContestStopped
 from getstep_server.results import Result
 from getstep_server.run import Ending, StartWhen, results_of
 from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheets
 from getstep_server.seats import seat_for_newcomer, seats_of
-from getstep_server.store import Store
+from getstep_server.store import Overtaken, Store
 from getstep_server.timekeeper import Timekeeper
 from getstep_server.tournament import Tournament
 from tests.server.players import make_contest, round_robin, running, seated
@@ -53,13 +54,29 @@ class MemoryStore:
     def __init__(self, before: Callable[[Result], Awaitable[None]] | None = None) -> None:
         self.saved: list[Result] = []
         self._before = before
+        self.decisions: list[dict[str, Any]] = []
+        """What another process has put on record, and nobody has asked for."""
+        self.voids: list[Result] = []
+        self.seen = 0
 
-    async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
+    async def news(self) -> list[dict[str, Any]]:
+        await trio.lowlevel.checkpoint()
+        news, self.decisions = self.decisions, []
+        self.seen += len(news)
+        return news
+
+    async def save(
+        self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
+    ) -> None:
         await trio.lowlevel.checkpoint()
         if record.match is None:
             return
         result = result_of(parse(record.content()))
+        if self.decisions or seen not in (None, self.seen):
+            raise Overtaken
         if void(result):
+            self.voids.append(result)
+            after()
             return
         if self._before is not None:
             await self._before(result)
@@ -365,10 +382,12 @@ async def test_attempts_on_record_have_no_gaps(
     break_engine(monkeypatch, 1)
 
     class Refusing(MemoryStore):
-        async def save(self, record: Record, after: Callable[[], None] = lambda: None) -> None:
+        async def save(
+            self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
+        ) -> None:
             if record.match is not None and void(result_of(parse(record.content()))):
                 raise sqlite3.OperationalError("database is locked")
-            await super().save(record, after)
+            await super().save(record, after, seen=seen)
 
     stage = Stage(make_contest(tmp_path, 2, **SMALL), store=Refusing())
     await stage.play(1, 2)

@@ -23,8 +23,10 @@ import structlog
 from getstep_server import log as log_module
 from getstep_server._toml import ConfigError
 from getstep_server.combined import Tables
+from getstep_server.decisions import Decision
 from getstep_server.events import (
     ContestStarted,
+    DecisionTaken,
     DiskFull,
     DiskUsable,
     Event,
@@ -32,6 +34,7 @@ from getstep_server.events import (
     IncidentsSummed,
     JournalCut,
     Listening,
+    MatchCalledOff,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -61,6 +64,7 @@ ABOUT = {
 EVIL = 'a"b\\c\nd\re\x1b[31mf\u202eg\u2066h\x7fi\u2028j\ud800k\x00l\x9bm'
 """A quote, a backslash, line ends, colours, text that runs backwards, half a character, NUL."""
 
+ADJUDICATION = Decision("adjudicate", "Grace", "it was agreed", "2024-10-05T14:30:00.000Z", match=1, winner=1)
 TOLD: list[tuple[Event, dict[str, Any]]] = [
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
@@ -138,6 +142,26 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (
         Noted(ServerFault("match 1", "Traceback …\n  KeyError"), 1),
         {"level": "error", "event": "server_fault", "where": "match 1", "trace": "Traceback …\n  KeyError"},
+    ),
+    (
+        DecisionTaken(ADJUDICATION, MATCH, 5, 12, lambda: Tables({})),
+        {
+            "level": "info",
+            "event": "decision",
+            "what": f"match 1 (Team {FIRST} – Team {SECOND}) is won by Team {SECOND}",
+            "kind": "adjudicate",
+            "team": None,
+            "match": 1,
+            "event_number": None,
+            "by": "Grace",
+            "why": "it was agreed",
+            "done": 5,
+            "total": 12,
+        },
+    ),
+    (
+        MatchCalledOff(MATCH, "it was agreed"),
+        {"level": "info", "event": "match_called_off", "match": 1, "teams": [FIRST, SECOND], "why": "it was agreed"},
     ),
     (
         Noted(Waiting((2, 3)), 1),

@@ -135,12 +135,18 @@ def test_who_has_waited_is_preferred_if_it_has_more_left() -> None:
     assert pairs(order.take({1: 1, 2: 1, 3: 1})) == [(1, 3)]
 
 
-def test_who_withdraws_takes_its_matches_along() -> None:
+def test_a_match_that_is_cancelled_is_not_played() -> None:
     order = Order([match(3, 1, 2), match(1, 2, 3), match(2, 3, 1), match(4, 1, 2)])
     assert pairs(order.take({1: 1, 2: 1})) == [(1, 2)]
-    assert [one.number for one in order.withdraw(1)] == [2, 4]
-    assert (len(order), order.left(1), order.left(2), order.withdraw(1)) == (1, 0, 1, [])
+    for number in (2, 4):
+        cancelled = match(number, 3, 1) if number == 2 else match(number, 1, 2)
+        assert cancelled in order
+        order.remove(cancelled)
+        assert cancelled not in order
+    assert (len(order), order.left(1), order.left(2)) == (1, 0, 1)
     assert order.take(dict.fromkeys(range(1, 4), 2)) == [match(1, 2, 3)]
+    order.add([match(4, 1, 2)])
+    assert order.left(1) == 1
 
 
 def test_what_is_no_match_of_the_order_is_an_error() -> None:
@@ -155,7 +161,9 @@ def test_what_is_no_match_of_the_order_is_an_error() -> None:
     order.release(taken)
     with pytest.raises(ValueError, match="expected one that is being played"):
         order.release(taken)
-    assert (order.left(9), order.withdraw(9)) == (0, [])
+    with pytest.raises(ValueError, match="expected one that is left"):
+        order.remove(taken)
+    assert order.left(9) == 0
 
 
 @pytest.mark.parametrize("seating", SEATS)

@@ -17,12 +17,15 @@ from rich.console import Console
 
 from getstep_server.combined import Tables
 from getstep_server.contest import Contest, ContestFile, Team
+from getstep_server.decisions import Decision
 from getstep_server.events import (
     ContestStarted,
+    DecisionTaken,
     Event,
     Incident,
     IncidentsSummed,
     Listening,
+    MatchCalledOff,
     MatchEnded,
     MatchStarted,
     MovePlayed,
@@ -89,6 +92,7 @@ def lines_of(contest: Contest, *events: Event) -> list[str]:
 
 
 THREE = contest_of("Ada", "Blaise", "Charles")
+NO_TABLES = Tables({})
 FIRST = Match(1, 1, 1, 1, 1, 2, "hop")
 ADA, BLAISE = TeamArrived(1, "10.0.0.1", "getstep 0.1.0", False), TeamArrived(2, "10.0.0.2", "", True)
 LINES: list[tuple[list[Event], list[str]]] = [
@@ -101,6 +105,16 @@ LINES: list[tuple[list[Event], list[str]]] = [
             "+ Blaise is back from 10.0.0.2 (no name given); 2 of 3 teams are here, missing: Charles",
             "+ Blaise is back from 10.0.0.2 (no name given); 1 of 3 teams are here, missing: Ada, Charles",
         ],
+    ),
+    (
+        [
+            MatchStarted(FIRST),
+            DecisionTaken(
+                Decision("withdraw", "Grace", "ill", "2024-10-05T14:30:00.000Z", team=1), None, 3, 4, lambda: NO_TABLES
+            ),
+            MatchCalledOff(FIRST, "ill"),
+        ],
+        ["The host: Ada has withdrawn (Grace: ill)", "Ada – Blaise is called off."],
     ),
     ([Noted(TeamLeft(2, "it closed the connection"), 1)], ["- Blaise has left: it closed the connection"]),
     (

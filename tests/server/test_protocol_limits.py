@@ -15,7 +15,8 @@ import getstep_server
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
 from getstep_engines import GAMES
 from getstep_server import course, limits, run, session
-from getstep_server.game_record import VOID
+from getstep_server.decisions import ADJUDICATED
+from getstep_server.game_record import CALLED_OFF, VOID
 from tests.sdk.conversations import PROTOCOL, rows
 from tests.server.players import connected, make_contest, running, seated
 
@@ -127,6 +128,8 @@ def test_every_end_of_the_server_is_documented() -> None:
         course.HOSTILE,
         course.MISSED,
         VOID,
+        CALLED_OFF,
+        ADJUDICATED,
     }
     assert said == set(codes("### End codes"))
 
