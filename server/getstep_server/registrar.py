@@ -149,7 +149,6 @@ class Registrar:
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             try:
                 await self._disk.insist(partial(self._store.save, pairings, seen=seen))
-                return True
             except Overtaken:
                 await self.look()
                 break
@@ -157,6 +156,8 @@ class Registrar:
                 self._publish(ServerFault("the record of pairings", traceback.format_exc()))
                 if attempt == MATCH_ATTEMPTS:
                     raise stopped("the record of pairings", error) from error
+            else:
+                return True
         return False
 
     # --- what became of it ---

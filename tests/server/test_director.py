@@ -54,14 +54,19 @@ class MemoryStore:
     def __init__(self, before: Callable[[Result], Awaitable[None]] | None = None) -> None:
         self.saved: list[Result] = []
         self._before = before
-        self.decisions: list[dict[str, Any]] = []
-        """What another process has put on record, and nobody has asked for."""
-        self.voids: list[Result] = []
+        self.chain: list[Record] = []
+        """All records, void ones and another process's included."""
         self.seen = 0
+        self._news: list[dict[str, Any]] = []
+
+    def decide(self, record: Record) -> None:
+        """Have another process store a record."""
+        self.chain.append(record)
+        self._news.append(parse(record.head))
 
     async def news(self) -> list[dict[str, Any]]:
         await trio.lowlevel.checkpoint()
-        news, self.decisions = self.decisions, []
+        news, self._news = self._news, []
         self.seen += len(news)
         return news
 
@@ -69,18 +74,15 @@ class MemoryStore:
         self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
     ) -> None:
         await trio.lowlevel.checkpoint()
-        if record.match is None:
-            return
-        result = result_of(parse(record.content()))
-        if self.decisions or seen not in (None, self.seen):
-            raise Overtaken
-        if void(result):
-            self.voids.append(result)
-            after()
-            return
-        if self._before is not None:
+        result = None if record.match is None else result_of(parse(record.content()))
+        counts = result is not None and not void(result)
+        if result is not None and counts and self._before is not None:
             await self._before(result)
-        self.saved.append(result)
+        if self._news or seen != self.seen:
+            raise Overtaken
+        self.chain.append(record)
+        if result is not None and counts:
+            self.saved.append(result)
         after()
 
 

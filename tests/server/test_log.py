@@ -161,7 +161,13 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     ),
     (
         MatchCalledOff(MATCH, "it was agreed"),
-        {"level": "info", "event": "match_called_off", "match": 1, "teams": [FIRST, SECOND], "why": "it was agreed"},
+        {
+            "level": "info",
+            "event": "match_called_off",
+            "match": 1,
+            "teams": [FIRST, SECOND],
+            "why": "it was agreed",
+        },
     ),
     (
         Noted(Waiting((2, 3)), 1),

@@ -110,7 +110,11 @@ LINES: list[tuple[list[Event], list[str]]] = [
         [
             MatchStarted(FIRST),
             DecisionTaken(
-                Decision("withdraw", "Grace", "ill", "2024-10-05T14:30:00.000Z", team=1), None, 3, 4, lambda: NO_TABLES
+                Decision("withdraw", "Grace", "ill", "2024-10-05T14:30:00.000Z", team=1),
+                None,
+                3,
+                4,
+                lambda: NO_TABLES,
             ),
             MatchCalledOff(FIRST, "ill"),
         ],

@@ -1,0 +1,247 @@
+"""The host decides while matches run: with players in memory and a clock that jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from getstep.wire import End, Start
+from getstep_server._text import utc_time
+from getstep_server.decisions import Decision, record_of_decision
+from getstep_server.events import DecisionTaken, MatchCalledOff, MatchEnded, MatchStarted, ServerFault
+from getstep_server.game_record import parse
+from getstep_server.results import Result
+from getstep_server.store import Store
+from getstep_server.tournament import Tournament
+from getstep_server.verify import verify
+from tests.server.players import make_contest
+from tests.server.test_director import SMALL, MemoryStore, Stage, numbers
+
+WHY = "it was agreed so"
+ONE_LEG: dict[str, Any] = {"event": {**SMALL["event"], "settings": {"legs": 1}}}
+
+
+class DecidedStage(Stage):
+    """With a host who decides at certain times."""
+
+    def decide(self, kind: Any, **about: Any) -> None:
+        contest = self.tournament.contest
+        decision = Decision(kind, "Grace", WHY, utc_time(1.7e9 + trio.current_time()), **about)
+        self.store.decide(record_of_decision(contest, decision))
+
+    def running(self) -> list[int]:
+        """The numbers of the matches that are being played."""
+        over = [event.match for event in self.of(MatchCalledOff)]
+        over += [event.result.match for event in self.of(MatchEnded) if event.result.reason != "never_arrived"]
+        started = numbers([event.match for event in self.of(MatchStarted)])
+        for number in numbers(over):
+            started.remove(number)
+        return started
+
+    def check(self, folder: Path) -> None:
+        """What is on record fits, and is what the director went by."""
+        contest = self.tournament.contest
+        with Store(folder / "check.db") as store:
+            for record in self.store.chain:
+                store._run(partial(store._transact, partial(store._write_record, record, 0)))
+            assert verify(contest, store).records == len(self.store.chain)
+            again = Tournament(contest, store.heads())
+        assert again.tables() == self.tournament.tables()
+        assert again.open() == self.tournament.open() == []
+        assert self.running() == []
+        assert self.of(ServerFault) == []
+
+    def attempts(self, match: int) -> list[str]:
+        """How each attempt at a match has ended."""
+        games = [parse(record.content()) for record in self.store.chain if record.match is not None]
+        return [game["reason"] for game in games if game["match"] == match]
+
+
+def at(stage: DecidedStage, seconds: float, *decisions: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    async def decide() -> None:
+        await trio.sleep(seconds)
+        for decision in decisions:
+            decision()
+
+    return decide
+
+
+def slow(*teams: int) -> dict[int, float]:
+    """Each move takes a second: a match takes 36."""
+    return dict.fromkeys(teams, 1.0)
+
+
+async def test_who_withdraws_stops_playing(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 3, **SMALL))
+    await stage.play(
+        1, 2, 3, seconds=slow(1, 2, 3), during=at(stage, 5.5, lambda: stage.decide("withdraw", team=3))
+    )
+    (off,) = stage.of(MatchCalledOff)
+    assert 3 in off.match.teams
+    (called,) = [at for at, event in stage.events if isinstance(event, MatchCalledOff)]
+    assert 5.5 < called <= 7
+    for team in off.match.teams:
+        (end,) = [end for end in stage.said(team, End) if end.match == off.match.number]
+        assert (end.result, end.reason, end.detail) == ("void", "called_off", WHY)
+    assert len(stage.said(3, Start)) == 1
+    assert {result.match.teams for result in stage.store.saved} == {(1, 2), (2, 1)}
+    assert [event.done for event in stage.of(MatchEnded)] == [1, 2]
+    assert {event.total for event in stage.of(MatchEnded)} == {2}
+    (taken,) = stage.of(DecisionTaken)
+    assert (taken.decision.team, taken.done, taken.total) == (3, 0, 2)
+    (void,) = [parse(record.content()) for record in stage.store.chain if b"called_off" in record.head]
+    assert 4 <= len(void["turns"]) <= 8
+    stage.check(tmp_path)
+
+
+async def test_a_match_is_adjudicated_while_it_is_played(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
+    decide = at(stage, 5.5, lambda: stage.decide("adjudicate", match=1, winner=1))
+    await stage.play(1, 2, seconds=slow(1, 2), during=decide)
+    first, second = stage.tournament.matches[1].teams
+    for team, result in ((first, "loss"), (second, "win")):
+        (end,) = stage.said(team, End)
+        assert (end.result, end.reason, end.detail, end.scores) == (result, "adjudicated", WHY, None)
+    assert (stage.attempts(1), stage.store.saved) == (["called_off"], [])
+    assert trio.current_time() < 7
+    stage.check(tmp_path)
+
+
+async def test_a_match_is_played_again_from_its_beginning(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
+    decide = at(stage, 5.5, lambda: stage.decide("replay", match=1))
+    await stage.play(1, 2, seconds=slow(1, 2), during=decide)
+    assert stage.attempts(1) == ["called_off", "finished"]
+    assert [end.reason for end in stage.said(1, End)] == ["called_off", "finished"]
+    assert [start.resumed for start in stage.said(1, Start)] == [False, False]
+    assert trio.current_time() > 36 + 5
+    stage.check(tmp_path)
+
+
+async def test_a_match_that_is_over_is_played_again(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 2, **SMALL))
+    decide = at(stage, 40, lambda: stage.decide("replay", match=1))  # the second one is being played
+    await stage.play(1, 2, seconds=slow(1, 2), during=decide)
+    assert (stage.attempts(1), stage.attempts(2)) == (["finished", "finished"], ["finished"])
+    assert stage.of(MatchCalledOff) == []
+    assert [event.result.attempt for event in stage.of(MatchEnded)] == [1, 1, 2]
+    stage.check(tmp_path)
+
+
+async def test_a_match_that_nobody_plays_yet_is_adjudicated(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 2, **SMALL))
+    decide = at(stage, 5, lambda: stage.decide("adjudicate", match=2, winner=None))
+    await stage.play(1, 2, seconds=slow(1, 2), during=decide)
+    assert (stage.attempts(1), stage.attempts(2)) == (["finished"], [])
+    assert len(stage.said(1, Start)) == 1
+    stage.check(tmp_path)
+
+
+async def test_who_is_reinstated_plays_on(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 3, **ONE_LEG))
+
+    async def decide() -> None:
+        await trio.sleep(5)
+        stage.decide("disqualify", team=1)
+        await trio.sleep(5)
+        assert not [number for number in stage.running() if 1 in stage.tournament.matches[number].teams]
+        stage.decide("reinstate", team=1)
+
+    await stage.play(1, 2, 3, seconds=slow(1, 2, 3), during=decide)
+    assert {row.played for row in stage.tournament.table(stage.tournament.contest.events[0])} == {2}
+    stage.check(tmp_path)
+
+
+async def test_who_is_taken_out_and_back_in_at_once_plays_on(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """Nobody looked in between."""
+    stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
+    both = (lambda: stage.decide("withdraw", team=1), lambda: stage.decide("reinstate", team=1))
+    await stage.play(1, 2, seconds=slow(1, 2), during=at(stage, 5, *both))
+    assert (stage.attempts(1), stage.of(MatchCalledOff)) == (["finished"], [])
+    assert trio.current_time() < 37
+    stage.check(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "attempts"),
+    [
+        ("withdraw", {"team": 1}, ["called_off"]),
+        ("adjudicate", {"match": 1, "winner": None}, ["called_off"]),
+        ("replay", {"match": 1}, ["called_off", "finished"]),
+        ("replay", {"match": 2}, ["finished"]),
+    ],
+)
+async def test_a_result_that_is_overtaken(
+    tmp_path: Path, autojump_clock: MockClock, kind: str, about: dict[str, Any], attempts: list[str]
+) -> None:
+    """The host has decided before it was stored, and the director did not know yet."""
+    left = [1]
+
+    async def before(result: Result) -> None:
+        await trio.lowlevel.checkpoint()
+        if result.match.number == 1 and left:
+            left.pop()
+            stage.decide(kind, **about)
+
+    stage = DecidedStage(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(before))
+    await stage.play(1, 2)
+    assert stage.attempts(1) == attempts
+    stage.check(tmp_path)
+
+
+async def test_pairings_that_are_overtaken(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """A team has withdrawn while the next round was being paired."""
+    swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
+
+    class Busy(MemoryStore):
+        async def save(self, record: Any, *arguments: Any, **more: Any) -> None:
+            if record.match is None and len(self.chain) == 3 and not self.seen:
+                stage.decide("withdraw", team=4)
+            await super().save(record, *arguments, **more)
+
+    stage = DecidedStage(make_contest(tmp_path, 4, **swiss), store=Busy())
+    await stage.play(1, 2, 3, 4)
+    second = [match for match in stage.tournament.matches.values() if match.round == 2]
+    assert len(second) == 1
+    assert 4 not in second[0].teams
+    stage.check(tmp_path)
+
+
+async def test_a_missing_team_withdraws_and_nobody_waits(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 3, **ONE_LEG))
+    await stage.play(1, 2, during=at(stage, 5, lambda: stage.decide("withdraw", team=3)))
+    assert trio.current_time() < 7
+    assert len(stage.store.saved) == 1
+    stage.check(tmp_path)
+
+
+async def test_a_no_show_is_undone(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """Its walkover was lost while it looked for its cable."""
+    stage = DecidedStage(make_contest(tmp_path, 3, event={**SMALL["event"], "settings": {"legs": 3}}))
+
+    async def decide() -> None:
+        await trio.sleep(80)  # the others have played twice, and it has lost its matches in between
+        lost = [number for number in stage.tournament.matches if stage.attempts(number) == ["never_arrived"]]
+        assert lost
+        stage.come(3)
+        stage.decide("replay", match=lost[0])
+
+    await stage.play(1, 2, seconds=slow(1, 2), during=decide)
+    (again,) = [number for number in stage.tournament.matches if len(stage.attempts(number)) == 2]
+    assert stage.attempts(again) == ["never_arrived", "finished"]
+    stage.check(tmp_path)
+
+
+async def test_what_makes_no_sense_is_told_and_left_alone(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
+    await stage.play(1, 2, seconds=slow(1, 2), during=at(stage, 5, lambda: stage.decide("replay", match=99)))
+    (fault,) = stage.of(ServerFault)
+    assert fault.where == "a record of another process"
+    assert "match 99, expected one of the 1" in fault.trace
+    assert stage.attempts(1) == ["finished"]
