@@ -15,6 +15,7 @@ from typing import Any
 
 import trio
 
+from .combined import Tables
 from .contest import Contest
 from .contest_event import ContestEvent
 from .decisions import Decision
@@ -47,6 +48,7 @@ class Registrar:
         store: where records go.
         disk: it is on.
         publish: called with the host's decisions, and with what failed.
+        tables: what is said of them makes the tables with this.
         given: called with matches as soon as they are on record.
         decided: called when the host has decided something, so that other matches may be open than before.
     """
@@ -58,6 +60,8 @@ class Registrar:
         store: Store,
         disk: Disk,
         publish: Publish,
+        *,
+        tables: Callable[[], Tables],
         given: Callable[[list[Match]], None],
         decided: Callable[[], None],
     ) -> None:
@@ -66,6 +70,7 @@ class Registrar:
         self._store = store
         self._disk = disk
         self._publish = publish
+        self._tables = tables
         self._given = given
         self._decided = decided
         self._saving: Counter[int] = Counter()
@@ -106,7 +111,7 @@ class Registrar:
             self._publish(ServerFault("a record of another process", traceback.format_exc()))
         for decision in tournament.decisions[before:]:
             match = self._match_of(decision)
-            self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, tournament.tables))
+            self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, self._tables))
 
     def _match_of(self, decision: Decision) -> Match | None:
         return None if decision.match is None else self._tournament.matches[decision.match]
