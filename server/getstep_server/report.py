@@ -22,9 +22,11 @@ from .contest import Contest
 from .contest_event import ContestEvent
 from .crosstable import Crosstable
 from .decisions import ADJUDICATED, described
+from .game_record import RecordError
 from .incidents import IncidentRow
 from .plots import Course, Rated, course_plot, ratings_plot
 from .ratings import UNSURE, Ratings, rate, ratings_of, tally_of
+from .record_shape import GameShape, game_of
 from .results import PLAYERS, Result
 from .standings import Standing
 from .store import Store
@@ -133,7 +135,7 @@ class Seen:
     tournament: Tournament
     records: int
     head: str
-    games: Sequence[dict[str, Any]]
+    games: Sequence[GameShape]
     incidents: Sequence[IncidentRow]
 
 
@@ -145,8 +147,15 @@ def look(contest: Contest, store: Store) -> Seen:
     """
     with store.snapshot():
         heads, (records, digest), incidents = store.heads(), store.chain(), store.incidents()
-    games = [fields for fields in heads if fields.get("type") == "game"]
+    games = [_game(fields) for fields in heads if fields.get("type") == "game"]
     return Seen(contest, Tournament(contest, heads), records, digest, games, incidents)
+
+
+def _game(fields: Mapping[str, Any]) -> GameShape:
+    try:
+        return game_of({**fields, "turns": []})
+    except RecordError as error:
+        raise RecordError(f"a record of match {fields.get('match')!r:.20}: {error}") from error
 
 
 def as_html(seen: Seen, progress: Progress = lambda *_: None) -> str:
@@ -213,7 +222,7 @@ def _minute(seconds: float) -> str:
 def _event_part(seen: Seen, event: ContestEvent, rows: Sequence[Standing], step: Step) -> EventPart:
     key = f"event-{event.number}"
     results = [result for result in seen.tournament.results if result.match.event == event.number]
-    games = [fields for fields in seen.games if fields["event"] == event.number]
+    games = [game for game in seen.games if game.event == event.number]
     return EventPart(
         key=key,
         name=event.name,
@@ -241,6 +250,7 @@ _HINTS = {
     "Buchholz": "the sum of the opponents' points",
     "lot": "drawn; the lowest is first",
     "firsts": "events in which it stands before all others",
+    "stronger": "how likely it is that the team is stronger than the next",
     "faults": "turns that got the game's penalty",
 }
 
@@ -281,14 +291,12 @@ def _ends(results: Sequence[Result], key: str) -> Grid:
     return Grid(f"{key}-ends", "How matches ended", columns)
 
 
-def _troubles(
-    contest: Contest, results: Sequence[Result], games: Sequence[Mapping[str, Any]], key: str
-) -> Grid | None:
+def _troubles(contest: Contest, results: Sequence[Result], games: Sequence[GameShape], key: str) -> Grid | None:
     """Of each team that had any: its faults, what it lost otherwise than by the rules, its incidents."""
     faults, lost = _faults(results)
     incidents: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for row in (row for fields in games for row in fields["incidents"]):
-        incidents[row["team"]][row["code"]] += row["count"]
+    for row in (row for game in games for row in game.incidents):
+        incidents[row.team][row.code] += row.count
     teams = sorted({*(+faults), *lost, *incidents}, key=contest.team_name)
     columns = [
         Column("team", [contest.team_name(team) for team in teams], names=True, justify="left"),

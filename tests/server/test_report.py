@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -20,6 +22,7 @@ from getstep_server import plots, report
 from getstep_server.contest import Contest
 from getstep_server.crosstable import Crosstable
 from getstep_server.decisions import Decision, record_of_decision
+from getstep_server.game_record import RecordError
 from getstep_server.report import CROSSTABLE_TEAMS, as_html, look
 from getstep_server.store import Store
 from tests.server.forgery import Forged
@@ -231,6 +234,25 @@ def test_text_in_records_does_nothing(contest: Contest, tmp_path: Path) -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", text)
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"incidents": [{"team": 1}]}, "incidents"),
+        ({"reason": ["finished"]}, "reason"),
+        ({"seconds": "1"}, "seconds"),
+        ({"started": "yesterday"}, "started"),
+    ],
+)
+def test_a_damaged_record_is_named(
+    contest: Contest, tmp_path: Path, change: dict[str, object], complaint: str
+) -> None:
+    forged = Forged(contest.database, tmp_path / "contest.db")
+    forged.head(forged.place(1), lambda fields: fields.update(change))
+    forged.close()
+    with Store(forged.path) as store, pytest.raises(RecordError, match=complaint):
+        look(contest, store)
+
+
 def test_no_secret_is_in_it(text: str, contest: Contest) -> None:
     assert not [team for team in contest.teams if token_of(team) in text]
     assert "10.0.0." not in text
@@ -358,6 +380,15 @@ def test_the_hosts_decisions_are_listed_and_hold(tmp_path: Path) -> None:
 # --- other contests -----------------------------------------------------------------------------------------------
 
 
+def test_it_can_be_made_while_a_server_stores_a_record(small: Contest) -> None:
+    before = html_of(small)
+    server = sqlite3.connect(small.database, isolation_level=None)
+    server.execute("BEGIN IMMEDIATE")
+    server.execute("DELETE FROM records")
+    assert html_of(small) == before
+    server.close()
+
+
 def test_before_the_first_match_there_is_a_page(tmp_path: Path) -> None:
     page = Page(html_of(make_up(tmp_path / "new", [{"game": "hop"}], NAMES, most=0)))
     assert len(page.table("event-1-standings").cells()) == len(NAMES)
@@ -389,6 +420,15 @@ def test_many_teams_have_no_crosstable_and_their_plot_shows_the_best(tmp_path: P
     ratings, course = page.section("event-1").all("svg")
     assert len([one for one in ratings.all("text") if one.text.startswith("Team")]) == len(names)
     assert len([one for one in course.all("text") if one.text.startswith("Team")]) == report.LINES
+
+
+def test_forty_teams_make_a_page_of_reasonable_size_in_reasonable_time(tmp_path: Path) -> None:
+    contest = make_up(tmp_path / "forty", [{"game": "hop"}], [f"Team {n}" for n in range(40)])
+    begun = time.process_time()
+    text = html_of(contest)
+    assert time.process_time() - begun < 10
+    assert len(text.encode()) < 1_000_000
+    assert "1560 played of 1560" in text
 
 
 def test_it_says_how_far_it_is(contest: Contest) -> None:
