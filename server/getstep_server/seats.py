@@ -266,9 +266,10 @@ def seat_for_newcomer(seats: Sequence[Seat]) -> Seat:
     """Where a new connection of a team sits, whose seats these are.
 
     A bot that lost its link comes back to its match, first of all to one where it is asked. With a bot at every
-    seat the one that has been silent longest goes: the other end of a dead link says nothing any more.
+    seat the one that has been silent longest goes: the other end of a dead link says nothing any more. First of all
+    one that is asked, because a bot that is not has no reason to say anything.
     """
     empty = [seat for seat in seats if seat.link is None]
     if empty:
         return max(empty, key=lambda seat: (seat.has_question, seat.taken))
-    return min(seats, key=lambda seat: 0 if seat.link is None else seat.link.heard)
+    return min(seats, key=lambda seat: (not seat.has_question, 0 if seat.link is None else seat.link.heard))

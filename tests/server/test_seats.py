@@ -126,6 +126,18 @@ def test_with_a_bot_at_every_seat_the_one_that_was_silent_longest_goes(heard: tu
     assert [(event.again, event.here) for event in arrived] == [(False, 1), (False, 2), (False, 3), (True, 3)]
 
 
+async def test_with_a_bot_at_every_seat_one_that_does_not_answer_goes_before_one_that_waits(
+    autojump_clock: MockClock,
+) -> None:
+    seats = make_seats(3)
+    for seat, heard in zip(seats, (10, 20, 30), strict=True):
+        seat.attach(Linked(heard))
+    for seat in seats[1:]:
+        seat.begin(Table(Timekeeper()), START)
+        seat.ask(1, [[0]], None, 5.0)
+    assert seat_for_newcomer(seats) is seats[1]
+
+
 def test_who_leaves_is_told_with_how_many_stay() -> None:
     events: list[Event] = []
     seats = make_seats(2, events)
