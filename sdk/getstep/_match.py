@@ -9,7 +9,7 @@ from ._text import duration, printable, shown
 from ._turn import Thought, Turn, as_move
 from .wire import End, GetStep, Penalty, Start
 
-_OUTCOMES = {"win": "won", "draw": "a draw", "loss": "lost", "void": "void, it will be played again"}
+_OUTCOMES = {"win": "won", "draw": "a draw", "loss": "lost", "void": "void"}
 
 
 @dataclass(frozen=True)

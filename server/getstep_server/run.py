@@ -222,7 +222,8 @@ async def _run(
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)
-            await wait_for_start(when, contest, bus, started=bool(tournament.recorded or unfinished))
+            started = bool(tournament.recorded or unfinished)
+            await wait_for_start(when, _expected(contest, tournament), bus, started=started)
             bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
             bus.subscribe(director.note, [Incident])
             await director.run()
@@ -250,8 +251,14 @@ async def _stop_on_signal(
 # --- waiting for the start -----------------------------------------------------------------------------------
 
 
-async def wait_for_start(when: StartWhen, contest: Contest, bus: Bus, *, started: bool) -> None:
-    """Return when the first match may begin.
+def _expected(contest: Contest, tournament: Tournament) -> frozenset[int]:
+    """The teams that take part, in any event."""
+    numbers = [event.number for event in contest.events]
+    return frozenset(team for team in contest.teams if not all(tournament.status(team, n) for n in numbers))
+
+
+async def wait_for_start(when: StartWhen, teams: frozenset[int], bus: Bus, *, started: bool) -> None:
+    """Return when the first match may begin: these ``teams`` are there, or another way was chosen.
 
     A contest that had begun before (``started``) goes on at once, unless a time was given: each match waits for its
     own missing team.
@@ -263,14 +270,14 @@ async def wait_for_start(when: StartWhen, contest: Contest, bus: Bus, *, started
         at = when.at
         ways.append(lambda: _until(at))
     else:
-        ways.append(_all_here(contest, bus))
+        ways.append(_all_here(teams, bus))
     if when.on_enter:
         ways.append(_enter_pressed)
     await _first_of(ways)
 
 
-def _all_here(contest: Contest, bus: Bus) -> Callable[[], Awaitable[None]]:
-    """By name, never by counting connections: everyone on the roster, at the same time; one bot of each will do."""
+def _all_here(teams: frozenset[int], bus: Bus) -> Callable[[], Awaitable[None]]:
+    """By name, never by counting connections: all ``teams``, at the same time; one bot of each will do."""
     here: set[int] = set()
     complete = trio.Event()
 
@@ -279,7 +286,7 @@ def _all_here(contest: Contest, bus: Bus) -> Callable[[], Awaitable[None]]:
             here.add(event.team)
         elif isinstance(event, TeamLeft) and not event.here:
             here.discard(event.team)
-        if here == set(contest.teams):
+        if here >= teams:
             complete.set()
 
     bus.subscribe(note, [TeamArrived, TeamLeft])

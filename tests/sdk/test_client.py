@@ -573,7 +573,7 @@ def test_a_match_that_ended_while_away(capsys: pytest.CaptureFixture[str]) -> No
     assert (result.match, result.result, result.scores) == (13, "void", None)
     out, problems = capsys.readouterr()
     assert "Match 12 ended while this bot was not connected; ask the host how." in problems
-    assert "Match 13: void, it will be played again (finished):" in out
+    assert "Match 13: void (finished):" in out
 
 
 def test_a_match_that_another_run_of_the_bot_began(capsys: pytest.CaptureFixture[str]) -> None:

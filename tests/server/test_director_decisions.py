@@ -15,12 +15,13 @@ from getstep.wire import End, Start
 from getstep_server._text import utc_time
 from getstep_server.decisions import Decision, record_of_decision
 from getstep_server.events import DecisionTaken, MatchCalledOff, MatchEnded, MatchStarted, ServerFault
-from getstep_server.game_record import parse
+from getstep_server.game_record import parse, record_of_pairings
 from getstep_server.results import Result
+from getstep_server.run import tournament_of
 from getstep_server.store import Store
 from getstep_server.tournament import Tournament
 from getstep_server.verify import verify
-from tests.server.players import make_contest
+from tests.server.players import make_contest, running, seated
 from tests.server.test_director import SMALL, MemoryStore, Stage, numbers
 
 WHY = "it was agreed so"
@@ -236,6 +237,22 @@ async def test_a_no_show_is_undone(tmp_path: Path, autojump_clock: MockClock) ->
     (again,) = [number for number in stage.tournament.matches if len(stage.attempts(number)) == 2]
     assert stage.attempts(again) == ["never_arrived", "finished"]
     stage.check(tmp_path)
+
+
+async def test_nobody_waits_for_who_has_withdrawn_before_the_start(tmp_path: Path) -> None:
+    """Over sockets: the host had stopped the server before the first match."""
+    contest = make_contest(tmp_path, 3, **ONE_LEG)
+    fields = Tournament(contest).next_pairings(contest.events[0])
+    assert fields is not None
+    with Store(contest.database) as store:
+        await store.save(record_of_pairings(fields))
+        await store.save(record_of_decision(contest, Decision("withdraw", "Grace", WHY, utc_time(1.7e9), team=3)))
+    async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as other:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(one.play)
+            nursery.start_soon(other.play)
+        await server.finished()
+    assert [result.match.teams for result in tournament_of(contest).results] in ([(1, 2)], [(2, 1)])
 
 
 async def test_what_makes_no_sense_is_told_and_left_alone(tmp_path: Path, autojump_clock: MockClock) -> None:
