@@ -227,7 +227,7 @@ def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
     assert [(result.reason, result.faults) for result in played] == [("finished", (0, 0))] * 2
 
 
-def test_the_hosts_wheel_runs_the_demo(distributions: dict[str, Built], tmp_path: Path) -> None:
+def test_the_hosts_wheel_runs_the_demo_and_reports_on_it(distributions: dict[str, Built], tmp_path: Path) -> None:
     host = make_environment(tmp_path / "host")
     for built in distributions.values():
         host.install(built.wheel)
@@ -236,5 +236,9 @@ def test_the_hosts_wheel_runs_the_demo(distributions: dict[str, Built], tmp_path
     (host.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     where = run(host.python, "-I", "-c", "import getstep_server as s, getstep as g; print(s.__file__, g.__file__)")
     assert [Path(path).is_relative_to(host.folder) for path in where.split()] == [True, True]
-    output = run(host.scripts / "getstep-server", "demo", "--game", "hop", "--teams", "2", "--plain", cwd=tmp_path)
+    server, kept = host.scripts / "getstep-server", tmp_path / "kept"
+    output = run(server, "demo", "--game", "hop", "--teams", "2", "--plain", "--keep", kept, cwd=tmp_path)
     assert "[2/2]" in output
+    (database,) = kept.rglob("contest.db")
+    run(server, "report", database.parent, "--output", "report.html", cwd=tmp_path)
+    assert "2 played of 2" in (tmp_path / "report.html").read_text(encoding="utf-8")
