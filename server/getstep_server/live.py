@@ -12,7 +12,7 @@ from .combined import Tables
 from .ratings import ratings_of
 from .tournament import Tournament
 
-REST = 19
+REST = 9
 """For so many times as long as tables took to make, they stay as they are: clocks run on the same machine."""
 
 

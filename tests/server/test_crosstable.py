@@ -36,14 +36,13 @@ def grid(lines: Sequence[str], teams: int) -> list[str]:
     return [match[1] for match in found if match and "×" in match[1]]
 
 
-@pytest.mark.parametrize("width", [80, 60])
-@pytest.mark.parametrize("legs", [1, 2, 10])
+@pytest.mark.parametrize("legs", [1, 4])
 @pytest.mark.parametrize("kind", SCORINGS)
-@pytest.mark.parametrize("names", NAMES)
-def test_40_teams_fit(names: str, kind: str, legs: int, width: int) -> None:
-    contest = hop(NAMES[names], kind=kind)
-    lines = lines_of(contest, played(contest, legs=legs), width)
-    assert widest(lines) <= width
+def test_40_teams_fit_whatever_their_names(kind: str, legs: int) -> None:
+    results = played(hop(NAMES["short"]), legs=legs)
+    for names in NAMES.values():
+        for width in (80, 60):
+            assert widest(lines_of(hop(names, kind=kind), results, width)) <= width
 
 
 def test_40_teams_stand_beside_each_other() -> None:

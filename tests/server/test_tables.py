@@ -16,12 +16,13 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from getstep_engines import Player
+from getstep_server.combined import Combined
 from getstep_server.contest import Contest, ContestFile
 from getstep_server.formats import FORMATS
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.standings import Standing, separating, standings
-from getstep_server.tables import in_lines, standings_table
+from getstep_server.tables import EVENTS_SHOWN, combined_table, in_lines, standings_table
 from getstep_server.text_table import shortened
 from tests.server.test_progress import contest_of
 
@@ -114,8 +115,20 @@ def test_a_table_with_every_column_fits_80_columns(names: str, kind: str) -> Non
     assert len(brief) == 1 + 1 + 40
 
 
+def test_the_combined_table_fits() -> None:
+    events = [{"game": "hop", "name": f"event {number}"} for number in range(EVENTS_SHOWN)]
+    file = ContestFile.model_validate({"contest": {"name": "Test"}, "event": events})
+    contest = replace(contest_of(*NAMES["wide"]), file=file)
+    shares = {str(number): 100.0 for number in range(1, EVENTS_SHOWN + 1)}
+    rows = [Combined(team, team, 800.0, shares, EVENTS_SHOWN, team) for team in contest.teams]
+    lines = shown(combined_table(contest, rows))
+    assert widest(lines) <= 80
+    assert not any("…" in line for line in lines)
+    assert lines[-1] == "Order: total, firsts, lot."
+
+
 @pytest.mark.parametrize("kind", SCORINGS)
-@pytest.mark.parametrize("format_", [name for name in FORMATS if name != "match"])
+@pytest.mark.parametrize("format_", FORMATS)
 def test_the_tables_of_every_format_fit(format_: str, kind: str) -> None:
     settings = {"gauntlet": {"challengers": [1, 2]}}.get(format_, {})
     event = {"game": "linkage", "format": format_, "settings": settings, "scoring": {"kind": kind}}
