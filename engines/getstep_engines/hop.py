@@ -76,16 +76,19 @@ _HOPS_FROM = [
 class HopState(State):
     """A position. ``pieces`` are the two players' bits, ``turns`` the turns both have had together."""
 
-    __slots__ = ("outcome", "passed", "pieces", "to_move", "turns")
+    __slots__ = ("_rows", "outcome", "passed", "pieces", "to_move", "turns")
 
     def __init__(self, pieces: tuple[int, int], to_move: Player) -> None:
         self.pieces = pieces
         self.to_move = to_move
         self.turns = 0
+        self._rows: list[list[int]] | None = None  # the board, once somebody has asked for it
         self._settle()
 
     def board(self) -> list[list[int]]:
-        return write_board(self.pieces, SIZE)
+        if self._rows is None:
+            self._rows = write_board(self.pieces, SIZE)
+        return [row.copy() for row in self._rows]
 
     def score(self, player: Player) -> int:
         """The player's pieces in its own target region."""
@@ -127,7 +130,18 @@ class HopState(State):
         own = self.pieces[self.to_move] ^ 1 << path[0] | 1 << path[-1]
         enemy = self.pieces[1 - self.to_move] ^ captured
         self.pieces = (enemy, own) if self.to_move else (own, enemy)
+        if captured:
+            self._rows = None
+        elif self._rows is not None:
+            self._carry(self._rows, path[0], path[-1])
         self._end_turn()
+
+    def _carry(self, rows: list[list[int]], start: int, end: int) -> None:
+        """Move a piece on the board: a match that asks for it each turn need not have it written anew each time."""
+        row, column = _COORDINATES[start]
+        rows[row][column] = 0
+        row, column = _COORDINATES[end]
+        rows[row][column] = self.to_move + 1
 
     def fault(self) -> None:
         """Skip the turn of the player on turn."""
@@ -142,6 +156,7 @@ class HopState(State):
         twin.turns = self.turns
         twin.passed = self.passed
         twin.outcome = self.outcome
+        twin._rows = None
         return twin
 
     def _measures(self) -> tuple[float, float]:
