@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import chain
-from operator import countOf
 from typing import Any, ClassVar
 
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
@@ -109,7 +108,7 @@ class Start(Message):
         _boolean("resumed", self.resumed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class GetStep(Message):
     """The question: a move for this board in ``time_left_ms``. ``last_move`` is the opponent's, or None."""
 
@@ -120,6 +119,26 @@ class GetStep(Message):
     is_black: bool
     time_left_ms: int
     last_move: Any
+
+    def __init__(
+        self,
+        id: int,  # noqa: A002 - its name on the wire
+        move_number: int,
+        board: list[list[int]],
+        is_black: bool,
+        time_left_ms: int,
+        last_move: Any,
+    ) -> None:
+        # In every turn of a contest one is made; a frozen class's own __init__ makes a call for each field.
+        vars(self).update(
+            id=id,
+            move_number=move_number,
+            board=board,
+            is_black=is_black,
+            time_left_ms=time_left_ms,
+            last_move=last_move,
+        )
+        self._check()
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
@@ -303,10 +322,14 @@ def _array(name: str, value: object) -> None:
 def _board(value: list[list[int]]) -> None:
     """Rows of ints; in passes that Python's built-ins make, because every question of a contest comes here."""
     _array("board", value)
-    if not _ROWS.issuperset(map(type, value)) or sum(map(len, value)) > MAX_ARRAY:
+    if not _ROWS.issuperset(map(type, value)):
+        for row in value:
+            _array("board", row)  # says which
+    kinds = [*map(type, chain.from_iterable(value))]
+    if len(kinds) > MAX_ARRAY:
         for row in value:
             _array("board", row)  # says which, if one is too long
-    if countOf(map(type, chain.from_iterable(value)), int) < sum(map(len, value)):
+    if kinds.count(int) < len(kinds):
         wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
         raise ValueError(f"board has the row {_shown(wrong)}, expected whole numbers")
 
