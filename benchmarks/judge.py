@@ -304,8 +304,8 @@ def _report_recording(matches: int, rounds: int = 5) -> None:
 def unrecorded() -> Iterator[None]:
     """A server that writes down nothing of a game but its result."""
 
-    async def write(self: Scoresheet, turn: Mapping[str, Any]) -> None:
-        pass
+    def write(self: Scoresheet, turn: Mapping[str, Any]) -> bool:  # noqa: ARG001 - as the real one
+        return True
 
     real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]
     try:

@@ -23,8 +23,8 @@ HOSTILE = "hostile"
 class Clocks:
     """Both players' time in one match.
 
-    Times are charged in milliseconds with three decimals, as they are recorded: the sum of a record's times is the
-    clock to the last digit.
+    Times are charged in milliseconds with three decimals, as they are recorded, and added up as whole microseconds:
+    the sum of a record's times is the clock to the last digit.
 
     Args:
         control: a limit for each move, or a budget for all of a player's moves.
@@ -35,17 +35,22 @@ class Clocks:
     def __init__(self, control: TimeControl, lag: float) -> None:
         self.control = control
         self.lag = lag
-        self.thought_ms = [0.0, 0.0]
+        self._thought_us = [0, 0]
+
+    @property
+    def thought_ms(self) -> list[float]:
+        """What both have used."""
+        return [microseconds / 1000 for microseconds in self._thought_us]
 
     def limit(self, player: Player) -> float:
         """Seconds the player has for its next answer, the allowance for lag not included."""
         if self.control.kind == "move":
             return self.control.seconds
-        return max(0.0, self.control.seconds - self.thought_ms[player] / 1000)
+        return max(0.0, self.control.seconds - self._thought_us[player] / 1_000_000)
 
     def charge(self, player: Player, ms: float) -> None:
         """Take a turn's thinking time off."""
-        self.thought_ms[player] = round(self.thought_ms[player] + ms, 3)
+        self._thought_us[player] += round(ms * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ class Course:
         """
         try:
             self._apply(turn)
-        except (KeyError, TypeError, IllegalMove) as error:
+        except (KeyError, TypeError, OverflowError, IllegalMove) as error:
             raise WrongTurn(f"{turn!r:.200}: {error!s:.300}") from error
 
     def _apply(self, turn: Mapping[str, Any]) -> None:

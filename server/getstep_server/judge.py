@@ -2,10 +2,14 @@
 
 The engine knows the rules and the game's penalty for a fault; the judge knows time and hostility. It sees seats,
 not sockets, and says nothing about a result before that is on disk: telling the players is the director's work.
+
+Its turns are generators: where they wait for an answer they yield, and `Table` has them go on where the answer is
+read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -21,7 +25,7 @@ from .limits import ABSENT_MISSES
 from .results import Result
 from .schedule import Match
 from .scoresheet import Scoresheet
-from .seats import Answer, Arrival, Hostile, Seat, Table
+from .seats import Answer, Arrival, Errand, Hostile, Seat, Table, Turns
 from .timekeeper import Timekeeper
 
 
@@ -58,9 +62,10 @@ async def play_match(
     course, clocks = sheet.course, sheet.course.clocks
     table = sit_down(sheet.match, seats, clocks.control, clocks.lag, timekeeper)
     progress = _Progress(sheet.match, seats, sheet, course, table, timekeeper, publish)
-    while course.verdict is None:
-        await _turn(progress)
+    await table.play(_turns(progress))
     verdict = course.verdict
+    if verdict is None:
+        raise RuntimeError("the turns are over, and the match is not")
     return Result(
         match=sheet.match,
         winner=verdict.winner,
@@ -97,107 +102,116 @@ def sit_down(
     return table
 
 
-async def _turn(p: _Progress) -> None:
+def _turns(p: _Progress) -> Turns:
+    while p.course.verdict is None:
+        yield from _turn(p)
+
+
+def _turn(p: _Progress) -> Turns:
     course = p.course
     player = course.state.to_move
-    limit = course.clocks.limit(player)
+    clocks = course.clocks
+    limit = clocks.limit(player)
     p.late = 0.0
     if limit <= 0:  # a budget that is spent: not even the allowance is left to play on with
-        await trio.lowlevel.checkpoint()
-        await _missed(p, player, limit, 0.0)
+        yield trio.lowlevel.checkpoint
+        yield from _missed(p, player, limit, 0.0)
         return
     asked = p.seats[player].ask(course.move_number, course.state.board(), course.last_moves[1 - player], limit)
-    arrival = await _wait(p, player, asked, asked + limit + course.clocks.lag)
+    deadline = asked + limit + clocks.lag
+    arrival = yield deadline
+    if arrival is None or arrival.at > deadline:
+        arrival = yield from _overdue(p, player, asked, deadline, arrival)
     if arrival is None:
-        await _missed(p, player, limit, trio.current_time() - asked)
+        yield from _missed(p, player, limit, trio.current_time() - asked)
     elif isinstance(arrival.what, Hostile):
-        await _forfeit(p, arrival, arrival.what)
+        yield from _forfeit(p, arrival, arrival.what)
     else:
-        await _judge(p, player, arrival.what, _ms(max(0.0, arrival.at - asked)), stamped=arrival.stamped)
+        yield from _judge(p, player, arrival.what, _ms(max(0.0, arrival.at - asked)), stamped=arrival.stamped)
 
 
-async def _wait(p: _Progress, player: Player, asked: float, deadline: float) -> Arrival | None:
-    """What arrives by ``deadline``, or None.
+def _overdue(
+    p: _Progress, player: Player, asked: float, deadline: float, arrival: Arrival | None
+) -> Generator[float | Errand, Arrival | None, Arrival | None]:
+    """What arrives in time all the same, or None: ``arrival`` was not here at ``deadline``.
 
     It is the arrival that counts, not who woke up first: an answer that was here in time and is read late is in
     time, and one that came late is late even if it is read before the deadline fires. Time in which the server
     itself stood still, if it is more than the allowance for lag, is given back to the player.
     """
-    arrival = await _next(p, player, deadline)
+    arrival = arrival or _look(p, player)
     while arrival is None or not (isinstance(arrival.what, Hostile) or arrival.at <= deadline + p.late):
         late = p.timekeeper.stood_still(asked, deadline + p.late)
         if late <= max(p.late, p.course.clocks.lag):  # not at all, or not once more
             return None
         p.late = late
         p.publish(ServerLate(p.match, player, late))
-        arrival = arrival or await _next(p, player, deadline + late)
+        arrival = arrival or (yield deadline + late) or _look(p, player)
     return arrival
 
 
-async def _next(p: _Progress, player: Player, deadline: float) -> Arrival | None:
-    """What is there at ``deadline``, read or not."""
-    arrival = await p.table.get(deadline)
-    if arrival is None:
-        p.seats[player].look()
-        arrival = p.table.take()
-    return arrival
+def _look(p: _Progress, player: Player) -> Arrival | None:
+    """What is there and was not read yet."""
+    p.seats[player].look()
+    return p.table.take()
 
 
-async def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> None:
+def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> Turns:
     timed: dict[str, Any] = {"ms": ms, "timed": "kernel" if stamped else "wake"}
     if isinstance(answer, Resign):
-        await _lose(p, player, "resigned", f"{p.course.game.players[player]} resigned", timed)
+        yield from _lose(p, player, "resigned", f"{p.course.game.players[player]} resigned", timed)
     elif isinstance(answer, Raised):
-        await _fault(p, player, "raised", answer.error or "no reason given", timed)
+        yield from _fault(p, player, "raised", answer.error or "no reason given", timed)
     elif isinstance(answer, MalformedAnswer):
-        await _fault(p, player, "malformed_answer", answer.detail, timed)
+        yield from _fault(p, player, "malformed_answer", answer.detail, timed)
     else:
         try:
             p.course.move(answer.move, ms)
         except IllegalMove as error:
-            await _fault(p, player, "illegal_move", str(error), {**timed, "tried": answer.move})
+            yield from _fault(p, player, "illegal_move", str(error), {**timed, "tried": answer.move})
             return
-        await _write(p, {"player": player, "move": answer.move, **timed})
+        yield from _write(p, {"player": player, "move": answer.move, **timed})
         p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
 
 
-async def _missed(p: _Progress, player: Player, limit: float, waited: float) -> None:
+def _missed(p: _Progress, player: Player, limit: float, waited: float) -> Turns:
     away = not p.seats[player].connected
     timed = {"ms": _ms(limit), "waited_ms": _ms(waited), "away": away}
     if away and p.course.misses[player] + 1 >= ABSENT_MISSES:
         name = p.course.game.players[player]
-        await _lose(p, player, ABSENT, f"{name} missed {ABSENT_MISSES} limits in a row while away", timed)
+        yield from _lose(p, player, ABSENT, f"{name} missed {ABSENT_MISSES} limits in a row while away", timed)
         return
     detail = f"no answer within {limit:g} s" + (", and no connection" if away else "")
-    await _fault(p, player, MISSED, detail, timed)
+    yield from _fault(p, player, MISSED, detail, timed)
 
 
-async def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> None:
+def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> Turns:
     detail = detail[:MAX_TEXT]
     p.course.fault(code, timed["ms"], away=timed.get("away", False))
-    await _write(p, {"player": player, "fault": code, "detail": detail, **timed})
+    yield from _write(p, {"player": player, "fault": code, "detail": detail, **timed})
     p.seats[player].penalize(code, f"{detail}: {p.course.game.penalty}"[:MAX_TEXT])
     p.publish(TurnFaulted(p.match, player, code, detail, timed["ms"] / 1000))
 
 
-async def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> None:
+def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> Turns:
     p.course.lose(loser, reason, detail, timed["ms"])
-    await _write(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed})
+    yield from _write(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed})
 
 
-async def _forfeit(p: _Progress, arrival: Arrival, hostile: Hostile) -> None:
+def _forfeit(p: _Progress, arrival: Arrival, hostile: Hostile) -> Turns:
     player: Player = 0 if arrival.seat is p.seats[0] else 1
     name = p.course.game.players[player]
     detail = f"{name} broke the protocol ({hostile.code}): {hostile.detail}"
-    await _lose(p, player, HOSTILE, detail, {"ms": 0.0})
+    yield from _lose(p, player, HOSTILE, detail, {"ms": 0.0})
 
 
-async def _write(p: _Progress, turn: dict[str, Any]) -> None:
+def _write(p: _Progress, turn: dict[str, Any]) -> Turns:
     """What was decided stands on the sheet before anybody hears of it."""
     if p.late:
         turn["late_ms"] = _ms(p.late)
-    await p.sheet.write(turn)
+    if not p.sheet.write(turn):
+        yield p.sheet.insist
 
 
 def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)
+    return round(seconds * 1_000_000) / 1000  # rounding to decimals takes five times as long

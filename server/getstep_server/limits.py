@@ -28,7 +28,8 @@ CLOCK_STEP_SECONDS = 0.001
 """A wall clock that moved this much against the monotonic one has been set; slewing needs 2 s for it."""
 
 READS_AT_ONCE = 128
-"""Connections read before the other tasks get their turn: about 2 ms of work. Larger batches cost less a move."""
+"""Connections read, and their moves judged, before the other tasks get their turn: about 8 ms of work. Larger
+batches cost less a move."""
 
 ACCEPTS_AT_ONCE = 64
 """Connections taken in before the other tasks get their turn: about 5 ms of work."""

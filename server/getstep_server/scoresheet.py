@@ -68,7 +68,8 @@ class Scoresheet:
 
     async def begin(self) -> None:
         """Write the head down; waits if the disk is full."""
-        await self._append(orjson.dumps(self.head))
+        if not self._append(orjson.dumps(self.head)):
+            await self.insist()
 
     def go_on(self) -> None:
         """Note that the match goes on, after the passes that the last run could not write any more.
@@ -85,20 +86,33 @@ class Scoresheet:
             if not more_room_helps(error):
                 raise
 
-    async def write(self, turn: Mapping[str, Any]) -> None:
-        """Write a turn that the course has taken, and the passes that followed; waits if the disk is full."""
+    def write(self, turn: Mapping[str, Any]) -> bool:
+        """Write a turn that the course has taken, and the passes that followed.
+
+        Returns:
+            Whether the disk has taken it. If not, nobody may hear of it before `insist` has returned.
+        """
         lines = [_line(turn)]
         course = self.course
         if course.state.passed and "end" not in turn:
             lines += map(_pass, course.state.passed)
         self._happened.turns += lines
-        await self._append(*lines)
+        return self._append(*lines)
 
-    async def _append(self, *lines: bytes) -> None:
+    async def insist(self) -> None:
+        """Wait until the disk has taken what was written.
+
+        Raises:
+            OSError: it never will: more room does not help.
+        """
+        await self._disk.insist(self._flush)
+
+    def _append(self, *lines: bytes) -> bool:
         try:
             self._journal.append(self._tag, *lines)
         except OSError:
-            await self._disk.insist(self._flush)
+            return False
+        return True
 
     def incident(self, incident: Incident) -> None:
         """Note hostile or refused traffic of one of the teams; of many alike the first, and how many."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -76,8 +76,18 @@ class Link(Protocol):
         """Say goodbye and close."""
 
 
+Errand: TypeAlias = Callable[[], Awaitable[object]]
+"""Something that takes time."""
+
+Turns: TypeAlias = Generator[float | Errand, Arrival | None, None]
+"""A judge at work. It yields the time on trio's clock until which it waits for an arrival, and is sent that, or
+None when the time has come; or it yields an errand, and is sent None when that is done."""
+
+_NEVER = float("inf")
+
+
 class Table:
-    """One match's mailbox: both seats put in, the judge takes out.
+    """One match's mailbox, and where its judge works: both seats put in, the judge takes out.
 
     It stays small by itself: a seat puts in one answer for each question the judge asks, and one breach for each
     connection, of which the first ends the match.
@@ -86,23 +96,76 @@ class Table:
     def __init__(self, timekeeper: Timekeeper) -> None:
         self._arrivals: deque[Arrival] = deque()
         self._alarm = Alarm(timekeeper)
+        self._turns: Turns | None = None
+        self._deadline = _NEVER
+        self._waiting = False  # for an arrival
+        self._errand: Errand | None = None
+        self._failure: Exception | None = None
 
     def put(self, arrival: Arrival) -> None:
-        """Hand something to the judge."""
+        """Hand something to the judge, who takes it at the next `wake`."""
         self._arrivals.append(arrival)
-        self._alarm.ring()
 
     def take(self) -> Arrival | None:
         """What is there, if anything."""
         return self._arrivals.popleft() if self._arrivals else None
 
-    async def get(self, deadline: float) -> Arrival | None:
-        """The next arrival, or None once trio's clock has passed ``deadline`` and nothing is there."""
-        if self._arrivals:
-            await trio.lowlevel.checkpoint()
+    def wake(self) -> None:
+        """Have the judge go on with what is there, if it waits for that; what it raises, `play` raises."""
+        if self._waiting and self._arrivals:
+            self._go_on(self._arrivals.popleft())
+
+    async def play(self, turns: Turns) -> None:
+        """Have ``turns`` played to their end.
+
+        Who puts something in has the judge go on at once: waking a task for each move costs more than the rules do.
+        This task sees to what is left, deadlines that pass and errands.
+
+        Raises:
+            Exception: whatever ``turns`` raises.
+        """
+        self._turns = turns
+        try:
+            self._go_on(None)
+            while self._turns is not None:
+                await self._see_to_it()
+        finally:
+            self._waiting, self._turns = False, None
+            turns.close()
+        if self._failure is not None:
+            raise self._failure
+
+    async def _see_to_it(self) -> None:
+        if self._errand is None:
+            await self._alarm.wait(self._deadline)
+            if self._waiting and self._deadline <= trio.current_time():
+                self._go_on(None)
         else:
-            await self._alarm.wait(deadline)
-        return self.take()
+            errand, self._errand = self._errand, None
+            await errand()
+            self._go_on(None)
+
+    def _go_on(self, arrival: Arrival | None) -> None:
+        """Have the judge work until it has to wait."""
+        turns = self._turns
+        if turns is None:
+            return
+        self._waiting = False
+        try:
+            wish = turns.send(arrival)
+            while self._arrivals and isinstance(wish, float):
+                wish = turns.send(self._arrivals.popleft())
+        except StopIteration:
+            self._turns = None
+        except Exception as error:
+            self._turns, self._failure = None, error
+        else:
+            if isinstance(wish, float):
+                self._waiting, self._deadline = True, wish
+                self._alarm.move(wish)
+                return
+            self._errand = wish
+        self._alarm.ring()
 
 
 @dataclass(slots=True)
@@ -192,13 +255,16 @@ class Seat:
         """Pass an answer to the open question on to the judge; any other is stale."""
         question = self._question
         if self.link is link and self._table is not None and question is not None and answer.id == question.id:
-            self._table.put(Arrival(self, answer, at, stamped))
-            self._question = None  # last: if the answer is lost on the way, the question is asked again
+            table = self._table
+            table.put(Arrival(self, answer, at, stamped))
+            self._question = None  # not before: if the answer is lost on the way, the question is asked again
+            table.wake()
 
     def breach(self, link: Link, code: str, detail: str) -> None:
         """The connection broke the protocol: the match that is being played here is lost."""
         if self.link is link and self._table is not None:
             self._table.put(Arrival(self, Hostile(code, detail), trio.current_time(), stamped=False))
+            self._table.wake()
 
     # --- for the judge ---
 

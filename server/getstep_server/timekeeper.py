@@ -38,11 +38,15 @@ class Alarm:
             task, self._task = self._task, None
             trio.lowlevel.reschedule(task)
 
-    async def wait(self, deadline: float) -> None:
-        """Wait for `ring`, at most until ``deadline`` on trio's clock, which may be in the past."""
+    def move(self, deadline: float) -> None:
+        """Have it rung at ``deadline`` and not when it would have been; nobody is woken for that."""
         self.deadline = deadline
         if deadline < self.listed:
             self._timekeeper.list(self)
+
+    async def wait(self, deadline: float) -> None:
+        """Wait for `ring`, at most until ``deadline`` on trio's clock, which may be in the past, or be moved."""
+        self.move(deadline)
         self._task = trio.lowlevel.current_task()
         try:
             await trio.lowlevel.wait_task_rescheduled(self._abort)

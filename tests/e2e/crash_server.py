@@ -45,11 +45,11 @@ def _of_a_match(_journal: Journal, tag: bytes) -> bool:
     return bool(tag)
 
 
-def _of_a_game(_store: Store, record: Any) -> bool:
+def _of_a_game(_store: Store, record: Any, *_: object) -> bool:
     return record.match is not None
 
 
-def _of_pairings(_store: Store, record: Any) -> bool:
+def _of_pairings(_store: Store, record: Any, *_: object) -> bool:
     return record.match is None
 
 

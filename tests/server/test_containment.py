@@ -186,7 +186,7 @@ BY_MATCH: dict[str, tuple[Any, ...]] = {
     "judge: a turn": (judge, "_turn"),
     "director: the result's words": (director, "_farewell"),
     "seat: asking": (Seat, "ask"),
-    "table: waiting": (Table, "get"),
+    "table: waiting": (Table, "play"),
     "store: writing": (Store, "save", 1, lambda _, record, *__: record.match is not None),
     "store: writing pairings": (Store, "save", 1, lambda _, record, *__: record.match is None),
     "store: its thread": (Store, "_run_async"),

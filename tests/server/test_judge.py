@@ -22,7 +22,7 @@ from getstep_server.judge import play_match
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.scoresheet import Scoresheet
-from getstep_server.seats import Answer, Seat
+from getstep_server.seats import Answer, Arrival, Seat, Table, Turns
 from getstep_server.timekeeper import Timekeeper
 from tests.server.players import first_legal, make_contest
 
@@ -350,3 +350,104 @@ async def test_a_spent_budget_leaves_no_allowance_to_play_on_with(autojump_clock
     played = await play(at_move(1, after(2.05)), honest, "hop", TimeControl("budget", 2.0))
     assert played.result.faults == (199, 0)  # the first answer was within the allowance
     assert len(played.links[0].of(GetStep)) == 1
+
+
+# --- where the judge works ----------------------------------------------------------------------------------------
+
+
+def judging(heard: list[Any], *, deadline: float = 1e9) -> Turns:
+    """A judge that notes three arrivals, or that there was none."""
+    for _ in range(3):
+        heard.append((yield deadline))
+
+
+def arrival_of(number: int) -> Any:
+    return Arrival(None, Resign(number + 1), 0.0, stamped=False)  # type: ignore[arg-type]
+
+
+async def test_the_judge_goes_on_where_an_answer_is_read(autojump_clock: trio.testing.MockClock) -> None:
+    heard: list[Any] = []
+    table, arrivals = Table(Timekeeper()), [arrival_of(n) for n in range(3)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(table.play, judging(heard))
+        table.put(arrivals[0])  # before it has begun: it is there when it does
+        table.wake()
+        await trio.testing.wait_all_tasks_blocked()
+        for number in (1, 2):
+            table.put(arrivals[number])
+            assert len(heard) == number
+            table.wake()
+            assert heard == arrivals[: number + 1]  # at once, and no task had its turn
+    table.put(arrivals[0])
+    table.wake()  # after the end nobody listens
+    assert heard == arrivals
+
+
+async def test_only_a_deadline_that_has_passed_wakes_the_judge(autojump_clock: trio.testing.MockClock) -> None:
+    heard: list[Any] = []
+    timekeeper = Timekeeper()
+    table = Table(timekeeper)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(timekeeper.run)
+        async with trio.open_nursery() as playing:
+            playing.start_soon(table.play, judging(heard, deadline=trio.current_time() + 1.0))
+            await trio.sleep(0.5)
+            table._alarm.ring()  # as when it rings while an answer is being read
+            await trio.sleep(0.4)
+            assert heard == []
+            await trio.sleep(0.2)
+            assert heard == [None] * 3
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_takes_time_is_done_by_the_match_s_own_task(autojump_clock: trio.testing.MockClock) -> None:
+    done: list[str] = []
+
+    async def errand() -> None:
+        await trio.sleep(1.0)
+        done.append("errand")
+
+    def turns() -> Turns:
+        arrival = yield 1e9
+        assert arrival is not None
+        assert (yield errand) is None
+        done.append("move")
+        arrival = yield 1e9
+        assert arrival is not None
+        done.append("next move")
+
+    table = Table(Timekeeper())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(table.play, turns())
+        await trio.testing.wait_all_tasks_blocked()
+        for number in (1, 2):  # the second while the errand is under way
+            table.put(arrival_of(number))
+            table.wake()
+        assert done == []
+    assert done == ["errand", "move", "next move"]
+
+
+async def test_a_judge_that_fails_fails_in_its_own_match(autojump_clock: trio.testing.MockClock) -> None:
+    def turns() -> Turns:
+        yield 1e9
+        raise ZeroDivisionError
+
+    table = Table(Timekeeper())
+    with pytest.RaisesGroup(ZeroDivisionError):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(table.play, turns())
+            await trio.testing.wait_all_tasks_blocked()
+            table.put(arrival_of(1))
+            table.wake()  # not here
+
+
+async def test_a_match_that_is_cancelled_judges_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
+    heard: list[Any] = []
+    table = Table(Timekeeper())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(table.play, judging(heard))
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    table.put(arrival_of(1))
+    table.wake()
+    assert heard == []

@@ -77,11 +77,15 @@ async def play(sheet: Scoresheet, seed: int, turns: int) -> None:
         player, ms = course.state.to_move, round(dice.uniform(0, 30), 3)
         if dice.random() < 0.02:
             course.fault("missed_limit", ms, away=True)
-            await sheet.write({"player": player, "fault": "missed_limit", "detail": "x", "ms": ms, "away": True})
+            written = sheet.write(
+                {"player": player, "fault": "missed_limit", "detail": "x", "ms": ms, "away": True}
+            )
         else:
             move = json.loads(json.dumps(dice.choice(list(course.state.legal_moves()))))
             course.move(move, ms)
-            await sheet.write({"player": player, "move": move, "ms": ms, "timed": "kernel"})
+            written = sheet.write({"player": player, "move": move, "ms": ms, "timed": "kernel"})
+        if not written:
+            await sheet.insist()
 
 
 def facts(course: Course) -> dict[str, Any]:
@@ -245,6 +249,7 @@ DAMAGE: dict[str, Any] = {
     "another match": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0}, "8-1")],
     "another match's head": lambda lines: [lines[0], lines[0].replace(lines[0][:8], sealed({})[:8])],
     "another kind of entry": lambda lines: [lines[0], sealed({"player": 0})],
+    "no end of time": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1e308})],
     "odd types": lambda lines: [lines[0], sealed({"player": [], "fault": {}, "ms": "x"})],
 }
 
