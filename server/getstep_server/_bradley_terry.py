@@ -16,16 +16,7 @@ have a leading axis of R replicates. Parameters are a vector of n + 2: r of each
 
 from __future__ import annotations
 
-import os
-from typing import TypeAlias
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Where bots play on the same machine, more of its threads cost more than they give, and they keep a judge waiting.
-import numpy as np
-from numpy.typing import NDArray
-
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
+from ._numpy import Bools, Floats, np
 
 TOLERANCE = 1e-3
 """The last step of Newton's method, in natural units. About its square is left after it: 0.0002 Elo."""

@@ -26,11 +26,10 @@ from itertools import zip_longest
 from math import inf, log, sqrt
 from statistics import NormalDist
 
-import numpy as np
-
 from getstep_engines import Player
 
-from ._bradley_terry import Floats, Model, sums
+from ._bradley_terry import Model, sums
+from ._numpy import Floats, np
 from .contest_event import ContestEvent
 from .results import Result
 from .tournament import Tournament

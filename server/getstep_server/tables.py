@@ -61,7 +61,7 @@ def standings_table(
     """
     columns = [*team_columns(contest, rows), *_columns(event, rows)]
     if elo:
-        columns.append(Column("Elo", [f"{elo[row.team]:+.0f}" if row.team in elo else "" for row in rows]))
+        columns.append(Column("Elo", [_elo(elo[row.team]) if row.team in elo else "" for row in rows]))
     criteria = ["place"] if _ranked(rows) else []
     criteria += [points_column(event, ()).heading, *(_HEADINGS.get(name, name) for name in event.tie_breaks), "lot"]
     return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates nobody")
@@ -87,7 +87,7 @@ def ratings_table(tournament: Tournament, event: ContestEvent, *, title: str | N
         Column("#", [str(rank) for rank in range(1, len(table) + 1)]),
         Column("team", [names[rating.team] for rating in table], names=True, justify="left"),
         Column("games", [str(rating.games) for rating in table]),
-        Column("Elo", ["" if rating.elo is None else f"{rating.elo.value:+.0f}" for rating in table]),
+        Column("Elo", ["" if rating.elo is None else _elo(rating.elo.value) for rating in table]),
         Column("95 % interval", ["" if rating.elo is None else _interval(rating.elo) for rating in table]),
         Column("stronger", ["" if lead is None else likelihood_text(lead) for lead in leads]),
         Column("than the next", _marks(ratings), "", justify="left"),
@@ -168,7 +168,11 @@ def _tie_breaks(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
 
 
 def _interval(elo: Estimate) -> str:
-    return f"{elo.low:+.0f} to {elo.high:+.0f}"
+    return f"{_elo(elo.low)} to {_elo(elo.high)}"
+
+
+def _elo(value: float) -> str:
+    return f"{round(value):+d}"
 
 
 def likelihood_text(value: float) -> str:
@@ -197,7 +201,7 @@ def _ratings_notes(ratings: Ratings) -> Iterator[str]:
         yield "Not separable: between 5 and 95 %, the matches do not say which is stronger."
     if "not comparable" in marks:
         yield "Not comparable: no chain of matches connects the two."
-    yield f"First player's advantage: {advantage.value:+.0f} Elo, 95 % interval {_interval(advantage)}."
+    yield f"First player's advantage: {_elo(advantage.value)} Elo, 95 % interval {_interval(advantage)}."
     ends = f"{100 * draw.low:.1f} to {100 * draw.high:.1f} %"
     yield f"A draw between equals: {100 * draw.value:.1f} %, 95 % interval {ends}."
     if ratings.replicates < REPLICATES:

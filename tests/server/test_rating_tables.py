@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -75,11 +78,13 @@ def test_the_table_says_what_the_ratings_say(tmp_path: Path) -> None:
     assert [row[0] for row in rows] == [*"12345"]
     for row, rating in zip(rows, ratings.table, strict=True):
         assert rating.elo
-        numbers = [f"{value:+.0f}" for value in (rating.elo.value, rating.elo.low, rating.elo.high)]
+        numbers = [f"{round(value):+d}" for value in (rating.elo.value, rating.elo.low, rating.elo.high)]
         assert row[1:6] == [tournament.contest.team_name(rating.team), "24", *numbers]
     assert ratings.advantage
     assert ratings.draw
-    assert lines[-2].startswith(f"First player's advantage: {ratings.advantage.value:+.0f} Elo, 95 % interval ")
+    assert lines[-2].startswith(
+        f"First player's advantage: {round(ratings.advantage.value):+d} Elo, 95 % interval "
+    )
     assert lines[-1].startswith(f"A draw between equals: {100 * ratings.draw.value:.1f} %, 95 % interval ")
 
 
@@ -129,6 +134,15 @@ def test_40_teams_fit_80_columns(tmp_path: Path, names: str) -> None:
     assert len([line for line in lines if " to " in line]) == 40 + 2
 
 
+def test_nothing_is_minus_zero(tmp_path: Path) -> None:
+    host = Host(make_contest(tmp_path, 2, {"game": "hop", "settings": {"legs": 4}}))
+    for match in host.give_out():
+        host.play(match, strong=match.first)  # whoever is first
+    text = "\n".join(shown(ratings_table(host.tournament, host.contest.events[0])))
+    assert "+0" in text
+    assert not re.search(r"-0\b", text)
+
+
 # --- large contests -------------------------------------------------------------------------------------------
 
 
@@ -145,6 +159,24 @@ def test_fewer_replicates_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     again, event = played(tmp_path, ["Ada", "Blaise", "Charles"])
     last = shown(ratings_table(again, event))[-1]
     assert last == f"With 3 teams the intervals are of 210 replicates, not of {REPLICATES}."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_linear_algebra_has_one_thread_and_who_is_started_from_here_any_number() -> None:
+    program = """
+import os, threading
+from getstep_server.ratings import rate, Tally
+from numpy.linalg import solve
+from numpy import eye, ones
+before = os.listdir("/proc/self/task")
+solve(eye(900), ones(900))
+print(len(before), len(os.listdir("/proc/self/task")), os.environ.get("OPENBLAS_NUM_THREADS"))
+"""
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "1 1 None\n"
 
 
 # --- export ---------------------------------------------------------------------------------------------------
