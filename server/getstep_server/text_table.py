@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
@@ -96,6 +97,7 @@ class TextTable:
         return [Text(shortened(cell, room) if cut else cell, overflow="fold") for cell in column.cells]
 
 
+@lru_cache(maxsize=1024)
 def shortened(name: str, cells: int) -> str:
     """A name in at most so many terminal cells, at least 4: its beginning and its end, if it has more."""
     if cell_len(name) <= cells:
@@ -114,11 +116,14 @@ def shortened(name: str, cells: int) -> str:
 
 def listed(names: Sequence[str], separator: str, cells: int) -> str:
     """As many names as fit so many terminal cells, one at least, and how many more there are."""
-    for shown in range(len(names), 1, -1):
-        text = separator.join(names[:shown]) + _more(len(names) - shown)
-        if cell_len(text) <= cells:
-            return text
-    return separator.join(names[:1]) + _more(len(names) - 1)
+    shown, width = 1, cell_len(names[0])
+    for count, name in enumerate(names[1:], start=2):
+        width += cell_len(separator) + cell_len(name)
+        if width > cells:
+            break
+        if width + len(_more(len(names) - count)) <= cells:
+            shown = count
+    return separator.join(names[:shown]) + _more(len(names) - shown)
 
 
 def _more(count: int) -> str:
