@@ -112,6 +112,10 @@ class ContestEvent:
     teams: tuple[int, ...]
 
 
+_CUSTOMS: dict[tuple[str, str], dict[str, Any]] = {("linkage", "ladder"): {"missed_limit": "round"}}
+"""Settings that go with a game in a format, unless contest.toml says otherwise."""
+
+
 def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) -> ContestEvent:
     """The event of a table.
 
@@ -121,7 +125,9 @@ def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) ->
         seed: the contest's.
         teams: the ids of all teams.
     """
-    game, format_ = GAMES[table.game], format_of(table.format, table.settings, seed, number)
+    game = GAMES[table.game]
+    settings = _CUSTOMS.get((table.game, table.format), {}) | table.settings
+    format_ = format_of(table.format, settings, seed, number)
     return ContestEvent(
         number=number,
         name=table.title,

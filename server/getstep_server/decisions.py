@@ -17,7 +17,7 @@ from getstep_engines import Player
 
 from .contest import Contest
 from .game_record import RECORD_VERSION, SOFTWARE, Record, RecordError
-from .results import Result
+from .results import ADJUDICATED, Result
 from .schedule import Match
 from .standings import DISQUALIFIED, WITHDRAWN
 
@@ -28,9 +28,6 @@ MATCH_KINDS: tuple[MatchKind, ...] = get_args(MatchKind)
 
 STATUS: dict[str, str] = {"withdraw": WITHDRAWN, "disqualify": DISQUALIFIED, "reinstate": ""}
 """What a team is after a decision about it; "" takes part."""
-
-ADJUDICATED = "adjudicated"
-"""The reason of a result that the host has decided."""
 
 
 @dataclass(frozen=True, slots=True)

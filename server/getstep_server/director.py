@@ -21,8 +21,7 @@ from getstep.wire import End
 from getstep_engines import GAMES, Player
 
 from .contest import Contest
-from .course import forfeit_scores
-from .decisions import ADJUDICATED
+from .course import MISSED, forfeit_scores
 from .disk import Disk
 from .events import (
     ContestStarted,
@@ -176,7 +175,7 @@ class Director:
         self._taken_up = True
 
     def _settle(self) -> None:
-        """The host has decided something: have those matches played that are open now, and no others."""
+        """Others are open than before, by the host or by a rule: have those matches played, and no others."""
         for match in self.tournament.matches.values() if self._taken_up else ():
             open_, number = self.tournament.is_open(match), match.number
             if number in self._playing:
@@ -206,7 +205,7 @@ class Director:
     def _counts(self, running: _Running) -> bool:
         """Whether the host has left it to the teams what comes of it."""
         match = running.match
-        return self.tournament.is_open(match) and self.tournament.replays[match.number] == running.replays
+        return self.tournament.awaits(match) and self.tournament.replays[match.number] == running.replays
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._note_missing(now)
@@ -347,7 +346,7 @@ class Director:
         match = running.match
         decided = self.tournament.result(match)
         for player, seat in zip(PLAYERS, running.seats, strict=True):
-            if decided is not None and decided.reason == ADJUDICATED:
+            if decided is not None and decided.decided_by_host:
                 seat.end(_farewell(decided, player))
             else:
                 seat.end(End(match.number, "void", stored.reason, stored.detail, None))
@@ -409,6 +408,8 @@ class Director:
         for seat, end in farewells:
             seat.end(end)
         tournament = self.tournament
+        if result.reason == MISSED:
+            self._settle()  # it may have been lost with all others of the round
         self._publish(MatchEnded(result, tournament.done, tournament.total, self._tables))
 
 

@@ -21,7 +21,7 @@ from .combined import Combined
 from .contest import Contest
 from .contest_event import ContestEvent
 from .crosstable import Crosstable
-from .decisions import ADJUDICATED, described
+from .decisions import described
 from .game_record import RecordError
 from .incidents import IncidentRow
 from .plots import Course, Rated, course_plot, ratings_plot
@@ -204,7 +204,7 @@ def _steps(seen: Seen, progress: Progress) -> Iterator[tuple[ContestEvent, Step]
 def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
     tournament, results = seen.tournament, seen.tournament.results
     yield "Matches", f"{tournament.done} played of {tournament.total} given out so far"
-    if void := len(seen.games) - sum(result.reason != ADJUDICATED for result in results):
+    if void := len(seen.games) - len(tournament.counting):
         yield "Attempts", f"{void} that do not count, beside these"
     yield "Teams", str(len(seen.contest.teams))
     if results:

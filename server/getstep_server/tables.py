@@ -14,7 +14,7 @@ from .combined import Combined, Tables
 from .contest import Contest
 from .contest_event import ContestEvent
 from .ratings import REPLICATES, UNSURE, Estimate, Ratings, ratings_of
-from .results import Result
+from .results import ROUND_LOST, Result
 from .standings import Standing, separating
 from .text_table import Column, TextTable
 from .tournament import Tournament
@@ -227,7 +227,7 @@ def result_line(result: Result, names: Callable[[int], str]) -> str:
     if result.winner is not None:
         who = f"{(first, second)[result.winner]} wins"
     else:
-        who = "nobody came" if result.reason == "never_arrived" else "draw"
+        who = {"never_arrived": "nobody came", ROUND_LOST: "both lose"}.get(result.reason, "draw")
     why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
     which = f"match {result.match.number}, {result.turns} turns, {result.seconds:.1f} s"
     return f"{first} – {second}: {who} ({why}; {which})"

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from .combined import Tables, combined
 from .contest import Contest
 from .contest_event import ContestEvent, format_of
-from .decisions import ADJUDICATED, STATUS, Decision, decision_of
+from .course import MISSED
+from .decisions import STATUS, Decision, decision_of
 from .formats import Pairing, Played
 from .game_record import (
     CALLED_OFF,
@@ -26,7 +27,8 @@ from .game_record import (
     result_of,
     void,
 )
-from .results import Result
+from .results import ADJUDICATED, ROUND_LOST, Result
+from .round_rule import SETTING, WHOLE_ROUND, round_losses
 from .schedule import Match
 from .standings import DISQUALIFIED, WITHDRAWN, Scoring, Standing, standings
 
@@ -56,8 +58,16 @@ class _Given:
     """The matches that are to be played."""
     cancelled: frozenset[int] = frozenset()
     """The matches that count for nothing: what was not played, and what was annulled."""
+    lost: dict[int, Result] = field(default_factory=dict)
+    """What matches come to by the rule that a missed limit may lose a whole round."""
     version: int = 0
     """Changes with everything that is taken note of."""
+
+    @property
+    def rounds_are_lost(self) -> bool:
+        """Whether that rule holds."""
+        settings = self.head.get("settings")
+        return isinstance(settings, dict) and settings.get(SETTING) == WHOLE_ROUND
 
     @property
     def teams(self) -> list[int]:
@@ -102,13 +112,16 @@ class Tournament:
     @property
     def results(self) -> list[Result]:
         """Those that count, in the order in which their matches were first over."""
-        gone = frozenset[int]().union(*(given.cancelled for given in list(self._given.values())))
-        return [result for number, result in list(self._results.items()) if number not in gone]
+        results, gone = dict(self._results), set[int]()
+        for given in list(self._given.values()):
+            results |= given.lost
+            gone |= given.cancelled
+        return [result for number, result in results.items() if number not in gone]
 
     @property
     def counting(self) -> set[tuple[int, int]]:
         """Match and attempt of every game that counts."""
-        played = (result for result in self.results if result.reason != ADJUDICATED)
+        played = (result for result in self.results if result.reason not in (ADJUDICATED, ROUND_LOST))
         return {(result.match.number, result.attempt) for result in played}
 
     @property
@@ -129,8 +142,12 @@ class Tournament:
         """Whether a match is to be played."""
         return match.number in self._given[match.event].open
 
+    def awaits(self, match: Match) -> bool:
+        """Whether an attempt at a match gives it a result if it ends now: it is open, or goes on though lost."""
+        return match.number not in self._given[match.event].cancelled and match.number not in self._results
+
     def result(self, match: Match) -> Result | None:
-        """What a match has come to so far, annulled or not."""
+        """What a match has come to by itself, or by the host; whether it was annulled or not."""
         return self._results.get(match.number)
 
     def status(self, team: int, event: int) -> str:
@@ -186,8 +203,10 @@ class Tournament:
         self.recorded.add((match.number, result.attempt))
         if void(result):
             return
-        given.open.discard(match.number)
         self._results[match.number] = result
+        if result.reason == MISSED or match.number in given.lost:
+            self._settle(given)
+        given.open.discard(match.number)
         given.version += 1
         if match.event <= len(self.contest.events):
             by_result = self.contest.event(match.event).format.by_result
@@ -232,7 +251,9 @@ class Tournament:
         """Which matches of an event are to be played, and which count for nothing."""
         matches = {game.match.number: game for game in given.games if game.match is not None}
         given.cancelled = frozenset(number for number, game in matches.items() if self._is_cancelled(game, given))
-        given.open = matches.keys() - given.cancelled - self._results.keys()
+        standing = [game.match for number, game in matches.items() if game.match and number not in given.cancelled]
+        given.lost = round_losses(standing, self._results) if given.rounds_are_lost else {}
+        given.open = matches.keys() - given.cancelled - self._results.keys() - given.lost.keys()
         given.version += 1
 
     def _is_cancelled(self, game: _Game, given: _Given) -> bool:
@@ -329,14 +350,22 @@ class Tournament:
         """What a format has to know of all that was given out."""
         gone = {id(game) for game in self._left_behind(given, teams)}
         return [
-            Played(game.pairing, self._points(game, scoring), id(game) in gone or self._is_cancelled(game, given))
+            Played(
+                game.pairing,
+                self._points(game, scoring, given),
+                id(game) in gone or self._is_cancelled(game, given),
+            )
             for game in list(given.games)
         ]
 
-    def _points(self, game: _Game, scoring: Scoring) -> tuple[float, float] | None:
+    def _final(self, number: int, given: _Given) -> Result | None:
+        """What a match comes to, all rules considered."""
+        return given.lost.get(number) or self._results.get(number)
+
+    def _points(self, game: _Game, scoring: Scoring, given: _Given) -> tuple[float, float] | None:
         if game.match is None:
             return (scoring.bye, 0.0)
-        result = self._results.get(game.match.number)
+        result = self._final(game.match.number, given)
         return None if result is None else scoring.points(result)
 
     def misfit(self) -> str | None:
@@ -416,5 +445,5 @@ class Tournament:
     def _results_of(self, given: _Given) -> list[Result]:
         numbers = (game.match.number for game in list(given.games) if game.match is not None)
         return [
-            result for n in numbers if n not in given.cancelled and (result := self._results.get(n)) is not None
+            result for n in numbers if n not in given.cancelled and (result := self._final(n, given)) is not None
         ]

@@ -193,8 +193,8 @@ class _Walk:
     def _take_decision(self, place: int, fields: Mapping[str, Any]) -> None:
         self._check_seed(decision_shape(fields).seed)
         decision = decision_of(fields)
-        for match in self.tournament.open():
-            if decision.is_about(match):
+        for match in self.tournament.matches.values():
+            if self.tournament.awaits(match) and decision.is_about(match):
                 self._called_off[match.number] = place
         self.tournament.take_decision(decision)
         if decision.match is not None:

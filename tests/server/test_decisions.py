@@ -41,6 +41,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "knockout": KNOCKOUT,
     "knockout of three": {**KNOCKOUT, "settings": {"best_of": 3}},
     "ladder": LADDER,
+    "ladder of linkage": {**LADDER, "settings": {**LADDER["settings"], "games": 4, "missed_limit": "round"}},
     "match": {"game": "hop", "format": "match", "settings": {"pairs": 3, "at_once": 2}},
 }
 
@@ -461,8 +462,11 @@ def test_any_decisions_at_any_time(event: dict[str, Any], data: st.DataObject) -
         _check_open(host)
         open_ = host.tournament.open()
         if data.draw(st.booleans()) and open_:
-            match = open_[data.draw(st.integers(0, len(open_) - 1))]
-            host.play(match, strong=data.draw(st.sampled_from(match.teams)), attempt=_next(host, match))
+            matches = [match for match in host.tournament.matches.values() if host.tournament.awaits(match)]
+            match = matches[data.draw(st.integers(0, len(matches) - 1))]
+            reason = data.draw(st.sampled_from(["finished", "missed_limit"]))
+            strong = data.draw(st.sampled_from(match.teams))
+            host.play(match, strong=strong, reason=reason, attempt=_next(host, match))
         else:
             _decide_anything(host, data)
     for _ in range(MOST_STEPS):

@@ -15,8 +15,8 @@ import getstep_server
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
 from getstep_engines import GAMES
 from getstep_server import course, limits, run, session
-from getstep_server.decisions import ADJUDICATED
 from getstep_server.game_record import CALLED_OFF, VOID
+from getstep_server.results import ADJUDICATED
 from tests.sdk.conversations import PROTOCOL, rows
 from tests.server.players import connected, make_contest, running, seated
 

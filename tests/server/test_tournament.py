@@ -17,7 +17,7 @@ from getstep_server.tournament import Tournament
 from tests.server.players import make_contest, token_of
 
 SWISS = {"game": "hop", "format": "swiss", "settings": {"rounds": 3, "legs": 1}}
-LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 3, "games": 2}}
+LADDER: dict[str, Any] = {"game": "linkage", "format": "ladder", "settings": {"rounds": 3, "games": 2}}
 KNOCKOUT = {"game": "hop", "format": "knockout", "settings": {"best_of": 1}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,10 +12,16 @@ from ._format import Format, FormatOptions, Pairing, Played, last_round
 
 
 class LadderOptions(FormatOptions):
-    """``rounds``: how many there are; raise it when the ladder is to go on. ``games``: of each two neighbours."""
+    """Of the event.
+
+    ``rounds``: how many there are; raise it when the ladder is to go on. ``games``: of each two neighbours.
+    ``missed_limit``: what a limit costs that was missed where that loses the game: the "game", or all the team's
+    games of the "round". The caller sees to that: the format is told of games that were lost so as of any others.
+    """
 
     rounds: Annotated[int, Field(ge=1, le=10_000)] = 10
     games: Annotated[int, Field(ge=2, le=1000, multiple_of=2)] = 10
+    missed_limit: Literal["game", "round"] = "game"
 
 
 class Ladder(Format[LadderOptions]):
