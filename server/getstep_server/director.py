@@ -158,11 +158,16 @@ class Director:
                 await self._registrar.give_out()
                 now = trio.current_time()
                 self._start_matches(nursery, now)
-                if not (self._order or self._unfinished or self._playing or await self._registrar.look()):
+                if not (self._order or self._unfinished or self._playing) and await self._over():
                     break
                 with trio.move_on_at(self._next_forfeit(now)):
                     await self._changed.wait()
             nursery.cancel_scope.cancel()
+
+    async def _over(self) -> bool:
+        """Whether there is nothing left to play, and the host has not decided otherwise at the last moment."""
+        await self._registrar.look()
+        return not self._changed.is_set()
 
     async def _take_up(self) -> None:
         """Take up what earlier runs have left open; matches that are cancelled or played again are not."""

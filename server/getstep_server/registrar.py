@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -80,13 +80,12 @@ class Registrar:
 
     # --- what the host decides ---
 
-    async def look(self) -> bool:
-        """Take note of what other processes have put on record; whether there was anything."""
+    async def look(self) -> None:
+        """Take note of what other processes have put on record."""
         try:
-            return await self._look()
+            await self._look()
         except Exception:  # who stores something will look again, or who watches
             self._publish(ServerFault("looking for decisions of the host", traceback.format_exc()))
-            return False
 
     async def watch(self) -> None:
         """Look about once a second, until cancelled."""
@@ -94,14 +93,13 @@ class Registrar:
             await trio.sleep(LOOK_SECONDS)
             await self.look()
 
-    async def _look(self) -> bool:
+    async def _look(self) -> None:
         async with self._settled:
             news = await self._store.news()
             for fields in news:
                 self._take(fields)
             if news:
                 self._decided()
-        return bool(news)
 
     def _take(self, fields: dict[str, Any]) -> None:
         tournament, before = self._tournament, len(self._tournament.decisions)
@@ -127,22 +125,31 @@ class Registrar:
         Raises:
             ContestStopped: they could not be stored.
         """
-        for number in sorted(self._tournament.due):
-            if not self._saving[number]:
-                self._tournament.due.remove(number)
-                while not await self._give_out(self._contest.event(number)):
-                    pass
+        due = self._tournament.due
+        for number in sorted(due):
+            while number in due and not self._saving[number]:
+                due.remove(number)
+                if not await self._give_out(self._contest.event(number)):
+                    due.add(number)
 
     async def _give_out(self, event: ContestEvent) -> bool:
-        """Returns whether that is done; if not, the host has decided something meanwhile."""
+        """Returns whether that is done; if not, they were made of what is no longer the case."""
+        tournament = self._tournament
         async with self._settled:
-            seen = self._store.seen
+            seen, version = self._store.seen, tournament.version(event)
             fields = await self._next_pairings(event)
         if fields is None:
             return True
-        if not await self._stored(record_of_pairings(fields), seen):
+        record = record_of_pairings(fields)
+
+        async def write() -> None:
+            if self._saving[event.number] or tournament.version(event) != version:
+                raise Overtaken(f"results of {event.name} that the pairings do not know")
+            await self._store.save(record, seen=seen)
+
+        if not await self._stored(write):
             return False
-        self._given(self._tournament.take_pairings(fields))
+        self._given(tournament.take_pairings(fields))
         return True
 
     async def _next_pairings(self, event: ContestEvent) -> dict[str, Any] | None:
@@ -150,10 +157,10 @@ class Registrar:
             return await trio.to_thread.run_sync(self._tournament.next_pairings, event)
         return self._tournament.next_pairings(event)
 
-    async def _stored(self, pairings: Record, seen: int) -> bool:
+    async def _stored(self, write: Callable[[], Awaitable[None]]) -> bool:
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             try:
-                await self._disk.insist(partial(self._store.save, pairings, seen=seen))
+                await self._disk.insist(write)
             except Overtaken:
                 await self.look()
                 break

@@ -386,9 +386,13 @@ class Tournament:
         """An event's standings: of all that take part, or did."""
         return self.kept(event, "table", lambda: self._standings(event))
 
+    def version(self, event: ContestEvent) -> int:
+        """Changes with everything on record that an event's tables and pairings depend on."""
+        return len(self.decisions) + (self._given[event.number].version if event.number in self._given else 0)
+
     def kept(self, event: ContestEvent, what: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` makes of an event's records, made again only when there are new ones."""
-        now = len(self.decisions) + (self._given[event.number].version if event.number in self._given else 0)
+        now = self.version(event)
         version, made = self._kept.get((event.number, what), (-1, None))
         if version != now:
             made = make()

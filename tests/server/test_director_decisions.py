@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from trio.testing import MockClock
 
 from getstep.wire import End, Start
 from getstep_server._text import utc_time
-from getstep_server.decisions import Decision, record_of_decision
+from getstep_server.contest_event import ContestEvent
+from getstep_server.decisions import MATCH_KINDS, TEAM_KINDS, Decision, record_of_decision
 from getstep_server.events import DecisionTaken, MatchCalledOff, MatchEnded, MatchStarted, ServerFault
 from getstep_server.game_record import parse, record_of_pairings
+from getstep_server.registrar import Registrar
 from getstep_server.results import Result
 from getstep_server.run import tournament_of
 from getstep_server.store import Store
@@ -214,6 +217,35 @@ async def test_pairings_that_are_overtaken(tmp_path: Path, autojump_clock: MockC
     stage.check(tmp_path)
 
 
+async def test_a_result_that_comes_while_a_thread_pairs(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A decision has the next round looked at, and the last result of this one is stored meanwhile."""
+    swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
+    stage = DecidedStage(make_contest(tmp_path, 4, **swiss))
+    real, released = Registrar._next_pairings, trio.Event()
+
+    async def slowly(registrar: Registrar, event: ContestEvent) -> dict[str, Any] | None:
+        fields = await real(registrar, event)
+        if stage.tournament.decisions and not released.is_set():
+            while stage.tournament.open():
+                await trio.sleep(1)
+            released.set()
+        return fields
+
+    monkeypatch.setattr(Registrar, "_next_pairings", slowly)
+
+    async def decide() -> None:
+        while len(stage.of(MatchStarted)) < 2:  # a thread pairs the first round while the clock jumps
+            await trio.sleep(1)
+        stage.decide("withdraw", team=4)
+
+    await stage.play(1, 2, 3, 4, seconds=slow(1, 2, 3, 4), during=decide)
+    assert released.is_set()
+    assert {match.round for match in stage.tournament.matches.values()} == {1, 2}
+    stage.check(tmp_path)
+
+
 async def test_a_missing_team_withdraws_and_nobody_waits(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 3, **ONE_LEG))
     await stage.play(1, 2, during=at(stage, 5, lambda: stage.decide("withdraw", team=3)))
@@ -236,6 +268,45 @@ async def test_a_no_show_is_undone(tmp_path: Path, autojump_clock: MockClock) ->
     await stage.play(1, 2, seconds=slow(1, 2), during=decide)
     (again,) = [number for number in stage.tournament.matches if len(stage.attempts(number)) == 2]
     assert stage.attempts(again) == ["never_arrived", "finished"]
+    stage.check(tmp_path)
+
+
+FORMATS: dict[str, dict[str, Any]] = {
+    "round_robin": {"settings": {"legs": 1}},
+    "swiss": {"format": "swiss", "settings": {"rounds": 3, "legs": 1}},
+    "knockout": {"format": "knockout", "settings": {"best_of": 3}},
+    "ladder": {"format": "ladder", "settings": {"rounds": 2, "games": 2, "missed_limit": "round"}},
+}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("event", FORMATS.values(), ids=FORMATS)
+async def test_any_decisions_while_matches_run(
+    tmp_path: Path, autojump_clock: MockClock, event: dict[str, Any], seed: int
+) -> None:
+    """Whatever the host decides at whatever time: it ends, and what is on record fits."""
+    dice = Random(seed)
+    contest = make_contest(tmp_path, 5, event={**SMALL["event"], "budget_seconds": 6.0, **event})
+    stage = DecidedStage(contest)
+
+    def decide() -> None:
+        known = Tournament(contest, [parse(record.head) for record in stage.store.chain])
+        kind: Any = dice.choice([*TEAM_KINDS, "reinstate", *MATCH_KINDS])
+        about: dict[str, Any] = {"team": dice.choice(sorted(contest.teams))}
+        if kind in MATCH_KINDS:
+            about = {"match": dice.randint(1, 1 + len(known.matches))}
+            about |= {"winner": dice.choice([0, 1, None])} if kind == "adjudicate" else {}
+        if known.objection(Decision(kind, "Grace", WHY, utc_time(1.7e9), **about)) is None:
+            stage.decide(kind, **about)
+
+    async def host() -> None:
+        for _ in range(12):
+            await trio.sleep(dice.uniform(0, 8))
+            for _ in range(dice.choice([1, 1, 3])):
+                decide()
+
+    thinking = {team: dice.uniform(0.05, 0.4) for team in contest.teams}
+    await stage.play(*contest.teams, seconds=thinking, during=host)
     stage.check(tmp_path)
 
 
