@@ -213,9 +213,8 @@ class HopState(State):
         """End the game if it has ended, else pass for whoever cannot move."""
         self.passed = ()
         self.outcome = None
-        home = [p for p in (0, 1) if self.pieces[p] and not self.pieces[p] & ~_TARGETS[p]]
-        if home:
-            names = " and ".join(f"all {PLAYERS[player]} pieces" for player in home)
+        if self._is_home(0) or self._is_home(1):
+            names = " and ".join(f"all {PLAYERS[player]} pieces" for player in (0, 1) if self._is_home(player))
             self.outcome = self._result(f"{names} are home")
             return
         while self.turns < 2 * TURNS_EACH and not self.has_move(self.to_move):
@@ -224,6 +223,10 @@ class HopState(State):
             self.to_move = _OTHER[self.to_move]
         if self.turns == 2 * TURNS_EACH:
             self.outcome = self._result(f"both players have had {TURNS_EACH} turns")
+
+    def _is_home(self, player: int) -> bool:
+        own = self.pieces[player]
+        return own != 0 and not own & ~_TARGETS[player]
 
     def _result(self, why: str) -> Outcome:
         black, white = self.score(0), self.score(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, get_args
+from typing import NamedTuple, TypeAlias, get_args
 
 from getstep_engines import Player
 
@@ -100,9 +100,11 @@ class MatchStarted:
     turns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class MovePlayed:
-    """A legal move. ``thought`` is the thinking time in seconds, by the kernel's stamp or by our wake-up."""
+class MovePlayed(NamedTuple):
+    """A legal move. ``thought`` is the thinking time in seconds, by the kernel's stamp or by our wake-up.
+
+    A tuple, because there are many: it is made in half the time.
+    """
 
     match: Match
     player: Player

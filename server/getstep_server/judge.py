@@ -170,7 +170,8 @@ def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: 
         except IllegalMove as error:
             yield from _fault(p, player, "illegal_move", str(error), {**timed, "tried": answer.move})
             return
-        yield from _write(p, {"player": player, "move": answer.move, **timed})
+        if not _written(p, {"player": player, "move": answer.move, **timed}):
+            yield p.sheet.insist
         p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
 
 
@@ -188,14 +189,16 @@ def _missed(p: _Progress, player: Player, limit: float, waited: float) -> Turns:
 def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> Turns:
     detail = detail[:MAX_TEXT]
     p.course.fault(code, timed["ms"], away=timed.get("away", False))
-    yield from _write(p, {"player": player, "fault": code, "detail": detail, **timed})
+    if not _written(p, {"player": player, "fault": code, "detail": detail, **timed}):
+        yield p.sheet.insist
     p.seats[player].penalize(code, f"{detail}: {p.course.game.penalty}"[:MAX_TEXT])
     p.publish(TurnFaulted(p.match, player, code, detail, timed["ms"] / 1000))
 
 
 def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> Turns:
     p.course.lose(loser, reason, detail, timed["ms"])
-    yield from _write(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed})
+    if not _written(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed}):
+        yield p.sheet.insist
 
 
 def _forfeit(p: _Progress, arrival: Arrival, hostile: Hostile) -> Turns:
@@ -205,13 +208,12 @@ def _forfeit(p: _Progress, arrival: Arrival, hostile: Hostile) -> Turns:
     yield from _lose(p, player, HOSTILE, detail, {"ms": 0.0})
 
 
-def _write(p: _Progress, turn: dict[str, Any]) -> Turns:
-    """What was decided stands on the sheet before anybody hears of it."""
+def _written(p: _Progress, turn: dict[str, Any]) -> bool:
+    """Whether what was decided stands on the sheet: nobody may hear of it before."""
     if p.late:
         turn["late_ms"] = _ms(p.late)
-    if not p.sheet.write(turn):
-        yield p.sheet.insist
+    return p.sheet.write(turn)
 
 
 def _ms(seconds: float) -> float:
-    return round(seconds * 1_000_000) / 1000  # rounding to decimals takes five times as long
+    return round(seconds * 1_000_000) / 1000  # rounding to decimals takes twice as long

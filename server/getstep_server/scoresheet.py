@@ -92,12 +92,13 @@ class Scoresheet:
         Returns:
             Whether the disk has taken it. If not, nobody may hear of it before `insist` has returned.
         """
-        lines = [_line(turn)]
-        course = self.course
-        if course.state.passed and "end" not in turn:
-            lines += map(_pass, course.state.passed)
-        self._happened.turns += lines
-        return self._append(*lines)
+        line, passed = _line(turn), self.course.state.passed
+        self._happened.turns.append(line)
+        if not passed or "end" in turn:
+            return self._append(line)
+        passes = [_pass(player) for player in passed]
+        self._happened.turns += passes
+        return self._append(line, *passes)
 
     async def insist(self) -> None:
         """Wait until the disk has taken what was written.

@@ -223,13 +223,17 @@ class Join(Message):
         _one_of("purpose", self.purpose, ("play", "check"))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Step(Message):
     """The answer to the question ``id``. ``move`` may be anything: the rules judge it."""
 
     type: ClassVar[str] = "step"
     id: int
     move: Any
+
+    def __init__(self, id: int, move: Any) -> None:  # noqa: A002 - its name on the wire
+        vars(self).update(id=id, move=move)  # as in GetStep
+        self._check()
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
