@@ -28,7 +28,7 @@ from .game_record import RecordError, parse
 from .replay import DoesNotFit
 from .show import WIDTH, shown_game
 from .store import Store, StoreError
-from .tables import console
+from .tables import console, result_line
 from .tournament import Tournament
 from .verify import Finding, Verified, verify
 
@@ -61,6 +61,10 @@ def _show(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     with records_of(contest) as store:
         attempts = [record for record in store.records(args.match) if args.attempt in (None, record.attempt)]
+        instead = _what_counts(contest, store, args.match, attempts[-1].attempt if attempts else None)
+    if not attempts and instead and args.attempt is None:
+        print(instead)
+        return EXIT_OK
     if not attempts:
         which = "" if args.attempt is None else f", attempt {args.attempt}"
         raise StoreError(f"match {args.match}{which} is not on record: it is not over, or there is none")
@@ -72,7 +76,23 @@ def _show(args: argparse.Namespace) -> int:
             print("\n".join(line.rstrip() for line in shown.get().splitlines()))
     except DoesNotFit as error:
         raise RecordError(f"match {args.match}, turn {error.turn}: {error}") from error
+    if instead:
+        print(f"This attempt does not count. {instead}")
     return EXIT_OK
+
+
+def _what_counts(contest: Contest, store: Store, match: int, attempt: int | None) -> str | None:
+    """What a match has come to, for the host; None if that is what the ``attempt`` came to, or nobody can tell."""
+    try:
+        tournament = Tournament(contest, store.heads())
+    except RecordError:  # which is for `verify` to name
+        return None
+    if match not in tournament.matches or (match, attempt) in tournament.counting:
+        return None
+    for result in tournament.results:
+        if result.match.number == match:
+            return printable(f"What counts: {result_line(result, contest.team_name)}")
+    return None if attempt is None else "So far nothing counts of this match."
 
 
 # --- export -----------------------------------------------------------------------------------------------------

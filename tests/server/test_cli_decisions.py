@@ -120,6 +120,26 @@ def nobody() -> str:
     raise KeyError("getpwuid(): uid not found: 4711")
 
 
+def test_show_says_what_counts(command: Command, played: Path) -> None:
+    assert "does not count" not in "".join(said(command, "show", "autumn", "2"))
+    said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    counts = "What counts: Ada – Charles: Ada wins (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)"
+    shown = said(command, "show", "autumn", "2")
+    assert any(line.startswith("result ") and "nobody came" in line for line in shown)
+    assert shown[-1] == f"This attempt does not count. {counts}"
+    said(command, "games", "replay", "autumn", "2", *WHY)
+    shown = said(command, "show", "autumn", "2")
+    assert shown[-1] == "This attempt does not count. So far nothing counts of this match."
+
+
+def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> None:
+    said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)
+    assert said(command, "show", "autumn", "2") == [
+        "What counts: Ada – Charles: draw (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)"
+    ]
+    assert command("show", "autumn", "3").code == 1
+
+
 def test_who_decides_unless_it_is_said(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "hopper")
     said(command, "teams", "withdraw", "autumn", "Ada", "--why", "her own wish")
