@@ -250,6 +250,8 @@ def _consequences(contest: Contest, decision: Decision, before: Tournament, afte
     done_before, done_after = ({result.match.number: result for result in one.results} for one in (before, after))
     if decision.match in done_before:
         yield f"  before: {result_line(done_before[decision.match], contest.team_name)}"
+    if decision.kind == "adjudicate" and _by_difference(contest, after.matches[decision.match or 0]):
+        yield "  it is worth 0 to both: in this event score differences are what counts"
     changes = {
         "cancelled": open_before - open_after - done_after.keys(),
         "annulled": done_before.keys() - done_after.keys() - open_after,
@@ -263,6 +265,11 @@ def _consequences(contest: Contest, decision: Decision, before: Tournament, afte
         yield "  no match has changed by it"
     if open_after:
         yield f"To play what is open, if no server runs: {typed('run', contest.folder)}"
+
+
+def _by_difference(contest: Contest, match: Match) -> bool:
+    """Whether points are made of scores, which an adjudicated match has none of."""
+    return contest.event(match.event).scoring.kind == "signed_roots"
 
 
 def _numbered(numbers: Iterable[int]) -> str:

@@ -120,6 +120,16 @@ def nobody() -> str:
     raise KeyError("getpwuid(): uid not found: 4711")
 
 
+def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: Path) -> None:
+    path = contest_path(autumn)
+    text = path.read_text(encoding="utf-8").replace('game = "hop"', 'game = "pseudo_tonga"', 1)
+    path.write_text(text, encoding="utf-8")
+    assert command("run", "autumn", "--now").code == 0
+    lines = said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    assert "  it is worth 0 to both: in this event score differences are what counts" in lines
+    assert {row.points for row in tournament_of(load_contest(autumn)).table(load_contest(autumn).events[0])} == {0}
+
+
 def test_show_says_what_counts(command: Command, played: Path) -> None:
     assert "does not count" not in "".join(said(command, "show", "autumn", "2"))
     said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
