@@ -4,6 +4,9 @@ An event gives a team the share of its other teams, in percent, that it stands b
 first has 100, the last 0, whatever the number of teams, the format and the scoring. Teams that only the lot has
 separated there are level: they get the mean of their shares. A team that is not in an event has 0 from it.
 
+An event counts from its first result on: before that its table has an order (the seeding of a ladder, or a lot),
+but nobody has earned it.
+
 The shares are added up. Ties are broken by the number of events in which a team's share is 100, then by a lot drawn
 from the seed. No two teams share a rank.
 """
@@ -28,8 +31,9 @@ class Combined:
 
     ``status`` is what the team is in all its events: "", "withdrawn" or "disqualified".
 
-    ``shares`` are in percent by event, without the events that the team is not in; ``total`` is their sum and
-    ``firsts`` the number of those that are 100. ``lot`` is None unless it was needed; the lowest is first.
+    ``shares`` are in percent by event, without those that the team is not in or that do not count yet; ``total`` is
+    their sum and ``firsts`` the number of those that are 100. ``lot`` is None unless it was needed; the lowest is
+    first.
     """
 
     rank: int
@@ -63,7 +67,7 @@ def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, 
         tables: each event's standings, by its name; teams that are not in ``teams`` count as rivals only.
         seed: of the lot.
     """
-    shares = {event: _shares(table) for event, table in tables.items()}
+    shares = {event: _shares(table) for event, table in tables.items() if any(row.played for row in table)}
     statuses: dict[int, set[str]] = {}
     for row in (row for table in tables.values() for row in table):
         statuses.setdefault(row.team, set()).add(row.status)

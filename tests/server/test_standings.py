@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 from math import sqrt
 from typing import Any
@@ -233,7 +234,7 @@ def table(*levels: set[int]) -> list[Standing]:
     points = {team: len(levels) - index for index, level in enumerate(levels) for team in level}
     rows = standings(points, [], places={team: -value for team, value in points.items()})
     assert [row.place for row in rows] == sorted(-value for value in points.values())
-    return rows
+    return [replace(row, played=1) for row in rows]
 
 
 def shares(rows: list[Combined]) -> dict[int, dict[str, float]]:
@@ -257,6 +258,16 @@ def test_shares_of_rivals_behind() -> None:
         (4, 25, 0),
     ]
     assert [row.lot for row in rows] == [1, 2, None, None, 1, 2]
+
+
+def test_an_event_counts_from_its_first_result_on() -> None:
+    """A ladder has places before anything is played; its seeding is nobody's merit."""
+    ladder = [replace(row, played=0) for row in table({1}, {2}, {3})]
+    rows = combined([1, 2, 3], {"hop": ladder, "linkage": ladder}, seed=1)
+    assert [(row.total, row.firsts, row.shares) for row in rows] == [(0, 0, {})] * 3
+    played = [replace(row, played=int(row.team < 3)) for row in ladder]
+    rows = combined([1, 2, 3], {"hop": ladder, "linkage": played})
+    assert shares(rows) == {1: {"linkage": 100}, 2: {"linkage": 50}, 3: {"linkage": 0}}
 
 
 def test_who_is_level_but_for_the_lot_shares() -> None:
