@@ -4,10 +4,10 @@ A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match and atte
 is written with one call, so what was written survives the server's death at any moment; what the machine's own
 death takes is the last half minute of games that were still running (nobody waits for the disk between two moves).
 
-All games append to one file, the newest *segment*: in a file that is written all the time a line costs half a
-microsecond, in one of a hundred that take turns it costs seven. A segment that is full is followed by the next, and
-deleted as soon as all games that have lines in it are over. Syncing and deleting are a thread's work. Appending is
-not: it happens when no clock of that game is running.
+All games append to one file, the newest *segment*: a write to a file that is written all the time costs half of one
+to each of a hundred files in turn. A segment that is full is followed by the next, and deleted as soon as all games
+that have lines in it are over. Syncing and deleting are a thread's work. Appending is not: it happens when no clock
+of that game is running.
 """
 
 from __future__ import annotations
