@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
+import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from traceback import StackSummary
 from typing import Any
 
 from . import _bot
 from ._client import refusal, version_text
 from ._errors import BotError, NotGetstep, SetupError, Unreachable
-from ._games import start_board
+from ._games import Board, start_board
 from ._link import Link, connect, explain, greet, join, resolve, speaks_our_version
 from ._match import limit_text, options_text
 from ._settings import Address, Login
 from ._text import Console, duration, printable, shown
-from ._turn import Callback, Turn
+from ._turn import Callback, Thought, Turn
+from ._watchdog import Watchdog, calls
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
 
 _GOODBYE_SECONDS = 1.0
+
+_PATIENCE_SECONDS = 1.0
+"""Beyond a game's limit: after that, get_step is taken to be caught in a loop."""
+
+_GRACE_SECONDS = 2.0
+"""For a get_step that is broken off to give way; one that catches everything or sleeps does not."""
 
 
 class Failed(Exception):  # noqa: N818 - caught and printed as a line, never an error to anybody else
@@ -170,7 +181,9 @@ def _check_time(report: Report, callback: Callback, game: dict[str, Any]) -> Non
         report.open("time", f"{_named(game)}: a game newer than this getstep")
         return
     turn = Turn(game["game"], 1, 1, "check", None, game["time_ms"], dict(game["options"]))
-    thought = callback.think(board, True, turn)
+    thought = _tried(report, callback, board, turn)
+    if thought is None:
+        return
     limit = limit_text(game["time_kind"], game["time_ms"])
     if thought.complaint:
         report.bad("time", f"{_named(game)}: {thought.complaint}")
@@ -179,6 +192,34 @@ def _check_time(report: Report, callback: Callback, game: dict[str, Any]) -> Non
     else:
         took = f"get_step took {duration(thought.ms)} of {limit}"
         report.good("time", f"{_named(game)}: {took}; it returned {shown(thought.move)}")
+
+
+def _tried(report: Report, callback: Callback, board: Board, turn: Turn) -> Thought | None:
+    """One call of get_step; None if it had to be broken off, which is in the report then.
+
+    It runs in the main thread, as in a contest: a bot may use signals for its own clock.
+    """
+    seconds = turn.time_left_ms / 1000 + _PATIENCE_SECONDS
+    last_resort = threading.Timer(_GRACE_SECONDS, os._exit, (1,))
+    last_resort.daemon = True
+    broken_off = threading.Event()
+
+    def late(stack: StackSummary) -> None:
+        where = f"is there an endless loop? It is at\n{calls(stack)}"
+        report.bad("time", f"{turn.game}: get_step has not answered within {seconds:g} s: {where}")
+        broken_off.set()
+        last_resort.start()
+        _thread.interrupt_main()
+
+    try:
+        with Watchdog().over(seconds, late):
+            thought = callback.think(board, True, turn)
+    except KeyboardInterrupt:
+        if not broken_off.is_set():
+            raise
+    finally:
+        last_resort.cancel()
+    return None if broken_off.is_set() else thought
 
 
 def _failed(report: Report, what: str, text: str) -> Failed:

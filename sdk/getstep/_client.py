@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from traceback import StackSummary
 
 from . import _bot
 from ._errors import BotError, NotGetstep, Refused, Unreachable
 from ._link import Link, connect, explain, greet, join, speaks_our_version
-from ._match import Match, Result, ending, lateness, penalty_text
+from ._match import Match, Result, ending, lateness, penalty_text, waiting
 from ._settings import Address, Login, find_address, find_login
 from ._text import Console, printable
 from ._turn import Callback, GetStepFunction, Thought
 from ._version import __version__
+from ._watchdog import Watchdog, place
 from .wire import (
     VERSION,
     End,
@@ -153,6 +156,7 @@ class Client:
         self._login = login
         self._sleep = sleep
         self._pauses = Pauses()
+        self._watchdog = Watchdog()
         self._results: list[Result] = []
         self._match: Match | None = None
         self._question: Question | None = None  # the newest
@@ -215,7 +219,11 @@ class Client:
     def _answer(self, link: Link) -> None:
         """Think; read what has arrived meanwhile; answer, unless that has closed the question."""
         match, question = self._running()
-        thought = question.thought or self._think(match, question)
+        try:
+            thought = question.thought or self._think(match, question)
+        except KeyboardInterrupt:
+            self._note_the_last(link)
+            raise
         self._note(link.arrived())
         if link.open_question != question.ask.id:
             late = lateness(match.number, question.ask, thought.ms)
@@ -231,7 +239,13 @@ class Client:
     def _think(self, match: Match, question: Question) -> Thought:
         ask = question.ask
         board = [list(row) for row in ask.board]  # the bot may scribble on it
-        thought = self._callback.think(board, ask.is_black, match.turn(ask))
+        limit_ms = ask.time_left_ms + match.lag_ms
+
+        def late(stack: StackSummary) -> None:
+            self.console.warn(waiting(match.number, ask, limit_ms, place(stack)))
+
+        with self._watchdog.over(limit_ms / 1000, late):
+            thought = self._callback.think(board, ask.is_black, match.turn(ask))
         question.thought = thought
         match.thought(thought)
         if thought.complaint:
@@ -245,6 +259,11 @@ class Client:
         return self._match, self._question
 
     # --- what the server says ---
+
+    def _note_the_last(self, link: Link) -> None:
+        """Tell what get_step has missed, before the contestant who stopped it is left alone."""
+        with contextlib.suppress(OSError, RemoteProtocolError):
+            self._note(link.arrived())
 
     def _note(self, messages: list[Message]) -> None:
         for message in messages:

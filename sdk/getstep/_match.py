@@ -45,6 +45,7 @@ class Match:
 
     def __init__(self, start: Start) -> None:
         self.number = start.match
+        self.lag_ms = start.lag_ms
         self._start = start
         self._game = printable(start.game)
         self._opponent = printable(start.opponent)
@@ -126,6 +127,12 @@ def lateness(match: int, ask: GetStep, ms: float) -> str:
     if over <= 0:
         return f"{took} of {duration(ask.time_left_ms)}"
     return f"{took}, {duration(over)} over the limit of {duration(ask.time_left_ms)}"
+
+
+def waiting(match: int, ask: GetStep, ms: float, place: str) -> str:
+    """That get_step, asked ``ms`` milliseconds ago, is late and still running at ``place``."""
+    took = f"Match {match}, move {ask.move_number}: get_step has taken {duration(ms)}"
+    return f"{took}, over the limit of {duration(ask.time_left_ms)}; still waiting for it. It is at {place}"
 
 
 def limit_text(time_kind: str, time_ms: int) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -330,6 +333,36 @@ def test_a_bot_that_does_not_load(checked: Checked, tmp_path: Path) -> None:
     assert not checked.run(lets_in(lag_ms=60_000), write(tmp_path, "1 / 0"))
     assert checked.marks[-2:] == ["ok lag", "BAD bot"]
     assert "ZeroDivisionError" in checked.last
+
+
+def test_a_bot_in_an_endless_loop_is_broken_off(
+    checked: Checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    monkeypatch.setattr(_check, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(_check, "_GRACE_SECONDS", 60.0)
+    bot = write(tmp_path, "def get_step(b, i):\n    if len(b) == 6: return (1, 2)\n    while True: pass")
+    assert not checked.run(lets_in(games=[{**HOP, "time_ms": 1}, TONGA], lag_ms=60_000), bot)
+    assert [mark for mark in checked.marks if "time" in mark] == ["BAD time", "ok time"]
+    [at] = [i for i, line in enumerate(checked.lines) if line[0] == "BAD"]
+    text = [line[2] for line in checked.lines[at : at + 3]]
+    assert text[0] == "hop: get_step has not answered within 0.101 s: is there an endless loop? It is at"
+    assert text[1] == f'  File "{bot}", line 3, in get_step'
+    assert text[2] == "    while True: pass"
+
+
+@pytest.mark.parametrize(
+    "body", ["while True:\n        try: time.sleep(0.01)\n        except: pass", "time.sleep(60)"]
+)
+def test_a_bot_that_cannot_be_broken_off_ends_check(tmp_path: Path, body: str) -> None:
+    bot = write(tmp_path, f"import time\ndef get_step(b, i):\n    {body}")
+    with FakeServer(lets_in(games=[{**HOP, "time_ms": 1}], lag_ms=60_000)) as server:
+        words = ["check", str(bot), "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
+        command = [sys.executable, "-m", "getstep", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert "hop: get_step has not answered within 1.001 s: is there an endless loop?" in done.stdout
+    assert done.stderr == ""
 
 
 def test_a_bot_for_a_game_from_the_future(checked: Checked, tmp_path: Path) -> None:

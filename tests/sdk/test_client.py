@@ -342,8 +342,61 @@ class SlowBot:
         return MOVE
 
     def ask_and_wait(self, session: Session, question: GetStep) -> None:
-        session.let_in(start(), question)
+        session.let_in(start(lag_ms=60_000), question)  # so much that nobody calls it late meanwhile
         assert self.thinking.wait(10)
+
+
+def test_get_step_is_called_late_while_it_still_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+    called = threading.Event()
+
+    def note(console: Console, text: str) -> None:
+        seen.append(text)
+        called.set()
+
+    monkeypatch.setattr(Console, "warn", note)
+
+    def get_step(board: list[list[int]], is_black: bool) -> Any:
+        assert called.wait(10)
+        return MOVE
+
+    def script(session: Session) -> None:
+        session.let_in(start(lag_ms=10), ask(31, time_left_ms=20))
+        assert session.hear() == Step(id=31, move=WIRE_MOVE)
+        session.say(missed(31), end(), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(script) as server:
+        play(get_step, server)
+    line = get_step.__code__.co_firstlineno + 1
+    assert seen[0] == (
+        "Match 12, move 2: get_step has taken 30 ms, over the limit of 20 ms; still waiting for it. "
+        f"It is at test_client.py line {line}"
+    )
+    assert seen[1].startswith("Match 12, move 2: penalty for missed_limit")
+    assert re.fullmatch(r"Match 12, move 2: get_step took .+ over the limit of 20 ms; the answer .*late", seen[2])
+    assert len(seen) == 3
+
+
+def test_ctrl_c_out_of_an_endless_get_step_tells_what_was_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = SlowBot(monkeypatch)
+
+    def get_step(board: list[list[int]], is_black: bool) -> Any:
+        bot(board, is_black)
+        raise KeyboardInterrupt
+
+    def script(session: Session) -> None:
+        bot.ask_and_wait(session, ask(31))
+        session.say(end(reason="missed_limit", detail="White made a fault"))
+        assert session.hear() is CLOSED
+
+    with FakeServer(script) as server, pytest.raises(KeyboardInterrupt):
+        play(get_step, server)
+    assert "Match 12: lost (missed_limit): White made a fault." in capsys.readouterr().out
 
 
 def test_a_question_that_was_closed_is_not_answered(
