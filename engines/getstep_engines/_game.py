@@ -151,6 +151,8 @@ class Game:
         time_control: the default one.
         penalty: what an illegal move or a missed limit costs, as half a sentence for people.
         options: the whole numbers that ``start`` takes, by name.
+        differs: scores are whole numbers, of which the winner has more unless a fault decided: their difference
+            says by how much it has won.
     """
 
     name: str
@@ -161,6 +163,7 @@ class Game:
     _start: Callable[..., State] = field(repr=False)
     _from_board: Callable[..., State] = field(repr=False)
     options: Mapping[str, Option] = field(default_factory=dict)
+    differs: bool = False
 
     def start(self, **options: int) -> State:
         """The first position of a new game.

@@ -206,6 +206,7 @@ CHAIN_REACTION = Game(
     players=PLAYERS,
     time_control=TimeControl("move", 5.0),
     penalty="the player loses the game",
+    differs=True,
     _start=ChainReactionState,
     _from_board=_from_board,
 )

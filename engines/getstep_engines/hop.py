@@ -274,6 +274,7 @@ HOP = Game(
     players=PLAYERS,
     time_control=TimeControl("move", 5.0),
     penalty="the turn is skipped",
+    differs=True,
     _start=_start,
     _from_board=_from_board,
 )

@@ -74,6 +74,7 @@ PSEUDO_TONGA = Game(
     players=PLAYERS,
     time_control=TimeControl("budget", 20.0),
     penalty="every empty square gets the opponent's stone",
+    differs=True,
     _start=_start,
     _from_board=_from_board,
     options={SIZE.name: SIZE},

@@ -63,6 +63,7 @@ open or cancelled. A later adjudicate or replay replaces this.
 examples:
   getstep-server games adjudicate autumn 7 --winner Ada --why "Blaise's laptop was ours"
   getstep-server games adjudicate autumn 7 --winner draw --why "the network failed"
+  getstep-server games adjudicate autumn 7 --winner Ada --scores 170 146 --why "as the screen said"
 """
 
 _REPLAY = f"""\
@@ -98,6 +99,13 @@ def add_decisions(commands: Commands[argparse.ArgumentParser]) -> None:
     adjudicate = add_command(actions, "adjudicate", "say what a match comes to", _ADJUDICATE)
     _add_match(adjudicate)
     adjudicate.add_argument("--winner", required=True, metavar="TEAM", help="a team's id or name, or draw")
+    adjudicate.add_argument(
+        "--scores",
+        nargs=2,
+        type=int,
+        metavar=("FIRST", "SECOND"),
+        help="the first player's score and the second's, where their difference counts (default: none)",
+    )
     adjudicate.set_defaults(command=_adjudicate)
     replay = add_command(actions, "replay", "have a match played again", _REPLAY)
     _add_match(replay)
@@ -167,7 +175,9 @@ def _adjudicate(args: argparse.Namespace) -> int:
                     f" expected {' or '.join(map(contest.team_name, match.teams))}, or draw"
                 )
             winner = PLAYERS[match.teams.index(team)]
-        return Decision("adjudicate", args.by, args.why, _now(), match=match.number, winner=winner)
+        scores = None if args.scores is None else (args.scores[0], args.scores[1])
+        number = match.number
+        return Decision("adjudicate", args.by, args.why, _now(), match=number, winner=winner, scores=scores)
 
     return _decide(args, decision)
 
@@ -250,8 +260,9 @@ def _consequences(contest: Contest, decision: Decision, before: Tournament, afte
     done_before, done_after = ({result.match.number: result for result in one.results} for one in (before, after))
     if decision.match in done_before:
         yield f"  before: {result_line(done_before[decision.match], contest.team_name)}"
-    if decision.kind == "adjudicate" and _by_difference(contest, after.matches[decision.match or 0]):
-        yield "  it is worth 0 to both: in this event score differences are what counts"
+    unscored = decision.kind == "adjudicate" and decision.winner is not None and decision.scores is None
+    if unscored and _by_difference(contest, after.matches[decision.match or 0]):
+        yield "  it is worth 0 to both: in this event score differences are what counts; --scores gives some"
     changes = {
         "cancelled": open_before - open_after - done_after.keys(),
         "annulled": done_before.keys() - done_after.keys() - open_after,
@@ -268,7 +279,7 @@ def _consequences(contest: Contest, decision: Decision, before: Tournament, afte
 
 
 def _by_difference(contest: Contest, match: Match) -> bool:
-    """Whether points are made of scores, which an adjudicated match has none of."""
+    """Whether points are made of scores."""
     return contest.event(match.event).scoring.kind == "signed_roots"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, cast, get_args
 
 import orjson
 
-from getstep_engines import Player
+from getstep_engines import Game, Player
 
 from .contest import Contest
 from .game_record import RECORD_VERSION, SOFTWARE, Record, RecordError
@@ -30,13 +30,18 @@ STATUS: dict[str, str] = {"withdraw": WITHDRAWN, "disqualify": DISQUALIFIED, "re
 """What a team is after a decision about it; "" takes part."""
 
 
+MAX_SCORE = 1_000_000
+"""Of a player in an adjudicated match: more than any game has; the largest isle of pseudo_tonga is worth 65,536."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One decision of the host.
 
     ``by`` is who has made it, ``why`` a sentence, ``at`` the time in UTC as records have it. One about a ``team``
     holds in the ``event`` with this number, or in all (None). One about a ``match`` has its number; ``winner`` is
-    what "adjudicate" makes of it: 0 or 1, or None for a draw.
+    what "adjudicate" makes of it: 0 or 1, or None for a draw. ``scores`` are both players' then, in the
+    game's own measure, where the host has said some.
     """
 
     kind: TeamKind | MatchKind
@@ -47,6 +52,7 @@ class Decision:
     event: int | None = None
     match: int | None = None
     winner: Player | None = None
+    scores: tuple[int, int] | None = None
 
     def is_about(self, match: Match) -> bool:
         """Whether it may end a running attempt at ``match``."""
@@ -61,7 +67,7 @@ class Decision:
             winner=self.winner,
             reason=ADJUDICATED,
             detail=self.why,
-            scores=None,
+            scores=self.scores,
             turns=0,
             thought=(0.0, 0.0),
             faults=(0, 0),
@@ -77,7 +83,8 @@ def decision_fields(contest: Contest, decision: Decision) -> dict[str, Any]:
     if decision.kind in TEAM_KINDS:
         about = {"team": decision.team, "event": decision.event}
     elif decision.kind == "adjudicate":
-        about["winner"] = decision.winner
+        scores = None if decision.scores is None else list(decision.scores)
+        about |= {"winner": decision.winner, "scores": scores}
     return {
         "record": RECORD_VERSION,
         "type": "decision",
@@ -106,9 +113,12 @@ def decision_of(fields: Mapping[str, Any]) -> Decision:
     kind = fields.get("decision")
     if kind not in (*TEAM_KINDS, *MATCH_KINDS):
         raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join((*TEAM_KINDS, *MATCH_KINDS))}")
-    about = ("team", "event") if kind in TEAM_KINDS else ("match", "winner") if kind == "adjudicate" else ("match",)
+    about = ("team", "event") if kind in TEAM_KINDS else ("match",)
+    about += ("winner", "scores") if kind == "adjudicate" else ()
     try:
         values = {name: fields[name] for name in (*about, "by", "why", "at")}
+        if values.get("scores") is not None:
+            values["scores"] = tuple(values["scores"])
         hash(tuple(values.values()))
         datetime.fromisoformat(values["at"])
     except (KeyError, TypeError, ValueError) as error:
@@ -128,6 +138,29 @@ def described(decision: Decision, contest: Contest, match: Match | None = None) 
     which = f"match {decision.match}" + (f" ({' – '.join(names)})" if names else "")
     if decision.kind == "replay":
         return f"{which} is played again"
+    first, second = _winners_first(decision)
+    scores = "" if decision.scores is None else f" with {first} to {second}"
     if decision.winner is None:
-        return f"{which} is a draw"
-    return f"{which} is won by {names[decision.winner] if names else f'player {decision.winner}'}"
+        return f"{which} is a draw{scores}"
+    return f"{which} is won by {names[decision.winner] if names else f'player {decision.winner}'}{scores}"
+
+
+def scores_objection(decision: Decision, game: Game) -> str | None:
+    """Why the scores of an adjudicated match of ``game`` make no sense, for the host; None if they do."""
+    scores = decision.scores
+    if scores is None:
+        return None
+    if not game.differs:
+        return f"scores {scores!r:.80}, expected none: in {game.name} no difference of scores counts"
+    if len(scores) != 2 or not all(type(score) is int and 0 <= score <= MAX_SCORE for score in scores):
+        return f"scores {scores!r:.80}, expected two whole numbers from 0 to {MAX_SCORE}"
+    first, second = scores
+    if decision.winner != (None if first == second else int(second > first)):
+        wanted = "equal ones for a draw" if decision.winner is None else "more for the winner"
+        return f"scores {scores!r}, expected {wanted}"
+    return None
+
+
+def _winners_first(decision: Decision) -> tuple[int, ...]:
+    scores = decision.scores or (0, 0)
+    return scores[::-1] if decision.winner == 1 else scores

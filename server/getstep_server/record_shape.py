@@ -17,7 +17,7 @@ from getstep_engines import GAMES
 
 from ._model import Name, once_each, visible
 from ._text import utc_time
-from .decisions import TEAM_KINDS
+from .decisions import MAX_SCORE, TEAM_KINDS
 from .game_record import RecordError
 from .limits import MAX_TEAMS
 
@@ -49,6 +49,7 @@ Number: TypeAlias = Annotated[int, Field(ge=1)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 TeamId: TypeAlias = Annotated[int, Field(ge=0)]
 Ms: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Score: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SCORE)]
 Who: TypeAlias = Annotated[int, Field(ge=0, le=1)]  # a Literal would take True for 1
 Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 True_: TypeAlias = Annotated[bool, AfterValidator(_true)]
@@ -177,6 +178,7 @@ class AdjudicationShape(ReplayShape):
     """A match has the result that the host says."""
 
     winner: Who | None
+    scores: Annotated[list[Score], _TWO] | None
 
 
 DecisionShape: TypeAlias = TeamDecisionShape | ReplayShape | AdjudicationShape
@@ -313,7 +315,7 @@ def decision_shape(fields: Mapping[str, Any]) -> DecisionShape:
     if not isinstance(kind, str) or kind not in _DECISIONS:
         raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join(map(str, _DECISIONS))}")
     shape = _shaped(_DECISIONS[kind], fields)
-    for name in ("team", "event", "match", "winner"):
+    for name in ("team", "event", "match", "winner", "scores"):
         if name in fields and name not in type(shape).model_fields:
             raise RecordError(f"{name} is {fields[name]!r:.80}, expected nothing in a decision to {kind}")
     return shape

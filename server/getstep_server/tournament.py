@@ -16,7 +16,7 @@ from .combined import Tables, combined
 from .contest import Contest
 from .contest_event import ContestEvent, format_of
 from .course import MISSED
-from .decisions import STATUS, Decision, decision_of
+from .decisions import STATUS, Decision, decision_of, scores_objection
 from .formats import Pairing, Played
 from .game_record import (
     CALLED_OFF,
@@ -305,7 +305,7 @@ class Tournament:
                 return (
                     f"team {team} of match {match.number} is {status}, expected it to take part; reinstate it first"
                 )
-        return None
+        return scores_objection(decision, self.contest.event(match.event).game)
 
     # --- what comes next ---
 

@@ -188,6 +188,10 @@ def test_random_games_end_as_the_rules_on_plain_lists_say(name: str, options: di
             state.play(dice.choice(list(state.legal_moves())))
         assert (state.outcome.winner, state.outcome.scores) == REFERENCES[name](state.board())
         assert state.outcome.reason
+        if GAMES[name].differs:
+            first, second = state.outcome.scores
+            assert {type(first), type(second)} == {int}
+            assert state.outcome.winner == (None if first == second else int(second > first))
 
 
 @EVERY_START

@@ -27,6 +27,11 @@ def removed(*places: int, found: str) -> Forgery:
     return Forgery(lambda f: [f.remove(place) for place in places] and f.reorder(), found)
 
 
+def _made_a_replay(head: dict[str, Any]) -> None:
+    head.update(decision="replay", match=9)
+    del head["winner"], head["scores"]
+
+
 DECISIONS: dict[str, Forgery] = {
     # what it says
     "another kind": said(ADJUDICATE, "^place 3: decision is 'pardon', expected one of: ", decision="pardon"),
@@ -40,6 +45,17 @@ DECISIONS: dict[str, Forgery] = {
     "a third player": said(ADJUDICATE, "^place 3: winner is 2, expected less than or equal to 1", winner=2),
     "a winner that is true": said(ADJUDICATE, "^place 3: winner is True, expected a valid integer", winner=True),
     "no winner": unsaid(ADJUDICATE, "winner", "^place 3: winner is missing"),
+    "no scores": unsaid(ADJUDICATE, "scores", "^place 3: scores is missing"),
+    "scores of the loser": said(
+        ADJUDICATE, r"^place 3: scores \(1, 2\), expected more for the winner", scores=[1, 2]
+    ),
+    "scores that are none": said(
+        ADJUDICATE, "^place 3: scores.0 is True, expected a valid integer", scores=[True, 0]
+    ),
+    "scores beyond all games": said(
+        ADJUDICATE, "^place 3: scores.0 is 1000001, expected less than or equal to 1000000", scores=[1_000_001, 0]
+    ),
+    "three scores": said(ADJUDICATE, "^place 3: scores is", scores=[3, 2, 1]),
     "a team and a match": said(ADJUDICATE, "^place 3: team is 1, expected nothing in a decision to adj", team=1),
     "a match of nobody": said(ADJUDICATE, "^place 3: match 9, expected one of the 6 that were given out", match=9),
     "a match and a team": said(WITHDRAW, "^place 12: match is 1, expected nothing in a decision to with", match=1),
@@ -64,7 +80,7 @@ DECISIONS: dict[str, Forgery] = {
         AGAIN, "^place 9, match 3, attempt 2: match 3 again, expected none: its result is at place 7", match=2
     ),
     "an adjudication made a replay": Forgery(
-        lambda f: f.head(ADJUDICATE, lambda head: (head.update(decision="replay", match=9), head.pop("winner"))),
+        lambda f: f.head(ADJUDICATE, _made_a_replay),
         "^place 3: match 9, expected one of the 6",
     ),
     "called off by nobody": removed(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -125,9 +126,23 @@ def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: P
     text = path.read_text(encoding="utf-8").replace('game = "hop"', 'game = "pseudo_tonga"', 1)
     path.write_text(text, encoding="utf-8")
     assert command("run", "autumn", "--now").code == 0
-    lines = said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
-    assert "  it is worth 0 to both: in this event score differences are what counts" in lines
+    adjudicate = ("games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    warning = "  it is worth 0 to both: in this event score differences are what counts; --scores gives some"
+    assert warning in said(command, *adjudicate)
     assert {row.points for row in tournament_of(load_contest(autumn)).table(load_contest(autumn).events[0])} == {0}
+    match = tournament_of(load_contest(autumn)).matches[2]
+    scores = ("170", "146") if match.first == 1 else ("146", "170")
+    lines = said(command, *adjudicate, "--scores", *scores)
+    assert lines[0] == "On record: match 2 (Ada – Charles) is won by Ada with 170 to 146."
+    assert not any("worth 0" in line for line in lines)
+    points = {
+        row.team: row.points for row in tournament_of(load_contest(autumn)).table(load_contest(autumn).events[0])
+    }
+    assert points == {1: pytest.approx(sqrt(24)), 2: 0, 3: pytest.approx(-sqrt(24))}
+    refused = command(*adjudicate, "--scores", *reversed(scores))
+    assert refused.code == 2
+    assert "expected more for the winner" in refused.err
+    assert command("verify", "autumn").code == 0
 
 
 def test_show_says_what_counts(command: Command, played: Path) -> None:

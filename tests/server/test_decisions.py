@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from math import copysign, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +263,43 @@ def test_the_host_says_what_a_match_comes_to(host: DecidingHost) -> None:
     assert_it_can_be_made_again(host)
 
 
+@pytest.mark.parametrize(("winner", "scores"), [(0, (170, 146)), (1, (0, 24)), (None, (5, 5)), (0, None)])
+def test_the_host_says_by_how_much(tmp_path: Path, winner: int | None, scores: tuple[int, int] | None) -> None:
+    host = DecidingHost(make_contest(tmp_path, 2, {"game": "pseudo_tonga", "settings": {"legs": 1}}))
+    (match,) = host.give_out()
+    host.decide("adjudicate", match=match.number, winner=winner, scores=scores)
+    rows = host.rows()
+    worth = 0 if scores is None else copysign(sqrt(abs(scores[0] - scores[1])), scores[0] - scores[1])
+    assert rows[match.first].points == pytest.approx(worth)
+    assert rows[match.second].points == pytest.approx(-worth)
+    assert rows[match.first].won == (winner == 0)
+    assert_it_can_be_made_again(host)
+
+
+@pytest.mark.parametrize(
+    ("game", "winner", "scores", "expected"),
+    [
+        ("hop", 0, (1, 2), "more for the winner"),
+        ("hop", 1, (2, 2), "more for the winner"),
+        ("hop", None, (1, 2), "equal ones for a draw"),
+        ("chain_reaction", 0, (-1, -2), "two whole numbers from 0 to 1000000"),
+        ("pseudo_tonga", 0, (10**9, 0), "two whole numbers from 0 to 1000000"),
+        ("pseudo_tonga", 0, (3, 2, 1), "two whole numbers"),
+        ("pseudo_tonga", 0, (True, False), "two whole numbers"),
+        ("pseudo_tonga", 0, (2.0, 1.0), "two whole numbers"),
+        ("linkage", 0, (12, 11), "none: in linkage no difference"),
+        ("longest_path", None, (0, 0), "none: in longest_path no difference"),
+    ],
+)
+def test_scores_that_make_no_sense(
+    tmp_path: Path, game: str, winner: int | None, scores: tuple[Any, ...], expected: str
+) -> None:
+    host = DecidingHost(make_contest(tmp_path, 2, {"game": game}))
+    host.give_out()
+    message = refused(host, "adjudicate", match=1, winner=winner, scores=scores)
+    assert message.startswith(f"scores {scores!r}, expected {expected}")
+
+
 def test_a_match_is_played_again(host: DecidingHost) -> None:
     match = between(host, 1, 2)[0]
     host.decide("replay", match=match.number)
@@ -359,6 +397,7 @@ DECISIONS = [
     Decision("reinstate", "Grace", WHY, AT, team=3, event=2),
     Decision("adjudicate", "Grace", WHY, AT, match=1, winner=1),
     Decision("adjudicate", "Grace", WHY, AT, match=1),
+    Decision("adjudicate", "Grace", WHY, AT, match=1, winner=1, scores=(2, 5)),
     Decision("replay", "Grace", WHY, AT, match=1),
 ]
 
@@ -380,6 +419,7 @@ def test_decisions_in_words(host: DecidingHost) -> None:
         "Team 3 is reinstated",
         "match 1 (Team 1 – Team 2) is won by Team 2",
         "match 1 (Team 1 – Team 2) is a draw",
+        "match 1 (Team 1 – Team 2) is won by Team 2 with 5 to 2",
         "match 1 (Team 1 – Team 2) is played again",
     ]
 
