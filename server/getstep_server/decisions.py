@@ -113,8 +113,9 @@ def decision_of(fields: Mapping[str, Any]) -> Decision:
     kind = fields.get("decision")
     if kind not in (*TEAM_KINDS, *MATCH_KINDS):
         raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join((*TEAM_KINDS, *MATCH_KINDS))}")
-    about = ("team", "event") if kind in TEAM_KINDS else ("match",)
-    about += ("winner", "scores") if kind == "adjudicate" else ()
+    about = ["team", "event"] if kind in TEAM_KINDS else ["match"]
+    if kind == "adjudicate":
+        about += ["winner", "scores"]
     try:
         values = {name: fields[name] for name in (*about, "by", "why", "at")}
         if values.get("scores") is not None:
