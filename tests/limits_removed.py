@@ -84,6 +84,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "CLASSIC_STRAYS": ("10**9", f"{_HERE}test_stale_answers_of_a_classic_client_come_to_an_end"),
     "ABSENT_MISSES": ("10**9", "tests/server/test_judge.py::test_three_misses_without_a_connection_lose"),
     "MAX_EVENTS": ("10**6", "tests/server/test_contest.py::test_too_many_events"),
+    "MAX_MATCHES": ("10**12", f"{_HERE}test_settings_may_ask_for_so_many_matches_and_no_more"),
     "MAX_SEATS": ("10**6", "tests/server/test_contest.py::test_a_mistake_in_teams_toml[too many seats]"),
     "MAX_TEAMS": ("10**6", "tests/server/test_contest.py::test_too_many_teams"),
     "MAX_CONFIG_BYTES": ("1 << 24", "tests/server/test_toml.py::test_a_file_that_is_too_large"),

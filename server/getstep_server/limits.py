@@ -81,6 +81,10 @@ ABSENT_MISSES = 3
 MAX_TEAMS = 256
 """Teams in one contest: a double round robin of them is 65,280 matches."""
 
+MAX_MATCHES = 200_000
+"""Of an event, by its settings and teams: three times a double round robin of 256. All that is given out at once is
+one record, of 20 MB then."""
+
 MAX_SEATS = 16
 """Bots of one team at once: what a good machine has cores for, and 16 such teams fit behind one address."""
 

@@ -15,7 +15,7 @@ import trio
 
 from getstep.wire import Goodbye
 
-from ._toml import ConfigError, Location, described
+from ._toml import ConfigError, Location, Mistake, described
 from .arrivals import stamps_supported
 from .classic import ClassicLink
 from .contest import Contest, contest_path
@@ -24,6 +24,7 @@ from .disk import Disk
 from .events import Bus, DiskUsable, Event, Incident, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
 from .journal import segments
+from .limits import MAX_MATCHES
 from .listening import accept_forever, open_listener
 from .lock import ContestLock
 from .records import Records
@@ -77,6 +78,7 @@ async def run_contest(contest: Contest, bus: Bus, when: StartWhen) -> Ending:
         ContestStopped: a match could not be played or stored.
     """
     check_teams(contest)
+    check_matches(contest)
     sys.setswitchinterval(THREAD_TURN_SECONDS)
     with ContestLock(contest.folder), Store(contest.database) as store:
         tournament = load_tournament(contest, store)
@@ -108,6 +110,22 @@ def check_teams(contest: Contest) -> None:
     ]
     if strangers:
         raise described(contest_path(contest.folder), strangers)
+
+
+def check_matches(contest: Contest) -> None:
+    """No event has more matches than a record of them can hold, before any is given out.
+
+    Raises:
+        ConfigError: the settings of one ask for more.
+    """
+    mistakes: list[Mistake] = []
+    for place, event in enumerate(contest.events):
+        most = event.format.most(len(event.teams))
+        if most > MAX_MATCHES:
+            wanted = f"at most {MAX_MATCHES} matches; with {len(event.teams)} teams these are up to {most}"
+            mistakes.append((("event", place, "settings"), contest.file.event[place].settings, wanted))
+    if mistakes:
+        raise described(contest_path(contest.folder), mistakes)
 
 
 def _named_teams(contest: Contest) -> Iterator[tuple[Location, list[int]]]:

@@ -27,6 +27,7 @@ from .game_record import (
     result_of,
     void,
 )
+from .limits import MAX_MATCHES
 from .results import ADJUDICATED, ROUND_LOST, Result
 from .round_rule import SETTING, WHOLE_ROUND, round_losses
 from .schedule import Match
@@ -340,6 +341,9 @@ class Tournament:
         if out:
             status = self.status(out[0], head["event"])
             raise RecordError(f"team {out[0]} takes part, expected none that is {status} by the host")
+        most = format_.most(len(head["teams"]))
+        if most > MAX_MATCHES:
+            raise RecordError(f"settings make up to {most} matches of these teams, expected at most {MAX_MATCHES}")
         numbers = count(max(self.matches, default=0) + 1)
         return [
             pairing_fields(pairing, None if pairing.is_bye else next(numbers))

@@ -437,6 +437,10 @@ RESEALED: dict[str, Forgery] = {
     "a pairing more": Forgery(
         lambda f: f.pairings(lambda matches: matches.append(matches[0])), "^place 1: 13 matches, expected 12"
     ),
+    "pairings beyond all bounds": Forgery(
+        lambda f: f.head(1, lambda head: head.update(settings={"legs": 1000}, teams=list(range(256)))),
+        "^place 1: settings make up to 32640000 matches of these teams, expected at most 200000",
+    ),
     "no pairings": Forgery(
         lambda f: f.pairings(lambda matches: matches.clear()),
         "^place 1: 0 matches, expected 12",

@@ -101,6 +101,23 @@ def test_it_waits_for_open_games(name: str) -> None:
     assert not tournament.format.is_over(tournament.teams, tournament.games)
 
 
+@EVERY_FORMAT
+@settings(deadline=None, max_examples=8)
+@given(teams=st.integers(0, 20), seed=SEEDS)
+def test_it_has_no_more_pairings_than_it_says_beforehand(name: str, teams: int, seed: int) -> None:
+    tournament = Tournament(make(name, seed, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(Random(seed)))
+    most = tournament.format.most(teams)
+    games = tournament.play()
+    assert len(games) <= most
+    if name in ("round_robin", "ladder") or (name == "swiss" and teams > 3) or (name == "gauntlet" and teams > 4):
+        assert len(games) == most
+
+
+def test_what_nobody_could_hold_is_told_without_making_it() -> None:
+    assert make("round_robin", legs=1000).most(256) == 32_640_000
+    assert make("ladder", rounds=10_000, games=1000).most(256) == 2_550_000_000
+
+
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("knockout", "match")])
 @pytest.mark.parametrize("teams", [2, 7, 12])
 def test_what_is_to_come_is_known(name: str, teams: int) -> None:

@@ -20,13 +20,17 @@ import trio
 from trio.testing import MockClock
 
 from getstep.wire import Goodbye, Hello
+from getstep_server._toml import ConfigError
 from getstep_server.attack import CASES, Times
+from getstep_server.contest import load_contest
+from getstep_server.contest import make_contest as make_folder
 from getstep_server.disk import Disk
 from getstep_server.events import Bus, DiskFull, Incident, TeamArrived
 from getstep_server.incidents import IncidentRow
 from getstep_server.journal import Journal, JournalError, read, segments
 from getstep_server.records import Records
-from getstep_server.run import StartWhen
+from getstep_server.roster import Newcomer, add_teams
+from getstep_server.run import StartWhen, check_matches, run_contest
 from getstep_server.session import House, SocketLink
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
@@ -62,6 +66,30 @@ def test_what_holds_a_limit_is_there(name: str) -> None:
         path, _, function = test.partition("::")
         text = (limits_removed.ROOT / path).read_text(encoding="utf-8")
         assert re.search(rf"def {function.partition('[')[0]}\(", text), test
+
+
+# --- matches ----------------------------------------------------------------------------------------------------
+
+
+def test_settings_may_ask_for_so_many_matches_and_no_more(tmp_path: Path) -> None:
+    for rounds in (200, 201):
+        ladder = {"game": "hop", "format": "ladder", "settings": {"games": 1000, "rounds": rounds}}
+        make_folder(tmp_path / str(rounds), {"contest": {"name": "x"}, "event": [{"game": "linkage"}, ladder]})
+        add_teams(tmp_path / str(rounds), [Newcomer("Ada", "NAME 1"), Newcomer("Blaise", "NAME 2")])
+    check_matches(load_contest(tmp_path / "200"))
+    expected = r"toml:\d+: event.settings = \{.*\}, expected at most 200000 matches; with 2 teams .* up to 201000$"
+    with pytest.raises(ConfigError, match=expected):
+        check_matches(load_contest(tmp_path / "201"))
+
+
+async def test_a_contest_of_too_many_matches_gives_none_out(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 30, {"game": "hop", "settings": {"legs": 1000}})
+    (tmp_path / "contest.toml").write_text('[[event]]\ngame = "hop"\nsettings = {legs = 1000}\n', encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"toml:3: .*at most 200000 matches; with 30 teams these are up to 435000$"
+    ):
+        await run_contest(contest, Bus(), StartWhen(now=True))
+    assert not contest.database.exists()
 
 
 # --- connections ------------------------------------------------------------------------------------------------

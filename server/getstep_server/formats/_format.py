@@ -135,6 +135,13 @@ class Format(ABC, Generic[O]):
             In playing order; none as long as results have to be waited for, and when the event is over.
         """
 
+    @abstractmethod
+    def most(self, teams: int) -> int:
+        """How many pairings an event of so many teams has at most, byes included, if none of them comes or goes.
+
+        Told without making them: settings may ask for more than anybody could hold.
+        """
+
     def is_over(self, teams: Sequence[int], games: Sequence[Played]) -> bool:
         """Nothing is being played, and nothing is to come for these teams."""
         return not any(game.open for game in games) and not self.next_pairings(teams, games)

@@ -34,6 +34,13 @@ class TableFormat(Format[T]):
     def table(self, teams: Sequence[int]) -> Table:
         """The rounds of the first leg, for at least two teams."""
 
+    @abstractmethod
+    def meetings(self, teams: int) -> int:
+        """How many pairs such a table has for so many teams, at most."""
+
+    def most(self, teams: int) -> int:
+        return self.meetings(teams) * self.options.legs
+
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         if len(teams) < 2:
             return []

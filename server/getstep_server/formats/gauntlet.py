@@ -45,6 +45,10 @@ class Gauntlet(TableFormat[GauntletOptions]):
     title = "gauntlet"
     Options = GauntletOptions
 
+    def meetings(self, teams: int) -> int:
+        challengers = min(len(self.options.challengers), teams // 2)  # of more there are fewer others
+        return challengers * (teams - challengers)
+
     def table(self, teams: Sequence[int]) -> Table:
         challengers = [team for team in self.options.challengers if team in teams]
         others = self.in_drawn_order(set(teams) - set(challengers))

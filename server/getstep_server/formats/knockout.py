@@ -51,6 +51,11 @@ class Knockout(Format[KnockoutOptions]):
             found += new  # a bye is over at once
         return found
 
+    def most(self, teams: int) -> int:
+        """Each meeting as long as it can be, and a bye for each team."""
+        meetings = max(0, teams - 1 + self.options.third_place)
+        return meetings * (self.options.best_of + 2 * self.options.extra_pairs) + teams
+
     def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
         """Of every meeting half way between the fewest games that decide it and ``best_of``."""
         usual = (self.options.best_of // 2 + 1 + self.options.best_of) / 2

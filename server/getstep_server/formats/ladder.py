@@ -57,6 +57,9 @@ class Ladder(Format[LadderOptions]):
             for leg in range(1, self.options.games + 1)
         ]
 
+    def most(self, teams: int) -> int:
+        return self.options.rounds * max(0, teams - 1) * self.options.games
+
     def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
         """Those of all further rounds."""
         rounds = self.options.rounds - last_round(games)

@@ -94,6 +94,9 @@ class MatchPlay(Format[MatchOptions]):
             for leg, players in enumerate(((one, other), (other, one)), start=1)
         ]
 
+    def most(self, teams: int) -> int:
+        return 2 * self.options.pairs if teams > 1 else 0
+
     def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
         """The games of all further pairs; none where a test may have a verdict after any of them."""
         if self.options.elo1 is not None or len(teams) < 2:

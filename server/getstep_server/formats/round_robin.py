@@ -25,6 +25,9 @@ class RoundRobin(TableFormat[TableOptions]):
     title = "round robin"
     Options = TableOptions
 
+    def meetings(self, teams: int) -> int:
+        return teams * (teams - 1) // 2
+
     def table(self, teams: Sequence[int]) -> Table:
         return berger(self.in_drawn_order(teams))
 

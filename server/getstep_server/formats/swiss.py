@@ -82,9 +82,16 @@ class Swiss(Format[SwissOptions]):
             for leg in range(1, self.options.legs + 1)
         ]
 
+    def most(self, teams: int) -> int:
+        return self._most_rounds(teams) * ((teams + 1) // 2) * self.options.legs
+
+    def _most_rounds(self, teams: int) -> int:
+        """As long as nobody need meet again."""
+        return max(0, min(self.options.rounds, teams - 1 + teams % 2))
+
     def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
         """Those of all further rounds, as far as nobody need meet again."""
-        rounds = min(self.options.rounds, len(teams) - 1 + len(teams) % 2) - last_round(games)
+        rounds = self._most_rounds(len(teams)) - last_round(games)
         return max(0, rounds) * (len(teams) // 2) * self.options.legs
 
     def _seated(self, round_: int, upper: _Side, lower: _Side) -> tuple[int, int]:
