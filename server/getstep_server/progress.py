@@ -57,8 +57,9 @@ NAMES_SHOWN = 8
 """Teams named one by one in a line; further ones are counted."""
 
 
-NAME_IN_VIEW = 20
-"""Terminal cells of a team's name in a line of the live view, so that two of them and a result fit 80 columns."""
+NAME_IN_VIEW = 18
+"""Terminal cells of a team's name in a line of the live view, so that a result, with three of them, fits 80 columns
+as far as it says who wins."""
 
 
 BAR_LEAST, BAR_MOST = 5, 30
@@ -237,7 +238,7 @@ class Progress:
         return f"! The disk of {event.folder} is full ({event.why}): {wait}. Nothing is lost; delete something."
 
     def _pair(self, match: Match) -> str:
-        return " – ".join(map(self._name, match.teams))
+        return f"#{match.number} {' – '.join(map(self._name, match.teams))}"
 
     def _ended(self, event: MatchEnded) -> str | None:
         self._running.pop(event.result.match.number, None)

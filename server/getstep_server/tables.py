@@ -222,15 +222,18 @@ def _or_empty(value: int | None) -> str:
 
 
 def result_line(result: Result, names: Callable[[int], str]) -> str:
-    """One match in one line: who, result, why, which, how long; ``names`` gives a team's name."""
+    """One match in one line: its number, who, result, why, how long; ``names`` gives a team's name.
+
+    The number stands first because a line may be cut off at its end, and the host has to give it to correct a match.
+    """
     first, second = (names(team) for team in result.match.teams)
     if result.winner is not None:
         who = f"{(first, second)[result.winner]} wins"
     else:
         who = {"never_arrived": "nobody came", ROUND_LOST: "both lose"}.get(result.reason, "draw")
     why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
-    which = f"match {result.match.number}, {result.turns} turns, {result.seconds:.1f} s"
-    return f"{first} – {second}: {who} ({why}; {which})"
+    length = f"{result.turns} turns, {result.seconds:.1f} s"
+    return f"#{result.match.number} {first} – {second}: {who} ({why}; {length})"
 
 
 def describe_event(event: ContestEvent, lag_ms: int) -> str:

@@ -166,7 +166,7 @@ def test_the_demo_on_a_terminal() -> None:
 def test_ctrl_c_on_a_terminal() -> None:
     with OnTerminal([*DEMO, "--teams", "4", "--game", "longest_path"]) as terminal:
         port = terminal.expect(r"^Listening on 127\.0\.0\.1, port (\d+)")[1]
-        terminal.expect(r"^playing: \w")
+        terminal.expect(r"^playing: #\d")
         assert len(bots_of(port)) == 4
         terminal.interrupt()
         assert terminal.wait(seconds=10) == 130

@@ -150,7 +150,7 @@ def test_a_bot_that_makes_faults_is_told_of(programs: Programs, tmp_path: Path) 
 def test_on_a_terminal_the_score_is_shown_in_place() -> None:
     with OnTerminal([*MATCH[:-1], "greedy", "random_bot", *QUICK, "--pairs", "40"]) as terminal:
         terminal.expect(r"^at most 40 pairs$")
-        terminal.expect(r"^playing: (greedy|random_bot) – ")
+        terminal.expect(r"^playing: #\d+ (greedy|random_bot) – ")
         terminal.interrupt()
         assert terminal.wait(seconds=10) == 130
         lines = terminal.screen.text.splitlines()

@@ -166,7 +166,7 @@ def test_ctrl_c_on_a_terminal(programs: Programs, make_contest: MakeContest) -> 
     with run_on_terminal(folder) as terminal:
         for team in (1, 2):
             play_on(programs, terminal, team, slow_bot(folder, 0.05))
-        terminal.expect(r"^playing: Team")
+        terminal.expect(r"^playing: #\d+ Team")
         terminal.interrupt()
         assert terminal.wait() == 130
     text = terminal.screen.text.replace("\n", "")

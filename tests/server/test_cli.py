@@ -280,7 +280,7 @@ def test_a_contest_that_nobody_comes_to(command: Command, autumn: Path) -> None:
         "Starts at once. Ctrl-C stops cleanly.\n"
     )
     assert re.search(r"^Listening on 0\.0\.0\.0, port \d+\.$", ran.out, re.MULTILINE)
-    assert len(re.findall(r"^\[\d/6\] \w+ – \w+: nobody came \(never_arrived: ", ran.out, re.MULTILINE)) == 6
+    assert len(re.findall(r"^\[\d/6\] #\d \w+ – \w+: nobody came \(never_arrived: ", ran.out, re.MULTILINE)) == 6
     assert "Standings after 6 matches" in ran.out
     assert "\x1b" not in ran.out
     assert len(results_of(load_contest(autumn))) == 6

@@ -92,12 +92,12 @@ def test_a_team_is_disqualified(command: Command, played: Path) -> None:
 def test_a_match_is_adjudicated_and_played_again(command: Command, played: Path) -> None:
     decided, before = said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
     assert decided == "On record: match 2 (Ada – Charles) is won by Ada."
-    assert before.startswith("  before: Ada – Charles: nobody came (never_arrived: ")
+    assert before.startswith("  before: #2 Ada – Charles: nobody came (never_arrived: ")
     (line,) = [line for line in said(command, "standings", "autumn") if "Ada" in line]
     assert line.split()[2:5] == ["4", "1", "0"]  # played, won, drawn
     assert said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)[:2] == [
         "On record: match 2 (Ada – Charles) is a draw.",
-        "  before: Ada – Charles: Ada wins (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)",
+        "  before: #2 Ada – Charles: Ada wins (adjudicated: it was agreed so; 0 turns, 0.0 s)",
     ]
     again = said(command, "games", "replay", "autumn", "2", *WHY)
     assert again[0] == "On record: match 2 (Ada – Charles) is played again."
@@ -148,7 +148,7 @@ def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: P
 def test_show_says_what_counts(command: Command, played: Path) -> None:
     assert "does not count" not in "".join(said(command, "show", "autumn", "2"))
     said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
-    counts = "What counts: Ada – Charles: Ada wins (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)"
+    counts = "What counts: #2 Ada – Charles: Ada wins (adjudicated: it was agreed so; 0 turns, 0.0 s)"
     shown = said(command, "show", "autumn", "2")
     assert any(line.startswith("result ") and "nobody came" in line for line in shown)
     assert shown[-1] == f"This attempt does not count. {counts}"
@@ -160,7 +160,7 @@ def test_show_says_what_counts(command: Command, played: Path) -> None:
 def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> None:
     said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)
     assert said(command, "show", "autumn", "2") == [
-        "What counts: Ada – Charles: draw (adjudicated: it was agreed so; match 2, 0 turns, 0.0 s)"
+        "What counts: #2 Ada – Charles: draw (adjudicated: it was agreed so; 0 turns, 0.0 s)"
     ]
     assert command("show", "autumn", "3").code == 1
 

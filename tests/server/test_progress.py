@@ -36,7 +36,7 @@ from getstep_server.events import (
     Waiting,
 )
 from getstep_server.live import LiveTables
-from getstep_server.progress import Progress
+from getstep_server.progress import NAME_IN_VIEW, Progress
 from getstep_server.results import Result
 from getstep_server.schedule import Match
 from getstep_server.standings import Scoring, standings
@@ -118,7 +118,7 @@ LINES: list[tuple[list[Event], list[str]]] = [
             ),
             MatchCalledOff(FIRST, "ill"),
         ],
-        ["The host: Ada has withdrawn (Grace: ill)", "Ada – Blaise is called off."],
+        ["The host: Ada has withdrawn (Grace: ill)", "#1 Ada – Blaise is called off."],
     ),
     ([Noted(TeamLeft(2, "it closed the connection"), 1)], ["- Blaise has left: it closed the connection"]),
     (
@@ -166,7 +166,7 @@ LINES: list[tuple[list[Event], list[str]]] = [
     ([Noted(Waiting((1, 3)), 1), Noted(Waiting(()), 2)], ["Waiting for Ada, Charles"]),
     (
         [ended(THREE, result_of(THREE))],
-        ["[1/6] Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; match 1, 31 turns, 12.3 s)"],
+        ["[1/6] #1 Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"],
     ),
     (
         [Incident("bad_token", "raw", "10.0.0.9", None, ""), ServerFault("x", "y"), Waiting((1,))],
@@ -185,16 +185,16 @@ def test_lines(events: list[Event], lines: list[str]) -> None:
 
 
 RESULTS = [
-    ({}, "Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; match 1, 31 turns, 12.3 s)"),
-    ({"winner": 1, "detail": "x"}, "Ada – Blaise: Blaise wins (x; match 1, 31 turns, 12.3 s)"),
-    ({"winner": None, "detail": "x"}, "Ada – Blaise: draw (x; match 1, 31 turns, 12.3 s)"),
+    ({}, "#1 Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)"),
+    ({"winner": 1, "detail": "x"}, "#1 Ada – Blaise: Blaise wins (x; 31 turns, 12.3 s)"),
+    ({"winner": None, "detail": "x"}, "#1 Ada – Blaise: draw (x; 31 turns, 12.3 s)"),
     (
         {"winner": 1, "reason": "hostile", "detail": "Black broke the protocol"},
-        "Ada – Blaise: Blaise wins (hostile: Black broke the protocol; match 1, 31 turns, 12.3 s)",
+        "#1 Ada – Blaise: Blaise wins (hostile: Black broke the protocol; 31 turns, 12.3 s)",
     ),
     (
         {"winner": None, "reason": "never_arrived", "detail": "x", "turns": 0, "seconds": 0.0},
-        "Ada – Blaise: nobody came (never_arrived: x; match 1, 0 turns, 0.0 s)",
+        "#1 Ada – Blaise: nobody came (never_arrived: x; 0 turns, 0.0 s)",
     ),
 ]
 
@@ -335,10 +335,10 @@ def test_the_live_view() -> None:
             "The contest begins: 6 of 6 matches to play.",
         ]
         assert "\n1 of 3 teams are here, missing: Blaise, Charles\n0/6 matches" in text
-        assert text.endswith("playing: Ada – Blaise")
+        assert text.endswith("playing: #1 Ada – Blaise")
         view.progress(ended(THREE, result_of(THREE)))
         text = view.until(lambda text: "1/6 matches" in text)
-        assert "[1/6] Ada – Blaise: Ada wins (Black has 7" in text
+        assert "[1/6] #1 Ada – Blaise: Ada wins (Black has 7" in text
         assert "playing: nobody" in text
         assert text.splitlines()[-3].split() == ["1", "Ada", *"11002", "+2"]
     view.progress.say("after")
@@ -391,7 +391,7 @@ def test_a_large_contest_in_a_small_terminal(tmp_path: Path) -> None:
     assert len(lines) < 24
     assert max(map(cell_len, lines)) <= 80
     here = next(line for line in lines if "teams are here" in line)
-    assert here == f"37 of 40 teams are here, missing: {shortened(LONG[37], 20)} and 2 more"
+    assert here == f"37 of 40 teams are here, missing: {shortened(LONG[37], NAME_IN_VIEW)} and 2 more"
     bar = next(line for line in lines if "to come" in line)
     assert re.fullmatch(r"2/40 matches, about 160 to come  \S+  about \d+ s left, until (\w+ )?\d\d:\d\d", bar)
     playing = next(line for line in lines if line.startswith("playing: "))
@@ -447,7 +447,7 @@ def test_a_result_of_long_names_fits_a_line() -> None:
     with view.progress.shown():
         view.progress(ended(contest, result_of(contest)))
         text = view.until(lambda text: "diff" in text)
-    assert "[1/6] Die außerorde…kel 10 – Die außerorde…kel 11: Die außerorde…kel 10 wins (" in text
+    assert "[1/6] #1 Die außeror…kel 10 – Die außeror…kel 11: Die außeror…kel 10 wins (" in text
 
 
 def test_names_are_whole_in_the_table_that_stays() -> None:
@@ -490,4 +490,4 @@ def test_names_are_no_markup() -> None:
         view.progress(ended(contest, result_of(contest)))
         text = view.until(lambda text: "diff" in text)
     assert [line.split()[1] for line in below_heading(text)] == ["[bold", ":boom:"]
-    assert "[1/6] [bold red]Ada[/] – :boom:: [bold red]Ada[/] wins" in text
+    assert "[1/6] #1 [bold red]Ada[/] – :boom:: [bold red]Ada[/] wins" in text
