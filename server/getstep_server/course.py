@@ -42,6 +42,12 @@ class Clocks:
         """What both have used."""
         return [microseconds / 1000 for microseconds in self._thought_us]
 
+    @property
+    def thought(self) -> tuple[float, float]:
+        """The same in seconds."""
+        first, second = self.thought_ms
+        return first / 1000, second / 1000
+
     def limit(self, player: Player) -> float:
         """Seconds the player has for its next answer, the allowance for lag not included."""
         if self.control.kind == "move":
@@ -105,18 +111,19 @@ class Course:
     def fault(self, code: str, ms: float, *, away: bool = False) -> None:
         """The player on turn gets the game's own penalty for ``code``; ``away``: it had no connection."""
         player = self.state.to_move
+        self.state.fault()  # first: where it fails, the turn has not happened
         self.clocks.charge(player, ms)
         self.misses[player] = self.misses[player] + 1 if away else 0
         self.faults[player] += 1
         self.last_moves[player] = None
-        self.state.fault()
         self._after(code)
 
     def lose(self, loser: Player, reason: str, detail: str, ms: float) -> None:
         """``loser`` loses by a rule beside the game's own."""
+        scores = forfeit_scores(self.state, loser)
         self.clocks.charge(loser, ms)
         self.turns += reason != HOSTILE  # that comes between two turns
-        self.verdict = Verdict(_OTHER[loser], reason, detail[:MAX_TEXT], forfeit_scores(self.state, loser))
+        self.verdict = Verdict(_OTHER[loser], reason, detail[:MAX_TEXT], scores)
 
     def apply(self, turn: Mapping[str, Any]) -> None:
         """Apply a turn as it is recorded (records.md); passes follow from the moves and are only checked.

@@ -13,7 +13,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -64,6 +64,7 @@ class _Running:
     apart: bool
     """An earlier run left it unfinished: `order` does not know it."""
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    began: float = field(default_factory=trio.current_time)
 
 
 class Director:
@@ -322,7 +323,7 @@ class Director:
         """Have the attempt on disk; without a ``result``, or if the host has decided meanwhile, as called off."""
 
         def outcome() -> tuple[Result, Record]:
-            final = result if result is not None and self._counts(running) else self._called_off(running.match)
+            final = result if result is not None and self._counts(running) else self._called_off(running)
             return final, self._record(final, running.sheet)
 
         return await self._registrar.save(running.match, outcome, _put_away(running.sheet), patient=patient)
@@ -342,9 +343,16 @@ class Director:
         self._publish(MatchStarted(match, sheet.course.turns))
         return await play_match(sheet, running.seats, self._timekeeper, self._publish)
 
-    def _called_off(self, match: Match) -> Result:
-        why = [decision.why for decision in self.tournament.decisions if decision.is_about(match)]
-        return self._unplayed(match, None, CALLED_OFF, why[-1])
+    def _called_off(self, running: _Running) -> Result:
+        why = [decision.why for decision in self.tournament.decisions if decision.is_about(running.match)]
+        return self._broken_off(running, CALLED_OFF, why[-1])
+
+    def _broken_off(self, running: _Running, reason: str, detail: str) -> Result:
+        """An attempt that does not count, with what was played in it."""
+        result = self._unplayed(running.match, None, reason, detail)
+        if running.sheet is None:
+            return result
+        return replace(running.sheet.so_far(result), seconds=round(trio.current_time() - running.began, 3))
 
     def _call_off(self, running: _Running, stored: Result) -> None:
         """Tell who was playing what the host has made of it."""
@@ -397,7 +405,7 @@ class Director:
             if seat.in_match:
                 seat.end(End(match.number, "void", VOID, detail, None))
         self._failures[match.number] += 1
-        await self._save_void(running, self._unplayed(match, None, VOID, detail))
+        await self._save_void(running, self._broken_off(running, VOID, detail))
         if self._failures[match.number] >= MATCH_ATTEMPTS:
             raise stopped(f"match {match.number}", error)
 

@@ -73,7 +73,7 @@ async def play_match(
         detail=verdict.detail,
         scores=verdict.scores,
         turns=course.turns,
-        thought=(clocks.thought_ms[0] / 1000, clocks.thought_ms[1] / 1000),
+        thought=clocks.thought,
         faults=(course.faults[0], course.faults[1]),
         started=datetime.fromisoformat(sheet.head["started"]).timestamp(),
         seconds=round(trio.current_time() - began, 3),

@@ -176,7 +176,7 @@ def _check_notes(game: GameShape, course: Course) -> None:
 
 def _result(game: GameShape, course: Course) -> dict[str, Any]:
     if game.reason in VOIDS:
-        return _unplayed(None, None)
+        return {"winner": None, "scores": None, **_so_far(course)}
     if game.reason == "never_arrived":
         return _walkover(game, course)
     verdict = course.verdict
@@ -189,10 +189,13 @@ def _result(game: GameShape, course: Course) -> dict[str, Any]:
         "scores": verdict.scores,
         "reason": verdict.reason,
         "detail": verdict.detail,
-        "turns_played": course.turns,
-        "thought_ms": course.clocks.thought_ms,
-        "faults": course.faults,
+        **_so_far(course),
     }
+
+
+def _so_far(course: Course) -> dict[str, Any]:
+    """What was played, whether it came to an end or not."""
+    return {"turns_played": course.turns, "thought_ms": course.clocks.thought_ms, "faults": course.faults}
 
 
 def _walkover(game: GameShape, course: Course) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,12 @@ class Scoresheet:
             if not self._over:
                 with contextlib.suppress(OSError):  # the next turn brings it to the disk
                     self._journal.append(self._tag, orjson.dumps({"incident": row}))
+
+    def so_far(self, result: Result) -> Result:
+        """``result``, which nobody has played for, with what was played until now."""
+        course = self.course
+        faults = (course.faults[0], course.faults[1])
+        return replace(result, turns=course.turns, thought=course.clocks.thought, faults=faults)
 
     def record(self, result: Result) -> Record:
         """The record of the match, now that it is over: the journal gets no more of it."""

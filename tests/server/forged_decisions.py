@@ -102,6 +102,11 @@ DECISIONS: dict[str, Forgery] = {
         "^place 4, match 2, attempt 1: reason is 'called_off', expected a decision about match 2",
     ),
     "called off and won": said(CALLED_OFF, "^place 5, match 2, attempt 1: winner is 0, expected None", winner=0),
+    "called off, and fewer turns": said(CALLED_OFF, "turns_played is 0, expected 6 by its turns", turns_played=0),
+    "called off, and less thought": said(
+        CALLED_OFF, r"thought_ms is \[0\.0, 0\.0\], expected \[", thought_ms=[0.0, 0.0]
+    ),
+    "called off, and faults": said(CALLED_OFF, r"faults is \[0, 1\], expected \[0, 0\]", faults=[0, 1]),
     "called off and scored": said(CALLED_OFF, r"scores is \[1, 2\], expected None", scores=[1, 2]),
     "a match of who has withdrawn": removed(
         REINSTATE, BACK, found="^place 15, match 5, attempt 2: match 5 was cancelled, expected no game of it"

@@ -260,7 +260,7 @@ class _Stage:
             over = {(record.match.number, record.attempt) for record in self.records if record.match is not None}
             (sheet,), _ = self.sheets.unfinished(list(self.matches.values()), over)
             result = await self._play(scene, sheet, None)
-        self.put(sheet.record(result or _unplayed(match, attempt, None, scene.then)))
+        self.put(sheet.record(result or sheet.so_far(_unplayed(match, attempt, None, scene.then))))
         sheet.remove()
 
     async def _play(self, scene: Scene, sheet: Scoresheet, stop: int | None) -> Result | None:

@@ -100,7 +100,10 @@ async def test_who_withdraws_stops_playing(tmp_path: Path, autojump_clock: MockC
     (taken,) = stage.of(DecisionTaken)
     assert (taken.decision.team, taken.done, taken.total) == (3, 0, 2)
     (void,) = [parse(record.content()) for record in stage.store.chain if b"called_off" in record.head]
-    assert 4 <= len(void["turns"]) <= 8
+    assert 4 <= len(void["turns"]) == void["turns_played"] <= 8
+    for player, thought in enumerate(void["thought_ms"]):
+        assert round(sum(turn["ms"] for turn in void["turns"] if turn["player"] == player), 3) == thought > 0
+    assert void["seconds"] > 5
     stage.check(tmp_path)
 
 
