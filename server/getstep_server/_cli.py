@@ -68,3 +68,17 @@ def event_named(contest: Contest, name: str) -> ContestEvent:
     if name not in by_name:
         raise ConfigError(f"--event {name!r}, expected one of: {', '.join(by_name)}")
     return by_name[name]
+
+
+def team_named(contest: Contest, text: str, what: str) -> int:
+    """The id that somebody means who types an id or a name; one of a team that is no longer there will do.
+
+    Raises:
+        ConfigError: there is no such name; ``what`` was typed.
+    """
+    by_name = {contest.team_name(number): number for number in (*contest.former, *contest.teams)}
+    if text.isdecimal():
+        return int(text)
+    if text not in by_name:
+        raise ConfigError(f"{what} {text!r}: no team has this name; see {typed('teams', 'list', contest.folder)}")
+    return by_name[text]

@@ -65,6 +65,7 @@ a whole contest:
   getstep-server verify autumn                 # does everything fit together?
 
 when something goes wrong:
+  getstep-server games list autumn --team Ada  # the numbers of her matches
   getstep-server games replay autumn 7 --why "the network failed"
   getstep-server games adjudicate autumn 7 --winner Ada --why "..."
   getstep-server teams withdraw autumn Ada --why "..."

@@ -16,10 +16,12 @@ from ._cli import (
     event_named,
     folder_argument,
     help_by_default,
+    team_named,
     typed,
 )
 from ._text import printable, utc_time
 from ._toml import ConfigError
+from .cli_games import add_games_list
 from .contest import Contest, load_contest, teams_path
 from .decisions import Decision, TeamKind, decision_fields, described, record_of_decision
 from .game_record import RecordError
@@ -93,9 +95,11 @@ def add_team_decisions(actions: Commands[argparse.ArgumentParser]) -> None:
 
 def add_decisions(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add ``games`` with its actions, and ``decisions``."""
-    games = add_command(commands, "games", "correct a match: adjudicate, replay", "What a host says about a match.")
+    summary = "list matches; correct one: adjudicate, replay"
+    games = add_command(commands, "games", summary, "The matches, and what the host says about one.")
     help_by_default(games)
     actions = games.add_subparsers(title="actions", metavar="ACTION")
+    add_games_list(actions)
     adjudicate = add_command(actions, "adjudicate", "say what a match comes to", _ADJUDICATE)
     _add_match(adjudicate)
     adjudicate.add_argument("--winner", required=True, metavar="TEAM", help="a team's id or name, or draw")
@@ -141,7 +145,7 @@ def _login() -> str:
 def _decide_team(args: argparse.Namespace) -> int:
     def decision(contest: Contest, tournament: Tournament) -> Decision:
         event = None if args.event is None else event_named(contest, args.event)
-        team = _team_named(contest, args.team, "TEAM")
+        team = team_named(contest, args.team, "TEAM")
         _check_team(contest, tournament, team, args.kind)
         if event is not None and team not in {row.team for row in tournament.table(event)}:
             raise ConfigError(f"{contest.team_name(team)} is not in {event.name}, expected another --event")
@@ -165,10 +169,10 @@ def _check_team(contest: Contest, tournament: Tournament, team: int, kind: TeamK
 
 def _adjudicate(args: argparse.Namespace) -> int:
     def decision(contest: Contest, tournament: Tournament) -> Decision:
-        match = _match(tournament, args.match)
+        match = _match(contest, tournament, args.match)
         winner = None
         if args.winner != "draw":
-            team = _team_named(contest, args.winner, "--winner")
+            team = team_named(contest, args.winner, "--winner")
             if team not in match.teams:
                 raise ConfigError(
                     f"--winner {args.winner!r}: {contest.team_name(team)} is not in match {match.number},"
@@ -184,7 +188,7 @@ def _adjudicate(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     def decision(contest: Contest, tournament: Tournament) -> Decision:
-        match = _match(tournament, args.match)
+        match = _match(contest, tournament, args.match)
         for team in match.teams:
             if team not in contest.event(match.event).teams:
                 raise ConfigError(
@@ -196,20 +200,10 @@ def _replay(args: argparse.Namespace) -> int:
     return _decide(args, decision)
 
 
-def _team_named(contest: Contest, text: str, what: str) -> int:
-    """The id that somebody means who types an id or a name."""
-    by_name = {team.name: number for number, team in contest.teams.items()}
-    if text.isdecimal():
-        return int(text)
-    if text not in by_name:
-        raise ConfigError(f"{what} {text!r}: no team has this name; see {typed('teams', 'list', contest.folder)}")
-    return by_name[text]
-
-
-def _match(tournament: Tournament, number: int) -> Match:
+def _match(contest: Contest, tournament: Tournament, number: int) -> Match:
     if number not in tournament.matches:
-        count = len(tournament.matches)
-        raise ConfigError(f"GAME {number}: no match has this number, expected 1 to {count} as in the results")
+        expected, listing = f"1 to {len(tournament.matches)}", typed("games", "list", contest.folder)
+        raise ConfigError(f"GAME {number}: no match has this number, expected {expected}; see {listing}")
     return tournament.matches[number]
 
 

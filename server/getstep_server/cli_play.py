@@ -89,7 +89,7 @@ def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
     tournament = tournament_of(contest)
-    played, running = tournament.done, left_running(contest.running, tournament.recorded)
+    played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
     if played or running:
         start = f"at once, where it was: {played} matches are played"
         start += f", {running} were running" if running else ""

@@ -37,8 +37,7 @@ from .verify import Finding, Verified, verify
 
 _SHOW = """\
 Show a game that is over: what it was about, and each turn with the time it
-took and the board after it. The number of a match is in its result's line, in
-contest.log and in the export.
+took and the board after it. games list shows the numbers of the matches.
 
 examples:
   getstep-server show autumn 7

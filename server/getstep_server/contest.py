@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from getstep_engines import GAMES
 
 from ._contest_text import contest_text
 from ._model import Address, Host, Model, Name, Port, Seconds, TeamId
+from ._text import printable
 from ._toml import ConfigError, Location, Misfit, Mistake, load, mistakes_in
 from .contest_event import ContestEvent, EventTable, event_of
 from .limits import MAX_EVENTS, MAX_SEATS, MAX_TEAMS
@@ -135,6 +136,8 @@ class Contest:
     folder: Path
     file: ContestFile
     teams: dict[int, Team]
+    former: dict[int, str] = field(default_factory=dict, compare=False)
+    """The latest names on record of teams that are no longer in teams.toml, by their ids."""
 
     @property
     def name(self) -> str:
@@ -165,8 +168,14 @@ class Contest:
         return self.folder / "running"
 
     def team_name(self, team: int) -> str:
-        """Its name; results may know teams that are no longer in teams.toml."""
-        return self.teams[team].name if team in self.teams else f"team {team}"
+        """Its name; of one that is no longer in teams.toml, the latest on record, if it has one there."""
+        return self.teams[team].name if team in self.teams else self.former.get(team, f"team {team}")
+
+    def note_names(self, teams: Iterable[Mapping[str, Any]]) -> None:
+        """Note the names in a game's record, its ``teams``, of those that are no longer in teams.toml."""
+        for team in teams:
+            if team["id"] not in self.teams:
+                self.former[team["id"]] = printable(str(team.get("name")))
 
     def listening_on(self, *, host: str | None, port: int | None, classic_port: int | None) -> Contest:
         """This contest with other ports than contest.toml says; None leaves one as it is.

@@ -226,15 +226,15 @@ class Scoresheets:
         return Scoresheet(head.entry, self._journal, self.disk, rest)
 
 
-def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> int:
-    """How many matches the journal in ``folder`` knows that are not on record.
+def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int]:
+    """The numbers of the matches that the journal in ``folder`` knows and that are not on record.
 
     Raises:
         JournalError: it is damaged.
         OSError: it cannot be read.
     """
     left = list(_read_all(folder, recorded))
-    return len({line.tag.partition(b"-")[0] for part in left for line in part.lines})
+    return {int(line.tag.partition(b"-")[0]) for part in left for line in part.lines}
 
 
 def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:

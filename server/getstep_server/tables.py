@@ -224,16 +224,19 @@ def _or_empty(value: int | None) -> str:
 def result_line(result: Result, names: Callable[[int], str]) -> str:
     """One match in one line: its number, who, result, why, how long; ``names`` gives a team's name.
 
-    The number stands first because a line may be cut off at its end, and the host has to give it to correct a match.
+    The number stands first because a line may be cut off at its end, and who corrects a match has to give it.
     """
     first, second = (names(team) for team in result.match.teams)
-    if result.winner is not None:
-        who = f"{(first, second)[result.winner]} wins"
-    else:
-        who = {"never_arrived": "nobody came", ROUND_LOST: "both lose"}.get(result.reason, "draw")
     why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
     length = f"{result.turns} turns, {result.seconds:.1f} s"
-    return f"#{result.match.number} {first} – {second}: {who} ({why}; {length})"
+    return f"#{result.match.number} {first} – {second}: {winner_text(result, names)} ({why}; {length})"
+
+
+def winner_text(result: Result, names: Callable[[int], str]) -> str:
+    """Who won a match, as `result_line` says it."""
+    if result.winner is not None:
+        return f"{names(result.match.teams[result.winner])} wins"
+    return {"never_arrived": "nobody came", ROUND_LOST: "both lose"}.get(result.reason, "draw")
 
 
 def describe_event(event: ContestEvent, lag_ms: int) -> str:

@@ -145,7 +145,15 @@ class Tournament:
 
     def awaits(self, match: Match) -> bool:
         """Whether an attempt at a match gives it a result if it ends now: it is open, or goes on though lost."""
-        return match.number not in self._given[match.event].cancelled and match.number not in self._results
+        return not self.is_cancelled(match) and match.number not in self._results
+
+    def is_cancelled(self, match: Match) -> bool:
+        """Whether a match counts for nothing: it is not to be played, or was annulled."""
+        return match.number in self._given[match.event].cancelled
+
+    def comes_to(self, match: Match) -> Result | None:
+        """What a match is worth in the tables, all rules considered; None if it is not over, or cancelled."""
+        return None if self.is_cancelled(match) else self._final(match.number, self._given[match.event])
 
     def result(self, match: Match) -> Result | None:
         """What a match has come to by itself, or by the host; whether it was annulled or not."""
@@ -172,6 +180,7 @@ class Tournament:
             self.take_decision(decision_of(fields))
         else:
             self.take_result(result_of(fields))
+            self.contest.note_names(fields["teams"])
 
     def take_pairings(self, fields: Mapping[str, Any]) -> list[Match]:
         """Take note of a record of pairings.

@@ -114,7 +114,7 @@ class Contest:
     def running(self) -> int:
         """How many matches are being played, by the journal."""
         over = [(game["match"], game["attempt"]) for game in on_record(self.disk.seen_from_here).games]
-        return left_running(self.disk.seen_from_here / "running", over)
+        return len(left_running(self.disk.seen_from_here / "running", over))
 
 
 def test_no_match_begins_on_a_disk_that_is_nearly_full(programs: Programs, tmp_path: Path) -> None:

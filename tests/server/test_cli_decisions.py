@@ -206,7 +206,10 @@ def test_who_is_overtaken_decides_again(command: Command, begun: Path, monkeypat
         (("teams", "withdraw", "autumn", "9"), "TEAM 9: no team has this id; see getstep-server teams list autumn"),
         (("teams", "reinstate", "autumn", "Ada"), "team 1 takes part, expected one that is out"),
         (("teams", "withdraw", "autumn", "Ada", "--event", "go"), "--event 'go', expected one of: hop"),
-        (("games", "replay", "autumn", "7"), "GAME 7: no match has this number, expected 1 to 6 as in the results"),
+        (
+            ("games", "replay", "autumn", "7"),
+            "GAME 7: no match has this number, expected 1 to 6; see getstep-server games list autumn",
+        ),
         (
             ("games", "adjudicate", "autumn", "1", "--winner", "Ada"),
             "--winner 'Ada': Ada is not in match 1, expected Charles or Blaise, or draw",
