@@ -15,7 +15,8 @@ from typing import Any
 from . import _bot
 from ._client import refusal, version_text
 from ._errors import BotError, NotGetstep, SetupError, Unreachable
-from ._games import Board, start_board
+from ._form import misfit
+from ._games import Board, info, start_board
 from ._link import Link, connect, explain, greet, join, resolve, speaks_our_version
 from ._match import limit_text, options_text
 from ._settings import Address, Login
@@ -172,10 +173,10 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
         report.open("time", "not measured; that needs the contest's limits")
         return
     for game in welcome.games:
-        _check_time(report, callback, game)
+        _check_turn(report, callback, game)
 
 
-def _check_time(report: Report, callback: Callback, game: dict[str, Any]) -> None:
+def _check_turn(report: Report, callback: Callback, game: dict[str, Any]) -> None:
     board = start_board(game["game"], game["options"])
     if board is None:
         report.open("time", f"{_named(game)}: a game newer than this getstep")
@@ -184,6 +185,12 @@ def _check_time(report: Report, callback: Callback, game: dict[str, Any]) -> Non
     thought = _tried(report, callback, board, turn)
     if thought is None:
         return
+    _check_time(report, thought, game)
+    if not thought.complaint:
+        _check_move(report, thought.move, game)
+
+
+def _check_time(report: Report, thought: Thought, game: dict[str, Any]) -> None:
     limit = limit_text(game["time_kind"], game["time_ms"])
     if thought.complaint:
         report.bad("time", f"{_named(game)}: {thought.complaint}")
@@ -192,6 +199,14 @@ def _check_time(report: Report, callback: Callback, game: dict[str, Any]) -> Non
     else:
         took = f"get_step took {duration(thought.ms)} of {limit}"
         report.good("time", f"{_named(game)}: {took}; it returned {shown(thought.move)}")
+
+
+def _check_move(report: Report, move: Any, game: dict[str, Any]) -> None:
+    """Against a fresh board: the bot may have scribbled on the one it got."""
+    name = game["game"]
+    board = start_board(name, game["options"])
+    if board is not None and (wrong := misfit(name, board, move)):
+        report.bad("move", f"{_named(game)}: {wrong}\nExpected for {name}: {info(name).move}")
 
 
 def _tried(report: Report, callback: Callback, board: Board, turn: Turn) -> Thought | None:

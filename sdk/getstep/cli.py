@@ -48,9 +48,9 @@ games:
 
 _CHECK = """\
 Say in one line each what is right and what is wrong: the host's name, the port, the server, your token, the
-clocks. With a bot file, also load it and time get_step on the first board of each game; one that is caught in
-a loop is broken off a second after the limit. Your bot may be playing meanwhile: check does not disturb it.
-The exit code is 0 if all is well, else 1.
+clocks. With a bot file, also load it, time get_step on the first board of each game, and look at the form of
+its move; a get_step that is caught in a loop is broken off a second after the limit. Your bot may be playing
+meanwhile: check does not disturb it. The exit code is 0 if all is well, else 1.
 
 examples:
   getstep check --host 192.168.1.10

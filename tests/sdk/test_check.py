@@ -291,27 +291,44 @@ def test_names_from_the_server_are_made_printable(checked: Checked) -> None:
 
 
 def test_a_bot_in_time(checked: Checked, tmp_path: Path) -> None:
-    bot = write(tmp_path, "def get_step(board, is_black): return (len(board), is_black)")
+    bot = write(tmp_path, "def get_step(b, i): return (0, int(i)) if len(b) == 6 else [(0, 0), (0, int(i))]")
     assert checked.run(lets_in(games=[HOP, TONGA], lag_ms=60_000), bot)
     assert checked.marks[-3:] == ["ok bot", "ok time", "ok time"]
     assert checked.lines[-3][2] == "checked_bot.py has get_step(board, is_black)"
     assert "hop: get_step took " in checked.lines[-2][2]
-    assert checked.lines[-2][2].endswith(" of 5 s a move; it returned [8, True]")
-    assert checked.last.endswith(" of 20 s for all your moves together; it returned [6, True]")
+    assert checked.lines[-2][2].endswith(" of 5 s a move; it returned [[0, 0], [0, 1]]")
+    assert checked.last.endswith(" of 20 s for all your moves together; it returned [0, 1]")
 
 
 def test_a_bot_with_turn(checked: Checked, tmp_path: Path) -> None:
     bot = write(tmp_path, "def get_step(b, i, turn): return [turn.game, turn.options, turn.time_left_ms]")
-    assert checked.run(lets_in(games=[TONGA], lag_ms=60_000), bot)
-    assert "has get_step(board, is_black, turn)" in checked.lines[-2][2]
-    assert checked.last.endswith("it returned ['pseudo_tonga', {'size': 6}, 20000]")
+    assert not checked.run(lets_in(games=[TONGA], lag_ms=60_000), bot)
+    assert checked.marks[-3:] == ["ok bot", "ok time", "BAD move"]
+    [time] = [text for _, what, text in checked.lines if what == "time"]
+    assert time.endswith("it returned ['pseudo_tonga', {'size': 6}, 20000]")
 
 
 def test_a_bot_that_is_too_slow(checked: Checked, tmp_path: Path) -> None:
     bot = write(tmp_path, "import time\ndef get_step(b, i):\n    time.sleep(0.002)\n    return (1, 2)")
     assert not checked.run(lets_in(games=[{**HOP, "time_ms": 1}], lag_ms=60_000), bot)
-    assert checked.marks[-1] == "BAD time"
-    assert checked.last.endswith(", the limit is 1.0 ms a move")
+    assert checked.marks[-2:] == ["BAD time", "BAD move"]
+    assert any(line[2].endswith(", the limit is 1.0 ms a move") for line in checked.lines)
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("return (0, 0)", "hop: 0 is no square, expected two ints: (row, column)"),
+        ("return [(0, 1), (0, 2)]", "hop: there is no piece of the first player on (0, 1)"),
+        ("board[0][1] = 1; return [(0, 1), (0, 2)]", "hop: there is no piece of the first player on (0, 1)"),
+    ],
+)
+def test_a_move_of_the_wrong_form(checked: Checked, tmp_path: Path, body: str, says: str) -> None:
+    bot = write(tmp_path, f"def get_step(board, is_black): {body}")
+    assert not checked.run(lets_in(lag_ms=60_000), bot)
+    assert checked.marks[-2:] == ["ok time", "BAD move"]
+    expected = "a list of squares, the piece's own first, for example [(2, 2), (2, 3)]"
+    assert checked.last == f"{says}\nExpected for hop: {expected}"
 
 
 @pytest.mark.parametrize(
