@@ -102,7 +102,7 @@ class ChainReactionState(State):
         """The player on turn loses the game."""
         self._expect_running()
         name = PLAYERS[self.to_move]
-        self._end(_OTHER[self.to_move], f"{name} made an illegal move or missed its limit")
+        self._end(_OTHER[self.to_move], f"{name} made a fault")
 
     def copy(self) -> ChainReactionState:
         twin = object.__new__(ChainReactionState)

@@ -118,7 +118,7 @@ class LinkageState(State):
         """The player on turn loses the game."""
         self._expect_running()
         name = PLAYERS[self.to_move]
-        self._end(_OTHER[self.to_move], self.groups(), f"{name} made an illegal move or missed its limit")
+        self._end(_OTHER[self.to_move], self.groups(), f"{name} made a fault")
 
     def copy(self) -> LinkageState:
         twin = object.__new__(LinkageState)

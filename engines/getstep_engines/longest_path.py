@@ -40,7 +40,7 @@ class LongestPathState(FillingState):
         """The player on turn loses."""
         self._expect_running()
         winner = _OTHER[self.to_move]
-        reason = f"{PLAYERS[self.to_move]} made an illegal move or missed its limit"
+        reason = f"{PLAYERS[self.to_move]} made a fault"
         self.outcome = Outcome(winner, score(*self.pieces), reason)
 
     def _measures(self) -> tuple[float, float]:

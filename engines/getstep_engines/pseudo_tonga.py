@@ -32,7 +32,7 @@ class PseudoTongaState(FillingState):
         self.pieces = (black | self.empty, white) if self.to_move else (black, white | self.empty)
         self.empty = 0
         result = self._result()
-        reason = f"{PLAYERS[self.to_move]} made an illegal move or missed its limit: {result.reason}"
+        reason = f"{PLAYERS[self.to_move]} made a fault: {result.reason}"
         self.outcome = replace(result, reason=reason)
 
     def _measures(self) -> tuple[float, float]:

@@ -153,7 +153,7 @@ def test_a_fault_loses() -> None:
     state.fault()
     assert state.outcome is not None
     assert (state.outcome.winner, state.outcome.scores) == (0, (3, 2))
-    assert state.outcome.reason == "Green made an illegal move or missed its limit"
+    assert state.outcome.reason == "Green made a fault"
 
 
 # --- against the rules on plain lists ---------------------------------------------------------------------------

@@ -188,7 +188,7 @@ def test_a_fault_loses() -> None:
     state.fault()
     assert state.outcome is not None
     assert (state.outcome.winner, state.outcome.scores) == (0, (1, 1))
-    assert state.outcome.reason == "Fewer made an illegal move or missed its limit"
+    assert state.outcome.reason == "Fewer made a fault"
 
 
 @pytest.mark.parametrize(("groups", "winner"), [(11, 1), (12, 0)])

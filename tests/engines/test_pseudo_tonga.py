@@ -110,7 +110,7 @@ def test_a_fault_gives_every_empty_square_to_the_opponent_and_scores_that() -> N
     assert state.outcome is not None
     assert state.board() == [[1] * 6] * 5 + [[1] * 5 + [2]]
     assert (state.outcome.winner, state.outcome.scores) == (0, (35**2, 1))
-    assert state.outcome.reason.startswith("White made an illegal move or missed its limit")
+    assert state.outcome.reason.startswith("White made a fault")
     assert list(state.legal_moves()) == []
 
 
