@@ -50,13 +50,14 @@ class Tables:
     """All tables of a contest: each event's by its number, and the combined one, empty if there is one event.
 
     Those for a live view have two things more, in which tables do not differ: ``elo``, the ratings by team if there
-    is one event, and how many matches are ``to_come``, which the formats have not given out yet.
+    is one event, and how many matches are ``expected`` in all: those given out, and as far as the formats can tell,
+    those to come.
     """
 
     events: dict[int, tuple[Standing, ...]]
     combined: tuple[Combined, ...] = ()
     elo: dict[int, float] = field(default_factory=dict, compare=False)
-    to_come: int = field(default=0, compare=False)
+    expected: int = field(default=0, compare=False)
 
 
 def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, seed: int = 0) -> list[Combined]:

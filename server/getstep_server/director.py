@@ -151,7 +151,8 @@ class Director:
         await self._registrar.look()
         await self._registrar.give_out()
         await self._take_up()
-        self._publish(ContestStarted(self.tournament.done, self.tournament.total))
+        to_come = sum(map(self.tournament.to_come, self.contest.events))
+        self._publish(ContestStarted(self.tournament.done, self.tournament.total, to_come))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._registrar.watch)
             while True:

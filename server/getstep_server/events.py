@@ -86,10 +86,14 @@ class ServerLate:
 
 @dataclass(frozen=True, slots=True)
 class ContestStarted:
-    """The first match is about to begin; ``done`` of ``total`` matches were already played earlier."""
+    """The first match is about to begin; ``done`` of ``total`` matches were already played earlier.
+
+    ``to_come``: so many more are going to be given out later, as far as the formats can tell.
+    """
 
     done: int
     total: int
+    to_come: int = 0
 
 
 @dataclass(frozen=True, slots=True)

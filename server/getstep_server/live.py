@@ -42,12 +42,12 @@ class LiveTables:
 
     def _make(self) -> Tables:
         tournament, events = self._tournament, self._tournament.contest.events
-        to_come = sum(map(tournament.to_come, events))
+        expected = tournament.total + sum(map(tournament.to_come, events))
         if len(events) > 1:
-            return replace(tournament.tables(), to_come=to_come)
+            return replace(tournament.tables(), expected=expected)
         ratings = ratings_of(tournament, events[0], replicates=0)
         elo = {rating.team: rating.elo.value for rating in ratings.table if rating.elo is not None}
-        return replace(tournament.tables(), elo=elo, to_come=to_come)
+        return replace(tournament.tables(), elo=elo, expected=expected)
 
 
 def expected_end(seconds: float, now: datetime) -> str:

@@ -53,6 +53,9 @@ FAULTS_KEPT = 3
 OUR_GOODBYES = ("contest_over", "shutting_down")
 """When it is the server that ends a run, nobody needs to read that each team has left."""
 
+OUTLOOK_SECONDS = 60.0
+"""How long plain lines say nothing new of when it will be over."""
+
 NAMES_SHOWN = 8
 """Teams named one by one in a line; further ones are counted."""
 
@@ -77,9 +80,12 @@ class Progress:
         contest: for the names.
         console: where to.
         live: redraw in place instead of printing lines.
+        clock: in seconds.
     """
 
-    def __init__(self, contest: Contest, console: Console, *, live: bool) -> None:
+    def __init__(
+        self, contest: Contest, console: Console, *, live: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.contest = contest
         self.console = console
         self.live = live
@@ -89,8 +95,9 @@ class Progress:
         self._messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._faults: list[str] = []
-        self._done = self._total = 0
-        self._began = time.monotonic()
+        self._clock = clock
+        self._done = self._total = self._expected = 0
+        self._began = self._said_when = clock()
         self._done_before = 0
         self._incidents = 0
 
@@ -129,6 +136,18 @@ class Progress:
         while (line := self._lines.get()) is not None:
             with suppress(OSError, SystemExit):  # nobody reads any more (rich would exit), or the disk is full
                 self.say(line)
+                if outlook := self._outlook():
+                    self.say(outlook)
+
+    def _outlook(self) -> str:
+        """How far the contest is and when it will be over, after a line and at most once a minute; else nothing."""
+        now = self._clock()
+        if now < self._said_when + OUTLOOK_SECONDS or self._done == self._done_before or self._tables is None:
+            return ""
+        self._said_when = now
+        self._expect(self._tables().expected)
+        left = self._expected_end()
+        return f"{self._count()} matches are over, {left}." if left else ""
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
@@ -162,10 +181,8 @@ class Progress:
             case IncidentsSummed(total):
                 self._incidents = total
                 return None
-            case ContestStarted(done, total):
-                self._done, self._done_before, self._total = done, done, total
-                self._began = time.monotonic()
-                return f"The contest begins: {total - done} of {total} matches to play."
+            case ContestStarted():
+                return self._started(event)
             case MatchStarted(match, turns):
                 self._running[match.number] = match
                 return f"{self._pair(match)} goes on after turn {turns}." if turns else None
@@ -184,6 +201,13 @@ class Progress:
                 return self._decided(event)
             case _:
                 return None
+
+    def _started(self, event: ContestStarted) -> str:
+        self._done, self._done_before, self._total = event.done, event.done, event.total
+        self._expect(event.total + event.to_come)
+        self._began = self._said_when = self._clock()
+        about = "about " if event.to_come else ""
+        return f"The contest begins: {about}{self._expected - event.done} of {self._expected} matches to play."
 
     def _noted(self, event: Repeatable, count: int) -> str | None:
         match event:
@@ -243,12 +267,32 @@ class Progress:
     def _ended(self, event: MatchEnded) -> str | None:
         self._running.pop(event.result.match.number, None)
         self._done, self._total, self._tables = event.done, event.total, event.tables
-        return f"[{event.done}/{event.total}] {result_line(event.result, self._name)}"
+        self._expect(self._expected)
+        return f"[{event.done}/{self._expected}] {result_line(event.result, self._name)}"
 
     def _decided(self, event: DecisionTaken) -> str:
+        expected = self._expected + event.total - self._total  # what is cancelled is not to come either
         self._done, self._total, self._tables = event.done, event.total, event.tables
+        self._expect(expected)
         decision = event.decision
         return f"The host: {described(decision, self.contest, event.match)} ({decision.by}: {decision.why})"
+
+    # --- how far it is ---
+
+    def _expect(self, matches: int) -> None:
+        """So many there will be in all, those to come included; not fewer than were given out."""
+        self._expected = max(matches, self._total)
+
+    def _count(self) -> str:
+        exact = self._expected == self._total
+        return f"{self._done}/{self._total}" if exact else f"{self._done} of about {self._expected}"
+
+    def _expected_end(self) -> str:
+        played, left = self._done - self._done_before, self._expected - self._done
+        if not played or not left:
+            return ""
+        seconds = (self._clock() - self._began) / played * left
+        return expected_end(seconds, datetime.now())
 
     def _name(self, team: int) -> str:
         """The team's name; in the live view, where a line has no second one, its beginning and its end."""
@@ -274,8 +318,10 @@ class Progress:
         tables = self._tables() if self._tables is not None else None
         messages = list(self._messages)[-max(1, self.console.height - 8) :]
         parts: list[RenderableType] = [Text(), *map(_one_line, messages), Text(), _one_line(self._who_is_here())]
+        if tables is not None:
+            self._expect(tables.expected)
         if self._total:
-            parts += [self._bar(tables.to_come if tables else 0), _one_line(self._playing())]
+            parts += [self._bar(), _one_line(self._playing())]
         left = self.console.height - len(parts) - 4  # a blank line, the table's header, a count, the cursor's line
         if tables is not None and left > 0:
             parts += [Text(), *self._table(tables, left)]
@@ -291,21 +337,13 @@ class Progress:
             teams, table = len(rows), standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo)
         return [in_lines(table), *([Text(f"and {teams - lines} more teams")] if teams > lines else [])]
 
-    def _bar(self, to_come: int) -> RenderableType:
-        """How far the contest is: by the matches given out, and those ``to_come`` that formats will give out."""
-        more = f", about {to_come} to come" if to_come else ""
-        count, left = f"{self._done}/{self._total} matches{more}", self._expected_end(to_come)
+    def _bar(self) -> RenderableType:
+        """How far the contest is: by the matches given out, and those that formats will give out."""
+        count, left = f"{self._count()} matches", self._expected_end()
         width = max(BAR_LEAST, min(BAR_MOST, self.console.width - len(count) - len(left) - len("    ")))
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
-        grid.add_row(count, ProgressBar(self._total + to_come, self._done, width=width), left)
+        grid.add_row(count, ProgressBar(self._expected, self._done, width=width), left)
         return grid
-
-    def _expected_end(self, to_come: int) -> str:
-        played, left = self._done - self._done_before, self._total + to_come - self._done
-        if not played or not left:
-            return ""
-        seconds = (time.monotonic() - self._began) / played * left
-        return expected_end(seconds, datetime.now())
 
     def _playing(self) -> str:
         pairs = [self._pair(match) for match in list(self._running.values())]

@@ -54,9 +54,9 @@ def test_what_the_formats_will_give_out_is_to_come(
 ) -> None:
     host = Host(make_contest(tmp_path, 4, *events))
     host.give_out()
-    assert LiveTables(host.tournament)().to_come == to_come
+    assert LiveTables(host.tournament)().expected == host.tournament.total + to_come
     host.play_all()
-    assert LiveTables(host.tournament)().to_come == 0
+    assert LiveTables(host.tournament)().expected == host.tournament.total
 
 
 def test_they_are_made_the_less_often_the_longer_they_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,20 @@ LINES: list[tuple[list[Event], list[str]]] = [
         ],
     ),
     ([ContestStarted(2, 6)], ["The contest begins: 4 of 6 matches to play."]),
+    (
+        [ContestStarted(2, 6, 30), ended(THREE, result_of(THREE))],
+        [
+            "The contest begins: about 34 of 36 matches to play.",
+            "[1/36] #1 Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)",
+        ],
+    ),
+    (
+        [ContestStarted(0, 6, 2), ended(THREE, result_of(THREE), total=12)],  # settings.rounds was raised, say
+        [
+            "The contest begins: about 8 of 8 matches to play.",
+            "[1/12] #1 Ada – Blaise: Ada wins (Black has 7 pieces home, White 5; 31 turns, 12.3 s)",
+        ],
+    ),
     ([Noted(Waiting((1, 3)), 1), Noted(Waiting(()), 2)], ["Waiting for Ada, Charles"]),
     (
         [ended(THREE, result_of(THREE))],
@@ -182,6 +196,48 @@ LINES: list[tuple[list[Event], list[str]]] = [
 @pytest.mark.parametrize(("events", "lines"), LINES, ids=[type(events[0]).__name__ for events, _ in LINES])
 def test_lines(events: list[Event], lines: list[str]) -> None:
     assert lines_of(THREE, *events) == lines
+
+
+def test_once_a_minute_a_line_says_when_it_will_be_over(tmp_path: Path) -> None:
+    """Of a ladder whose second round is given out when the first one is over."""
+    ladder = {"game": "hop", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
+    host, now, file = Host(make_contest(tmp_path, 4, ladder)), [100.0], io.StringIO()
+    tournament = host.tournament
+    progress = Progress(host.contest, Console(file=file), live=False, clock=lambda: now[0])
+
+    def show(event: Event) -> None:
+        with progress.shown():  # until it is printed
+            progress(event)
+
+    matches = host.give_out()
+    show(ContestStarted(0, tournament.total, tournament.to_come(host.contest.events[0])))
+    while matches:
+        for match in matches:
+            now[0] += 20
+            host.play(match)
+            ended = MatchEnded(tournament.results[-1], tournament.done, tournament.total, LiveTables(tournament))
+            show(ended)
+        matches = host.give_out()
+    lines = file.getvalue().splitlines()
+    assert lines[0] == "The contest begins: about 12 of 12 matches to play."
+    assert [line.split()[0] for line in lines if line.startswith("[")] == [f"[{n}/12]" for n in range(1, 13)]
+    said = [re.sub("until .*", "", line) for line in lines if " are over" in line]
+    assert said == [
+        "3 of about 12 matches are over, about 3 min left, ",
+        "6 of about 12 matches are over, about 2 min left, ",
+        "9/12 matches are over, about 1 min left, ",
+    ]
+
+
+def test_what_is_called_off_by_the_host_is_not_to_come() -> None:
+    decision = Decision("withdraw", "Grace", "ill", "2024-10-05T14:30:00.000Z", team=1)
+    lines = lines_of(
+        THREE,
+        ContestStarted(0, 6),
+        DecisionTaken(decision, None, 0, 2, lambda: NO_TABLES),
+        ended(THREE, result_of(THREE), total=2),
+    )
+    assert lines[2].startswith("[1/2] ")
 
 
 RESULTS = [
@@ -392,8 +448,8 @@ def test_a_large_contest_in_a_small_terminal(tmp_path: Path) -> None:
     assert max(map(cell_len, lines)) <= 80
     here = next(line for line in lines if "teams are here" in line)
     assert here == f"37 of 40 teams are here, missing: {shortened(LONG[37], NAME_IN_VIEW)} and 2 more"
-    bar = next(line for line in lines if "to come" in line)
-    assert re.fullmatch(r"2/40 matches, about 160 to come  \S+  about \d+ s left, until (\w+ )?\d\d:\d\d", bar)
+    bar = next(line for line in lines if "of about" in line)
+    assert re.fullmatch(r"2 of about 200 matches  \S+  about \d+ s left, until (\w+ )?\d\d:\d\d", bar)
     playing = next(line for line in lines if line.startswith("playing: "))
     assert re.search(r" and \d more$", playing)
     heading = next(line for line in lines if line.startswith("#") or line.lstrip().startswith("#"))
