@@ -1,6 +1,7 @@
 """Plays any game by looking one move ahead, as the greedy bot of that game does.
 
 Try it: ``getstep play greedy.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from importlib import import_module

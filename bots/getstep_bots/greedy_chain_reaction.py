@@ -1,6 +1,7 @@
 """Plays chain_reaction by looking one move ahead: capture orbs, and keep away from what is about to explode.
 
 Try it: ``getstep play greedy_chain_reaction.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from getstep_engines import GAMES

@@ -1,6 +1,7 @@
 """Plays hop by looking one move ahead: take what can be taken, else get closer to home.
 
 Try it: ``getstep play greedy_hop.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from getstep_engines import GAMES

@@ -1,6 +1,7 @@
 """Plays linkage by looking one move ahead: most groups for More, fewest for Fewer.
 
 Try it: ``getstep play greedy_linkage.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from getstep_engines import GAMES

@@ -1,6 +1,7 @@
 """Plays longest_path one move ahead: lengthen my longest group, if I can where the opponent wants to go.
 
 Try it: ``getstep play greedy_longest_path.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Plays pseudo_tonga one move ahead: where my points and the opponent's would grow most together.
 
 Try it: ``getstep play greedy_pseudo_tonga.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """Plays any game as the greedy bot does, but in a share of its turns any legal move: half of them, or DOUBT.
 
 Try it: ``DOUBT=0.2 getstep play hesitant.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 import os

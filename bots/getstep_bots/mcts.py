@@ -1,6 +1,7 @@
 """Plays every game by Monte Carlo tree search, through the engines' interface alone.
 
 Try it: ``getstep play mcts.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 
 It plays a few thousand games in its head and then the move that it tried most often. Each of them starts in
 the present position, follows the *tree* of what is known so far, adds one move to it and goes on with random

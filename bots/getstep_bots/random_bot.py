@@ -1,6 +1,7 @@
 """Plays any legal move of any game: the first opponent to beat, and the shortest bot there is.
 
 Try it: ``getstep play random_bot.py --team 7``
+It needs the host's package too: see README.md, "Take part".
 """
 
 from random import Random

@@ -11,7 +11,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from ._errors import BotError
-from ._turn import Callback, author_trace
+from ._turn import Callback, author_trace, missing_package
 
 loading = False
 """Whether a bot's file is being imported just now: `play` must not start from there."""
@@ -71,7 +71,8 @@ def _import(path: Path) -> ModuleType:
     except BaseException as error:
         sys.modules.pop(name, None)
         trace = author_trace(error, _from_file(error.__traceback__, str(path)))
-        raise BotError(f"{path.name} does not load; the error is above.", trace) from None
+        text = f"{path.name} does not load; the error is above.\n{missing_package(error)}".rstrip()
+        raise BotError(text, trace) from None
     finally:
         loading = False
     return module

@@ -15,6 +15,11 @@ from ._games import Board, info
 from ._text import sendable_text, shown
 from .wire import MAX_ARRAY, MAX_DEPTH, MAX_ID, Connection, Role, State, Step
 
+_HOST_PACKAGE = (
+    "{name} is part of the host's package, not of getstep: in a clone of the project"
+    " type pip install -e ./sdk -e . or use its .venv"
+)
+
 GetStepFunction = Callable[..., Any]
 
 _WRONG_PARAMETERS = (
@@ -113,6 +118,12 @@ def summary(error: BaseException) -> str:
     return f"{name}: {text}" if text else name
 
 
+def missing_package(error: BaseException) -> str:
+    """What to do when the host's package is what ``error`` could not import, in one line; else nothing."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else ""
+    return _HOST_PACKAGE.format(name=name) if name in ("getstep_engines", "getstep_bots") else ""
+
+
 def _takes_turn(function: GetStepFunction) -> bool:
     if not callable(function):
         raise BotError(f"get_step is {shown(function)}, expected a function: def get_step(board, is_black)")
@@ -139,7 +150,8 @@ def _third_parameter(signature: inspect.Signature) -> inspect.Parameter | None:
 
 def _raised(error: BaseException, ms: float) -> Thought:
     tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
-    return Thought(None, sendable_text(summary(error)), f"get_step raised:\n{author_trace(error, tail)}", ms)
+    complaint = f"get_step raised:\n{author_trace(error, tail)}\n{missing_package(error)}".rstrip()
+    return Thought(None, sendable_text(summary(error)), complaint, ms)
 
 
 def _returned(value: Any, game: str, ms: float) -> Thought:

@@ -65,6 +65,13 @@ def test_a_simple_bot_fits_on_a_page(name: str) -> None:
     assert f"getstep play {name}.py --team 7``" in "\n".join(lines)
 
 
+@pytest.mark.parametrize("name", BOTS)
+def test_a_bot_says_whether_it_needs_the_hosts_package(name: str) -> None:
+    text = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    needs = "getstep_engines" in text or "getstep_bots" in text
+    assert ("It needs the host's package too" in text) == needs
+
+
 @pytest.mark.parametrize(
     ("name", "game"), [pairing for pairing in PAIRINGS if pairing[0] != "mcts"], ids=lambda value: str(value)
 )

@@ -55,6 +55,37 @@ def refused(path: Path) -> BotError:
     return caught.value
 
 
+class Lacking:
+    """Finds nothing of the host's package, as where only getstep is installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name in ("getstep_engines", "getstep_bots"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+@pytest.fixture
+def lacking(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("getstep_engines", "getstep_bots"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Lacking(), *sys.meta_path])
+
+
+@pytest.mark.usefixtures("lacking")
+def test_a_sample_bot_without_the_hosts_package(folder: Path) -> None:
+    for name, source in (("random_bot", "getstep_engines"), ("hesitant", "getstep_bots")):
+        error = refused(Path(__file__).parents[2] / "bots" / "getstep_bots" / f"{name}.py")
+        assert f"No module named {source!r}" in error.trace
+        assert str(error).splitlines()[1].startswith(f"{source} is part of the host's package")
+    assert len(str(refused(write(folder, "import no_such_module"))).splitlines()) == 1
+
+
+@pytest.mark.usefixtures("lacking")
+def test_a_sample_bot_that_misses_the_hosts_package_when_asked() -> None:
+    greedy = load(Path(__file__).parents[2] / "bots" / "getstep_bots" / "greedy.py")
+    complaint = greedy.think([[0]], True, TURN).complaint
+    assert complaint.splitlines()[-1].startswith("getstep_bots is part of the host's package")
+
+
 def test_a_bot_with_a_helper_module(folder: Path) -> None:
     write(folder, "MOVE = (1, 2)", "my_helper.py")
     path = write(folder, "from my_helper import MOVE\ndef get_step(board, is_black): return [MOVE, __name__]")
