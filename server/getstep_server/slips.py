@@ -28,6 +28,12 @@ In each new terminal the second line again. On Windows type this instead:
 py -m pip install {WHEEL}
 and then "py -m getstep" wherever it says "getstep"."""
 
+_START = "Play (start it again whenever you like; it finds its match)"
+_START_SEVERAL = f"""\
+{_START}.
+This team may run {{seats}} bots at once, on one computer or several: each in a
+terminal of its own, with the same command"""
+
 _PAGE = """\
 <section>
 <h1>{name}</h1>
@@ -43,7 +49,7 @@ _PAGE = """\
 <p>{notes}</p>
 <p>Write a bot that already plays, then make it better:</p>
 <pre>{new}</pre>
-<p>Play (start it again whenever you like; it finds its match):</p>
+<p>{start}:</p>
 <pre>{play}</pre>
 <p>If something does not work:</p>
 <pre>{check}</pre>
@@ -69,7 +75,7 @@ Write a bot that already plays, then make it better:
 
   {new}
 
-Play (start it again whenever you like; it finds its match):
+{start}:
 
   {play}
 
@@ -77,6 +83,9 @@ If something does not work:
 
   {check}
 """
+_BETWEEN = "\n" + 79 * "-" + "\n\f"
+"""A rule for the terminal, which shows nothing for a form feed, and the form feed for the printer."""
+
 _DOCUMENT = """\
 <!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -129,8 +138,8 @@ def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
 
 
 def as_text(contest: Contest, host: str) -> str:
-    """All slips as plain text, a form feed between the pages."""
-    return "\f".join(_text_page(contest, team, host) for team in contest.teams.values())
+    """All slips as plain text, a rule and a form feed between the pages."""
+    return _BETWEEN.join(_text_page(contest, team, host) for team in contest.teams.values())
 
 
 def as_html(contest: Contest, host: str) -> str:
@@ -171,5 +180,6 @@ def _facts(contest: Contest, team: Team, host: str) -> dict[str, object]:
         "token": team.token,
         "wheel": WHEEL,
         "notes": _NOTES,
+        "start": _START if team.seats == 1 else _START_SEVERAL.format(seats=team.seats),
         **commands(contest, team, host),
     }

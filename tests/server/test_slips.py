@@ -65,6 +65,22 @@ def test_what_to_type() -> None:
     assert max(map(len, page)) < 80
 
 
+def test_a_terminal_shows_where_a_page_ends() -> None:
+    text = as_text(contest_of(*TEAMS), "192.0.2.7")
+    assert text.count("\n" + 79 * "-" + "\n\f") == len(TEAMS) - 1
+    assert "---" not in as_text(contest_of(TEAMS[0]), "192.0.2.7")
+
+
+def test_a_team_with_several_seats_is_told() -> None:
+    alone, three = (contest_of(TEAMS[0].model_copy(update={"seats": seats})) for seats in (1, 3))
+    for write in (as_text, as_html):
+        assert "bots at once" not in write(alone, "192.0.2.7")
+        assert "may run 3 bots at once" in write(three, "192.0.2.7")
+    page = as_text(three, "192.0.2.7")
+    assert max(map(len, page.splitlines())) < 80
+    assert page.index("may run 3 bots") < page.index("getstep play")
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_typed_makes_a_bot(
     game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
