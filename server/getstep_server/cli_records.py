@@ -60,38 +60,38 @@ def _show(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     with records_of(contest) as store:
         attempts = [record for record in store.records(args.match) if args.attempt in (None, record.attempt)]
-        instead = _what_counts(contest, store, args.match, attempts[-1].attempt if attempts else None)
-    if not attempts and instead and args.attempt is None:
-        print(instead)
+        tournament = _tournament(contest, store)
+    if not attempts and args.attempt is None and _unplayed(tournament, args.match):
         return EXIT_OK
     if not attempts:
         which = "" if args.attempt is None else f", attempt {args.attempt}"
         raise StoreError(f"match {args.match}{which} is not on record: it is not over, or there is none")
     terminal = console()
     try:
-        for piece in shown_game(parse(attempts[-1].line), boards=not args.moves):
+        for piece in shown_game(parse(attempts[-1].line), tournament, boards=not args.moves):
             with terminal.capture() as shown:
                 terminal.print(piece, width=min(WIDTH, terminal.width), soft_wrap=False)
             print("\n".join(line.rstrip() for line in shown.get().splitlines()))
     except DoesNotFit as error:
         raise RecordError(f"match {args.match}, turn {error.turn}: {error}") from error
-    if instead:
-        print(f"This attempt does not count. {instead}")
     return EXIT_OK
 
 
-def _what_counts(contest: Contest, store: Store, match: int, attempt: int | None) -> str | None:
-    """What a match has come to, for the host; None if that is what the ``attempt`` came to, or nobody can tell."""
+def _tournament(contest: Contest, store: Store) -> Tournament | None:
+    """What has become of the matches; None if the records do not tell, which is for `verify` to name."""
     try:
-        tournament = Tournament(contest, store.heads())
-    except RecordError:  # which is for `verify` to name
+        return Tournament(contest, store.heads())
+    except RecordError:
         return None
-    if match not in tournament.matches or (match, attempt) in tournament.counting:
-        return None
-    for result in tournament.results:
-        if result.match.number == match:
-            return printable(f"What counts: {result_line(result, contest.team_name)}")
-    return None if attempt is None else "So far nothing counts of this match."
+
+
+def _unplayed(tournament: Tournament | None, number: int) -> bool:
+    """Say what a match has come to that nobody has played; whether there is something to say."""
+    match = None if tournament is None else tournament.matches.get(number)
+    result = None if match is None or tournament is None else tournament.comes_to(match)
+    if result is not None and tournament is not None:
+        print(printable(f"What counts: {result_line(result, tournament.contest.team_name)}"))
+    return result is not None
 
 
 # --- export -----------------------------------------------------------------------------------------------------
@@ -157,11 +157,11 @@ def _export(args: argparse.Namespace) -> int:
 def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str | None) -> Iterator[bytes]:
     if what == "games" and form == "markdown":
         raise ConfigError("--format markdown with --games, expected jsonl, csv or text")
-    if what == "games" and form != "csv":
-        return {"jsonl": games_as_jsonl, "text": games_as_text}[form](store)
+    if what == "games" and form == "jsonl":
+        return games_as_jsonl(store)
     tournament = Tournament(contest, store.heads())
     if what == "games":
-        return games_as_csv(store, tournament.counting)
+        return {"csv": games_as_csv, "text": games_as_text}[form](store, tournament)
     return TABLES[what][form](tournament, _one_event(contest, event_name))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -18,8 +18,10 @@ from .crosstable import crosstable_of, crosstable_table
 from .game_record import RecordError, parse
 from .markdown import table_as_markdown
 from .notation import game_text
+from .overruled import amendments, counts, overruled
 from .ratings import Estimate, ratings_of
 from .record_shape import GameShape, game_of
+from .results import ADJUDICATED, ROUND_LOST, Result
 from .standings import Standing
 from .store import Store, StoredRecord
 from .tables import PIPE_WIDTH, ratings_table, standings_table
@@ -31,7 +33,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet takes for a formula (OWASP, "CSV Injection")."""
 
 GAME_COLUMNS = (
-    *("place", "match", "attempt", "counts", "event", "round", "pairing", "leg", "game", "options"),
+    *("place", "match", "attempt", "counts", "decision", "event", "round", "pairing", "leg", "game", "options"),
     *("first_team", "first_name", "second_team", "second_name"),
     *("winner", "first_score", "second_score", "reason", "detail", "turns_played"),
     *("first_thought_ms", "second_thought_ms", "first_faults", "second_faults"),
@@ -48,31 +50,40 @@ def games_as_jsonl(store: Store) -> Iterator[bytes]:
     return store.lines()
 
 
-def games_as_csv(store: Store, counting: Collection[tuple[int, int]]) -> Iterator[bytes]:
-    """The names of the columns, and a row for each game; what is missing is empty.
+def games_as_csv(store: Store, tournament: Tournament) -> Iterator[bytes]:
+    """The names of the columns, a row for each game, and one for each result that is no game's.
+
+    What is missing is empty. The rows that count are what the tables are made of.
 
     Args:
         store: the records.
-        counting: match and attempt of the games that count.
+        tournament: what has become of the matches.
 
     Raises:
         RecordError: one of the records is no game's; the message says where.
     """
     yield _csv_line(GAME_COLUMNS)
     for stored in _games(store):
-        row = _read(stored, lambda record: _game_row(game_of(record)))
-        columns = {**row, "place": stored.place, "counts": int((stored.number, stored.attempt) in counting)}
-        yield _csv_line(columns[name] for name in GAME_COLUMNS)
+        game = _read(stored)
+        decided = overruled(tournament, game)
+        row = {**_game_row(game), "place": stored.place, "decision": decided.how if decided else None}
+        row["counts"] = int(counts(tournament, game))
+        yield _csv_line(row[name] for name in GAME_COLUMNS)
+    for result in tournament.results:
+        if result.reason in (ADJUDICATED, ROUND_LOST):
+            row = _decided_row(tournament.contest, result)
+            yield _csv_line(row.get(name) for name in GAME_COLUMNS)
 
 
-def games_as_text(store: Store) -> Iterator[bytes]:
+def games_as_text(store: Store, tournament: Tournament) -> Iterator[bytes]:
     """Facts and move list of each game, with an empty line between and two behind.
 
     Raises:
         RecordError: one of the records is no game's; the message says where.
     """
     for stored in _games(store):
-        lines = _read(stored, lambda record: list(game_text(record)))
+        game = _read(stored)
+        lines = game_text(game, amendments(tournament, game))
         yield "\n".join([*lines, "", ""]).encode()
 
 
@@ -80,11 +91,31 @@ def _games(store: Store) -> Iterator[StoredRecord]:
     return (stored for stored in store.records() if stored.number is not None)
 
 
-def _read(stored: StoredRecord, make: Callable[[dict[str, Any]], Any]) -> Any:
+def _read(stored: StoredRecord) -> GameShape:
     try:
-        return make(parse(stored.line))
+        return game_of(parse(stored.line))
     except RecordError as error:
         raise RecordError(f"the record at place {stored.place}: {error}") from error
+
+
+def _decided_row(contest: Contest, result: Result) -> dict[str, object]:
+    """A result that no game has: what was decided instead."""
+    match = result.match
+    (first, second), scores = match.teams, result.scores or (None, None)
+    return {
+        **{name: getattr(match, name) for name in ("event", "round", "pairing", "leg", "game")},
+        **{name: getattr(result, name) for name in ("winner", "reason", "detail")},
+        "match": match.number,
+        "counts": 1,
+        "decision": result.reason,
+        "options": _options(match.options),
+        "first_team": first,
+        "first_name": contest.team_name(first),
+        "second_team": second,
+        "second_name": contest.team_name(second),
+        "first_score": scores[0],
+        "second_score": scores[1],
+    }
 
 
 def _game_row(game: GameShape) -> dict[str, object]:
@@ -100,13 +131,17 @@ def _game_row(game: GameShape) -> dict[str, object]:
         **{name: getattr(game, name) for name in GameShape.model_fields if name in GAME_COLUMNS},
         **{f"first_{name}": first for name, (first, _) in pairs.items()},
         **{f"second_{name}": second for name, (_, second) in pairs.items()},
-        "options": " ".join(f"{name}={value}" for name, value in game.options.items()),
+        "options": _options(game.options),
         "time_kind": game.time.kind,
         "time_ms": game.time.ms,
         "lag_ms": game.time.lag_ms,
         "resumed": len(game.resumed),
         "incidents": sum(row.count for row in game.incidents),
     }
+
+
+def _options(options: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in options.items())
 
 
 def _score(score: object) -> object:

@@ -22,7 +22,7 @@ from getstep_engines import GAMES
 
 from ._text import printable
 from .game_record import VOIDS
-from .record_shape import GameShape, game_of
+from .record_shape import GameShape
 
 SKIP = "Skip"
 _COLUMN = 22  # wide enough for a path of five squares: longer ones are rare, and push the second move to the right
@@ -73,8 +73,11 @@ def move_list(turns: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{number:>4}. {first}"
 
 
-def facts(game: GameShape) -> Iterator[tuple[str, str]]:
-    """What is to be said of a game beside its turns: what it is about, and what is the case."""
+def facts(game: GameShape, amendments: Iterable[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
+    """What is to be said of a game beside its turns: what it is about, and what is the case.
+
+    ``amendments`` are more of the same, from `overruled`, and come after its result.
+    """
     players = GAMES[game.game].players
     yield "contest", game.contest
     yield "match", f"{game.match}, attempt {game.attempt}"
@@ -88,6 +91,7 @@ def facts(game: GameShape) -> Iterator[tuple[str, str]]:
     yield "started", f"{game.started}, took {game.seconds:g} s"
     yield "result", result_text(game)
     yield "because", f"{game.reason}: {game.detail}"
+    yield from amendments
     if game.scores is not None:
         yield "scores", " : ".join(map(score_text, game.scores))
     yield "thought", " : ".join(f"{ms / 1000:.3f} s" for ms in game.thought_ms)
@@ -109,14 +113,9 @@ def score_text(score: Any) -> str:
     return "-".join(map(str, score)) if isinstance(score, list) else str(score)
 
 
-def game_text(fields: Mapping[str, Any]) -> Iterator[str]:
-    """A game's facts and its move list, line by line.
-
-    Raises:
-        RecordError: this is no game's record.
-    """
-    game = game_of(fields)
-    for name, value in facts(game):
+def game_text(game: GameShape, amendments: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
+    """A game's `facts` and its move list, line by line."""
+    for name, value in facts(game, amendments):
         yield f"{name:<10}{printable(value)}"
     yield ""
     yield from move_list(game.turns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -15,9 +15,11 @@ from getstep_engines import GAMES
 from ._text import printable
 from .course import Course
 from .notation import facts, turn_text
+from .overruled import amendments
 from .record_shape import GameShape, IncidentShape, Passed, Turn, game_of
 from .replay import steps
 from .scoresheet import course_of
+from .tournament import Tournament
 
 WIDTH = 80
 """Columns that are enough: an eighty-column terminal shows a game whole."""
@@ -25,15 +27,17 @@ WIDTH = 80
 _INDENT = 6
 
 
-def shown_game(fields: dict[str, Any], *, boards: bool) -> Iterator[RenderableType]:
+def shown_game(fields: dict[str, Any], tournament: Tournament | None, *, boards: bool) -> Iterator[RenderableType]:
     """What is to be shown of a game's record, piece by piece; without ``boards``, the turns alone.
+
+    What was decided about it the ``tournament`` knows, if there is one.
 
     Raises:
         RecordError: this is no game's record, or its turns do not fit; what came before that was shown.
     """
     game, course = game_of(fields), course_of(fields)
     noted = 0
-    yield _facts(game)
+    yield _facts(game, [] if tournament is None else amendments(tournament, game))
     yield from _notes(game, noted)
     if boards:
         yield _board(course)
@@ -46,11 +50,11 @@ def shown_game(fields: dict[str, Any], *, boards: bool) -> Iterator[RenderableTy
             yield from _notes(game, noted)
 
 
-def _facts(game: GameShape) -> RenderableType:
+def _facts(game: GameShape, more: Iterable[tuple[str, str]]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in facts(game):
+    for name, value in facts(game, more):
         table.add_row(name, Text(printable(value)))
     return Group(table, "")
 

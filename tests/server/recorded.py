@@ -302,14 +302,22 @@ def play_scenes(
     *,
     teams: int = 2,
     limit: str | None = None,
+    ladder: bool = False,
 ) -> Contest:
-    """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event."""
+    """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event.
+
+    It is a round robin, or the first round of a ``ladder`` with two games of each pair.
+    """
     init_contest(folder, name="Test contest", games=[game], seed=5)
     add_teams(folder, [Newcomer(name, "", None) for name in NAMES[:teams]])
     if limit is not None:
         path = contest_path(folder)
         text = re.sub("(?m)^(move|budget)_seconds.*", limit, path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
+    if ladder:
+        text = contest_path(folder).read_text(encoding="utf-8")
+        text = text.replace('"round_robin"', '"ladder"').replace("settings.legs = 2", "settings.games = 2")
+        contest_path(folder).write_text(text, encoding="utf-8")
     contest = load_contest(folder)
     with Store(contest.database) as store:
         stage = _Stage(contest, Tournament(contest))

@@ -145,16 +145,35 @@ def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: P
     assert command("verify", "autumn").code == 0
 
 
+def facts_of(command: Command, match: int, *more: str) -> dict[str, str]:
+    """What ``show`` says of a match beside its turns; here they fit a line each."""
+    shown = said(command, "show", "autumn", str(match), *more)
+    pairs = re.findall(r"(?m)^(\w+)  +(.*(?:\n {11}.*)*)$", "\n".join(shown))
+    return {name: " ".join(value.split()) for name, value in pairs}
+
+
 def test_show_says_what_counts(command: Command, played: Path) -> None:
     assert "does not count" not in "".join(said(command, "show", "autumn", "2"))
     said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
-    counts = "What counts: #2 Ada – Charles: Ada wins (adjudicated: it was agreed so; 0 turns, 0.0 s)"
-    shown = said(command, "show", "autumn", "2")
-    assert any(line.startswith("result ") and "nobody came" in line for line in shown)
-    assert shown[-1] == f"This attempt does not count. {counts}"
+    facts = facts_of(command, 2)
+    assert facts["result"] == "nobody came"
+    assert re.fullmatch(r"adjudicated by Grace, 20\S+Z: it was agreed so", facts["decision"])
+    assert facts["counts"] == "Ada wins (adjudicated)"
     said(command, "games", "replay", "autumn", "2", *WHY)
-    shown = said(command, "show", "autumn", "2")
-    assert shown[-1] == "This attempt does not count. So far nothing counts of this match."
+    facts = facts_of(command, 2)
+    assert re.fullmatch(r"replayed by Grace, 20\S+Z: it was agreed so", facts["decision"])
+    assert facts["counts"] == "nothing so far: the match is open"
+    assert command("run", "autumn", "--now").code == 0
+    assert "counts" not in facts_of(command, 2)
+    facts = facts_of(command, 2, "--attempt", "1")
+    assert facts["decision"].startswith("replayed by Grace, ")
+    assert facts["counts"] == "attempt 2: nobody came (never_arrived)"
+    said(command, "teams", "disqualify", "autumn", "Ada", *WHY)
+    facts = facts_of(command, 2)
+    assert facts["decision"].startswith("annulled by Grace, ")
+    assert facts["counts"] == "nothing: the match is annulled"
+    text = said(command, "export", "autumn", "--games", "--format", "text")
+    assert sum(line.startswith("decision  annulled by Grace, ") for line in text) == 5
 
 
 def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> None:

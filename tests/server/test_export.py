@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from getstep_server.export import FORMATS, GAME_COLUMNS
 from getstep_server.notation import move_list, move_text, score_text, turn_text
 from getstep_server.store import Store
 from tests.server.forgery import Forged
-from tests.server.recorded import NAMES, Scene, play_scenes, scenes_of_hop
+from tests.server.recorded import NAMES, Scene, clumsy, play_scenes, scenes_of_decisions, scenes_of_hop, silent
 from tests.server.test_cli import Command
 
 RECORDS_MD = Path(__file__).parents[2] / "records.md"
@@ -143,6 +144,61 @@ def test_games_as_csv_say_what_the_records_say(command: Command, contest: Contes
         assert row["counts"] == str(int(game["reason"] != "server_fault"))
     assert sum(int(row["incidents"]) for row in table) == 3
     assert sum(int(row["resumed"]) for row in table) == 1
+
+
+def test_the_table_can_be_made_of_the_csv(command: Command, tmp_path: Path) -> None:
+    """Of a contest in which every kind of decision about a match was made."""
+    scenes = lambda clock: scenes_of_decisions(clock)[:-1]  # noqa: E731 - the last one annuls them
+    decided = play_scenes(tmp_path / "decided", "hop", scenes, teams=3)
+    table = rows(out(command, "export", decided.folder, "--games", "--format", "csv"))
+    played = Counter[str]()
+    points = Counter[str]()
+    for row in table:
+        if row["counts"] == "1":
+            teams = (row["first_team"], row["second_team"])
+            played.update(teams)
+            for player, team in enumerate(teams):
+                points[team] += {"": 1, str(player): 2}.get(row["winner"], 0)
+    expected = [json.loads(line) for line in out(command, "export", decided.folder, "--standings").splitlines()]
+    assert [(played[str(row["team"])], points[str(row["team"])]) for row in expected] == [
+        (row["played"], row["points"]) for row in expected
+    ]
+    assert decisions_in(table) == {
+        ("1", "1", "0"): "adjudicated",
+        ("1", "", "1"): "adjudicated",
+        ("3", "1", "0"): "replayed",
+        ("4", "", "1"): "adjudicated",
+    }
+
+
+def decisions_in(table: list[dict[str, str]]) -> dict[tuple[str, str, str], str]:
+    return {(row["match"], row["attempt"], row["counts"]): row["decision"] for row in table if row["decision"]}
+
+
+def test_a_game_that_was_annulled(command: Command, tmp_path: Path) -> None:
+    decided = play_scenes(tmp_path / "decided", "hop", scenes_of_decisions, teams=3)
+    table = rows(out(command, "export", decided.folder, "--games", "--format", "csv"))
+    assert decisions_in(table) == dict.fromkeys([("1", "1", "0"), ("3", "1", "0"), ("3", "2", "0")], "annulled")
+
+
+def test_what_a_lost_round_comes_to_has_rows(command: Command, tmp_path: Path) -> None:
+    """The second player of match 1 has missed a limit there, and won match 2 before."""
+    scenes = [Scene(2, clumsy, clumsy), Scene(1, clumsy, silent)]
+    lost = play_scenes(tmp_path / "lost", "linkage", lambda _: scenes, teams=3, ladder=True)
+    table = rows(out(command, "export", lost.folder, "--games", "--format", "csv"))
+    assert [row["reason"] for row in table[:2]] == ["finished", "missed_limit"]
+    loser = table[1]["second_team"]
+    decided = {row["match"]: row for row in table if row["decision"] == "round_lost" and row["counts"] == "1"}
+    assert len(decided) >= 2
+    for row in decided.values():
+        assert loser in (row["first_team"], row["second_team"])
+        assert row[("first_team", "second_team")[int(row["winner"])]] != loser
+        assert row["detail"] == f"team {loser} missed a limit in this round, and loses all games of it"
+        assert (row["place"], row["attempt"], row["turns_played"]) == ("", "", "")
+    text = out(command, "export", lost.folder, "--games", "--format", "text")
+    won = table[0][("first_team", "second_team")[int(table[0]["winner"])]] == loser
+    assert (table[0]["decision"] == "round_lost") == won == ("\ndecision  round_lost: team " in text)
+    assert won
 
 
 def test_no_cell_is_a_formula(command: Command, contest: Contest) -> None:
