@@ -18,6 +18,7 @@ from ._toml import ConfigError
 from .contest import Contest, load_contest
 from .contest_event import ContestEvent
 from .export import (
+    COMBINED,
     FORMATS,
     TABLES,
     games_as_csv,
@@ -119,6 +120,7 @@ examples:
   getstep-server export autumn --games --format text --output autumn.txt
   getstep-server export autumn --crosstable --format csv
   getstep-server export autumn --standings --format markdown
+  getstep-server export autumn --standings --event hop   # of one of several
 """
 
 
@@ -128,7 +130,8 @@ def add_export(commands: Commands[argparse.ArgumentParser]) -> None:
     folder_argument(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--games", action="store_const", dest="what", const="games", help="all records of games")
-    what.add_argument("--standings", action="store_const", dest="what", const="standings", help="the table")
+    standings = "the table; of several events the combined one, unless --event names one"
+    what.add_argument("--standings", action="store_const", dest="what", const="standings", help=standings)
     crosstable = "who did what against whom, in the order of the standings"
     what.add_argument("--crosstable", action="store_const", dest="what", const="crosstable", help=crosstable)
     ratings = "how strong the teams are, and how sure that is"
@@ -162,6 +165,8 @@ def _lines(contest: Contest, store: Store, what: str, form: str, event_name: str
     tournament = Tournament(contest, store.heads())
     if what == "games":
         return {"csv": games_as_csv, "text": games_as_text}[form](store, tournament)
+    if what == "standings" and event_name is None and len(contest.events) > 1:
+        return COMBINED[form](tournament)
     return TABLES[what][form](tournament, _one_event(contest, event_name))
 
 
@@ -169,7 +174,7 @@ def _one_event(contest: Contest, name: str | None) -> ContestEvent:
     """The event with this name; the only one, if none is given."""
     if name is None and len(contest.events) > 1:
         names = ", ".join(event.name for event in contest.events)
-        raise ConfigError(f"--event is missing: a table is of one event, expected one of: {names}")
+        raise ConfigError(f"--event is missing: this table is of one event, expected one of: {names}")
     return contest.events[0] if name is None else event_named(contest, name)
 
 

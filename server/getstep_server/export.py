@@ -12,9 +12,11 @@ import orjson
 from rich.console import Console, RenderableType
 
 from ._text import printable
+from .combined import Combined
 from .contest import Contest
 from .contest_event import ContestEvent
 from .crosstable import crosstable_of, crosstable_table
+from .formats import DIGITS
 from .game_record import RecordError, parse
 from .markdown import table_as_markdown
 from .notation import game_text
@@ -24,7 +26,8 @@ from .record_shape import GameShape, game_of
 from .results import ADJUDICATED, ROUND_LOST, Result
 from .standings import Standing
 from .store import Store, StoredRecord
-from .tables import PIPE_WIDTH, ratings_table, standings_table
+from .tables import PIPE_WIDTH, combined_table, ratings_table, standings_table
+from .text_table import TextTable
 from .tournament import Tournament
 
 FORMATS = ("jsonl", "csv", "text", "markdown")
@@ -174,12 +177,49 @@ def standings_as_markdown(tournament: Tournament, event: ContestEvent) -> Iterat
     return _encoded(table_as_markdown(standings_table(tournament.contest, event, tournament.table(event))))
 
 
+def combined_as_jsonl(tournament: Tournament) -> Iterator[bytes]:
+    """An object for each team, best first."""
+    return map(orjson.dumps, _combined(tournament))
+
+
+def combined_as_csv(tournament: Tournament) -> Iterator[bytes]:
+    """The names of the columns, those of the events too, and a row for each team, best first."""
+    names = [event.name for event in tournament.contest.events]
+    yield _csv_line(["rank", "team", "name", *names, "total", "firsts", "lot", "status"])
+    for row in _combined(tournament):
+        shares = row.pop("shares")
+        rank, team, name, *rest = row.values()
+        yield _csv_line([rank, team, name, *(shares.get(event) for event in names), *rest])
+
+
+def combined_as_text(tournament: Tournament) -> Iterator[bytes]:
+    """The table with the names of the events."""
+    return _rendered(_combined_table(tournament))
+
+
+def combined_as_markdown(tournament: Tournament) -> Iterator[bytes]:
+    """The same in Markdown."""
+    return _encoded(table_as_markdown(_combined_table(tournament)))
+
+
+def _combined_table(tournament: Tournament) -> TextTable:
+    return combined_table(tournament.contest, tournament.tables().combined, named=True)
+
+
+def _combined(tournament: Tournament) -> Iterator[dict[str, Any]]:
+    contest = tournament.contest
+    for row in tournament.tables().combined:
+        shares = {contest.event(int(number)).name: round(share, DIGITS) for number, share in row.shares.items()}
+        rest = {name: getattr(row, name) for name in ("total", "firsts", "lot", "status")}
+        yield {**_team(contest, row), "shares": shares, **rest}
+
+
 def _standing(contest: Contest, row: Standing) -> dict[str, Any]:
     more = {name: getattr(row, name) for name in _MORE}
     return {**_team(contest, row), **more}
 
 
-def _team(contest: Contest, row: Standing) -> dict[str, Any]:
+def _team(contest: Contest, row: Standing | Combined) -> dict[str, Any]:
     return {"rank": row.rank, "team": row.team, "name": contest.team_name(row.team)}
 
 
@@ -267,6 +307,14 @@ def _ends(estimate: Estimate | None, digits: int) -> list[float | None]:
         return [None, None, None]
     return [round(value, digits) for value in (estimate.value, estimate.low, estimate.high)]
 
+
+COMBINED = {
+    "jsonl": combined_as_jsonl,
+    "csv": combined_as_csv,
+    "text": combined_as_text,
+    "markdown": combined_as_markdown,
+}
+"""What writes the combined table of several events in each of the `FORMATS`."""
 
 TABLES = {
     "standings": {

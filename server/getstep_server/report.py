@@ -261,11 +261,9 @@ def _grid(key: str, caption: str, table: TextTable) -> Grid:
 
 def _combined(contest: Contest, rows: Sequence[Combined]) -> Grid:
     """The combined table, its events by their names."""
-    names = {str(event.number): event.name for event in contest.events}
-    grid = _grid("combined", "All events together", combined_table(contest, rows))
-    columns = [replace(column, heading=names.get(column.heading, column.heading)) for column in grid.columns]
+    grid = _grid("combined", "All events together", combined_table(contest, rows, named=True))
     share = "share of the other teams that it stands before, in percent"
-    return replace(grid, columns=columns, hints=_HINTS | dict.fromkeys(names.values(), share))
+    return replace(grid, hints=_HINTS | dict.fromkeys((event.name for event in contest.events), share))
 
 
 def _decisions(seen: Seen) -> Grid | None:

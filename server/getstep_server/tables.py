@@ -67,10 +67,16 @@ def standings_table(
     return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates nobody")
 
 
-def combined_table(contest: Contest, rows: Sequence[Combined], *, title: str | None = None) -> TextTable:
-    """The combined table; a column for each event, by its number, as long as there are not too many of them."""
-    numbers = [str(event.number) for event in contest.events] if len(contest.events) <= EVENTS_SHOWN else []
-    columns = [Column(number, [_share(row, number) for row in rows]) for number in numbers]
+def combined_table(
+    contest: Contest, rows: Sequence[Combined], *, title: str | None = None, named: bool = False
+) -> TextTable:
+    """The combined table; a column for each event, by its number, as long as there are not too many of them.
+
+    Where there is room for all of them they are ``named``.
+    """
+    events = contest.events if named or len(contest.events) <= EVENTS_SHOWN else ()
+    headings = {str(event.number): event.name if named else str(event.number) for event in events}
+    columns = [Column(heading, [_share(row, number) for row in rows]) for number, heading in headings.items()]
     columns.append(Column("total", [f"{row.total:.1f}" for row in rows]))
     columns.append(Column("firsts", [str(row.firsts) for row in rows]))
     if any(row.lot is not None for row in rows):

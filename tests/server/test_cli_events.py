@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -69,12 +70,36 @@ def test_standings_of_all_events_or_of_one(command: Command, autumn: Path) -> No
     assert command.complaint("standings", "autumn", "--event", "go") == f"--event 'go', expected one of: {names}"
 
 
+def test_export_of_the_combined_table(command: Command, autumn: Path) -> None:
+    command("run", "autumn", "--now")
+    command("games", "adjudicate", "autumn", "1", "--winner", "Ada", "--why", "so")
+    contest = load_contest(autumn)
+    expected = tournament_of(contest).tables().combined
+    export = ("export", "autumn", "--standings", "--format")
+    objects = [json.loads(line) for line in command(*export, "jsonl").out.splitlines()]
+    names = ("rank", "team", "total", "firsts", "lot", "status")
+    found = [tuple(row[name] for name in names) for row in objects]
+    assert found == [tuple(getattr(row, name) for name in names) for row in expected]
+    assert sum(sum(row["shares"].values()) for row in objects) == pytest.approx(sum(row.total for row in expected))
+    table = list(csv.DictReader(io.StringIO(command(*export, "csv").out)))
+    assert list(table[0]) == ["rank", "team", "name", *GAMES, "total", "firsts", "lot", "status"]
+    for row, one in zip(table, objects, strict=True):
+        assert {game: float(row[game]) for game in GAMES if row[game]} == one["shares"]
+        assert (row["name"], float(row["total"])) == (one["name"], one["total"])
+    heading, *lines = command(*export, "text").out.splitlines()
+    assert heading.split()[:7] == ["#", "team", *GAMES]
+    assert [line.split()[1] for line in lines[: len(expected)]] == [row["name"] for row in objects]
+    assert command(*export, "markdown").out.startswith("| \\# | team | longest\\_path |")
+    one_event = command(*export, "jsonl", "--event", "hop").out.splitlines()
+    assert "points" in json.loads(one_event[0])
+
+
 def test_export_of_one_event(command: Command, autumn: Path) -> None:
     command("run", "autumn", "--now")
     names = ", ".join(GAMES)
-    for what in ("--standings", "--crosstable"):
+    for what in ("--ratings", "--crosstable"):
         message = command.complaint("export", "autumn", what)
-        assert message == f"--event is missing: a table is of one event, expected one of: {names}"
+        assert message == f"--event is missing: this table is of one event, expected one of: {names}"
     command("export", "autumn", "--crosstable", "--event", "hop", "--output", "hop.jsonl")
     rows = [json.loads(line) for line in Path("hop.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [len(one["legs"]) for row in rows for one in row["against"]] == [2] * 6
