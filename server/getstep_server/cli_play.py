@@ -29,7 +29,7 @@ from .demo import MOST_TEAMS, demo_contest, demo_games
 from .demo_crash import games_of, run_crash_demo
 from .events import SELDOM, Bus
 from .progress import Progress
-from .run import Ending, StartWhen, run_contest, tournament_of
+from .run import Ending, StartWhen, run_contest, tournament_of, tournament_to_go_on
 from .scoresheet import left_running
 from .store import Store
 from .tables import all_tables, console, describe_event
@@ -85,10 +85,10 @@ def _progress(contest: Contest, *, plain: bool) -> Progress:
 
 
 def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
+    tournament = tournament_to_go_on(contest)
     progress.say(f"{contest.name}: {len(contest.teams)} teams")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
-    tournament = tournament_of(contest)
     played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
     if played or running:
         start = f"at once, where it was: {played} matches are played"

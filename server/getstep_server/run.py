@@ -140,8 +140,10 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
 
     Raises:
         ConfigError: contest.toml has other events than those that were begun.
+        StoreError: records are missing, or there are too many.
         RecordError: the records are not what was written.
     """
+    store.check_end()
     tournament = Tournament(contest, store.heads())
     if misfit := tournament.misfit():
         raise ConfigError(f"{contest_path(contest.folder)}: {misfit}; put it back, or make a new contest folder")
@@ -339,6 +341,18 @@ def tournament_of(contest: Contest) -> Tournament:
         return Tournament(contest)
     with Store(contest.database) as store:
         return Tournament(contest, store.heads())
+
+
+def tournament_to_go_on(contest: Contest) -> Tournament:
+    """What a run would go on with, to be told before it does.
+
+    Raises:
+        ConfigError, StoreError, RecordError: as `load_tournament`.
+    """
+    if not (contest.database.exists() or segments(contest.running)):
+        return Tournament(contest)
+    with Store(contest.database) as store:
+        return load_tournament(contest, store)
 
 
 def results_of(contest: Contest) -> list[Result]:

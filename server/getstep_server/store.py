@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import trio
 
 from .events import Incident
-from .game_record import Record, content_of, parse, sealed
+from .game_record import FIRST, Record, content_of, parse, sealed
 from .incidents import IncidentRow
 
 T = TypeVar("T")
@@ -67,6 +67,12 @@ SELECT place, number, event, pairing, leg, attempt,
     CAST(ifnull(previous, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB)
 FROM records WHERE place > ? AND (? IS NULL OR number = ?) ORDER BY place LIMIT 64
 """  # bytes as they are: a damaged text need not be UTF-8
+
+_READ_END = """
+SELECT count(*), ifnull(max(place), 0),
+    (SELECT CAST(ifnull(hash, '') AS BLOB) FROM records ORDER BY place DESC LIMIT 1)
+FROM records
+"""
 
 
 class StoreError(Exception):
@@ -172,6 +178,23 @@ class Store:
             raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
         length, digest = rows[0]
         return length, _text(digest)
+
+    def check_end(self) -> None:
+        """See whether the records end where the chain does; what is in them is for `verify`.
+
+        Raises:
+            StoreError: some are missing, or too many, or the last one is another.
+        """
+        with self.snapshot():
+            length, digest = self.chain()
+            count, place, last = self._run(lambda: self._db.execute(_READ_END).fetchone())
+        found, expected = (count, place, FIRST if last is None else _text(last)), (length, length, digest)
+        if found != expected:
+            raise StoreError(
+                f"{self.path}: {count} records up to place {place}, the last with hash {found[2]!r:.80},"
+                f" expected {length} up to place {length} with {digest!r:.80}: so many the database has counted."
+                f" verify says where they do not fit; put a copy of the contest back"
+            )
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -301,6 +324,7 @@ class Store:
         return self._database
 
     def _open(self) -> None:
+        _check_log(self.path)
         self._database = sqlite3.connect(self.path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
@@ -373,6 +397,17 @@ class Store:
 
     def _read_incidents(self) -> list[IncidentRow]:
         return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
+
+
+def _check_log(path: Path) -> None:
+    """SQLite would throw away the log of a database that is gone, and with it all that is in the log alone."""
+    log = path.with_name(f"{path.name}-wal")
+    sizes = [file.stat().st_size if file.exists() else 0 for file in (path, log)]
+    if sizes[1] and not sizes[0]:
+        raise StoreError(
+            f"{path}: empty or not there, and {log.name} beside it has {sizes[1]} bytes that belong to it;"
+            f" put the database back, or delete {log.name}"
+        )
 
 
 def _incident_columns(row: IncidentRow) -> tuple[object, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -403,6 +405,28 @@ def test_matches_that_run_without_a_database(command: Command, autumn: Path) -> 
     assert ran.code == 2
     assert "contest.db: no matches in it, and there is a journal of some in " in ran.err
     assert "put the database back, or delete that folder" in ran.err
+    assert "Starts" not in ran.out
+
+
+@pytest.mark.parametrize("change", ["UPDATE chain SET length = length + 5", "DELETE FROM chain"])
+def test_a_damaged_chain_stops_the_start(command: Command, autumn: Path, change: str) -> None:
+    command("run", "autumn", "--now")
+    with contextlib.closing(sqlite3.connect(autumn / "contest.db", isolation_level=None)) as database:
+        assert database.execute(change).rowcount
+    for arguments in (["run", "autumn"], ["games", "replay", "autumn", "1", "--why", "again"]):
+        ran = command(*arguments)
+        assert (ran.code, ran.out) == (1, "")
+        assert ran.err.startswith("getstep-server: autumn/contest.db: ")
+
+
+def test_a_command_that_ends_leaves_all_in_one_file(command: Command, autumn: Path) -> None:
+    for arguments in (
+        ["run", "autumn", "--now"],
+        ["games", "replay", "autumn", "1", "--why", "again"],
+        ["verify", "autumn"],
+    ):
+        assert command(*arguments).code == 0
+        assert [path.name for path in autumn.glob("contest.db*")] == ["contest.db"]
 
 
 def test_a_time_of_day_that_is_past_is_tomorrows(command: Command, autumn: Path) -> None:

@@ -237,8 +237,10 @@ trio.run(main)
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], timeout=30, check=False)
     assert done.returncode == -9
+    assert (tmp_path / "contest.db-wal").stat().st_size > 0
     with Store(tmp_path / "contest.db") as store:
         assert results_in(store) == [result_of(SCHEDULE[0])]
+    assert [path.name for path in tmp_path.iterdir()] == ["contest.db"]  # who ends last merges what was left
 
 
 @pytest.mark.parametrize("content", [b"not a database, not at all, but long enough to look at", b"\0" * 4096])
@@ -248,6 +250,42 @@ def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(StoreError, match=r"contest\.db"):
         Store(path).__enter__()
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE chain SET length = length + 5",
+        "UPDATE chain SET hash = 'f' || substr(hash, 2)",
+        "DELETE FROM chain",
+        "INSERT INTO chain SELECT * FROM chain",
+        "DELETE FROM records WHERE place = 1",
+        "DELETE FROM records WHERE place = 2",
+        "DELETE FROM records",
+        "UPDATE records SET place = 7 WHERE place = 2",
+    ],
+)
+async def test_records_that_do_not_end_where_the_chain_does(tmp_path: Path, change: str) -> None:
+    with Store(tmp_path / "contest.db") as store:
+        store.check_end()
+        await store.save(record_of_pairings(PAIRINGS))
+        await store.save(record_of(result_of(SCHEDULE[0])))
+        store.check_end()
+    with contextlib.closing(sqlite3.connect(tmp_path / "contest.db", isolation_level=None)) as database:
+        assert database.execute(change).rowcount
+    with Store(tmp_path / "contest.db") as store, pytest.raises(StoreError, match=r"contest\.db: .*expected"):
+        store.check_end()
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_log_without_its_database_is_not_thrown_away(tmp_path: Path, *, empty: bool) -> None:
+    path, log = tmp_path / "contest.db", tmp_path / "contest.db-wal"
+    if empty:
+        path.touch()
+    log.write_bytes(b"what only the log knows")
+    with pytest.raises(StoreError, match=r"contest\.db: empty or not there, and contest\.db-wal .* 23 bytes"):
+        Store(path).__enter__()
+    assert log.read_bytes() == b"what only the log knows"
 
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
