@@ -166,6 +166,7 @@ an empty teams.toml. Each event is a tournament of its own: a game, a format
 examples:
   getstep-server init autumn --name "Autumn contest" --game hop
   getstep-server init class --game all         # all games, one combined table
+  getstep-server init club --game linkage --format ladder
 
 games:
 """ + "\n".join(f"  {game.name:<16}{game.title}" for game in GAMES.values())
@@ -181,13 +182,19 @@ def _add_init(commands: Commands[argparse.ArgumentParser]) -> None:
         metavar="GAME",
         help="what is played (default: hop); give it again for another event, or all for one of each game",
     )
+    parser.add_argument(
+        "--format",
+        metavar="FORMAT",
+        default="round_robin",
+        help="who plays whom, in each event (default: %(default)s); contest.toml says what its settings are",
+    )
     parser.set_defaults(command=_init)
 
 
 def _init(args: argparse.Namespace) -> int:
     folder: Path = args.contest
     games = list(GAMES) if args.game == ["all"] else list(dict.fromkeys(args.game or ["hop"]))
-    init_contest(folder, name=args.name or folder.resolve().name, games=games)
+    init_contest(folder, name=args.name or folder.resolve().name, games=games, format_=args.format)
     print(
         f"Made {folder / 'contest.toml'} and {folder / 'teams.toml'}. Next, add the teams, by name or from a list:"
     )

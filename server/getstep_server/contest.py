@@ -15,11 +15,12 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from getstep.wire import MAX_NAME
 from getstep_engines import GAMES
 
-from ._contest_text import contest_text
+from ._contest_text import contest_text, settings_of
 from ._model import Address, Host, Model, Name, Port, Seconds, TeamId
 from ._text import printable
 from ._toml import ConfigError, Location, Misfit, Mistake, load, mistakes_in
 from .contest_event import ContestEvent, EventTable, event_of
+from .formats import FORMATS
 from .limits import MAX_EVENTS, MAX_SEATS, MAX_TEAMS
 
 CLASSIC_GAME = "hop"
@@ -213,15 +214,22 @@ def load_contest(folder: Path) -> Contest:
     return Contest(folder, file, {team.id: team for team in teams})
 
 
-def init_contest(folder: Path, *, name: str, games: Sequence[str], seed: int | None = None) -> None:
-    """Make a new contest folder, with an event for each game.
+def init_contest(
+    folder: Path, *, name: str, games: Sequence[str], format_: str = "round_robin", seed: int | None = None
+) -> None:
+    """Make a new contest folder, with an event for each game, all in one format.
 
     Raises:
-        ConfigError: there is a contest already, the name or a game cannot be used, or the folder cannot be written.
+        ConfigError: there is a contest already, the name, a game or the format cannot be used, or the folder cannot
+            be written.
     """
     seed = secrets.randbelow(10**6) if seed is None else seed
-    _check({"contest": {"name": name, "seed": seed}, "event": [{"game": game} for game in games]})
-    _make(folder, contest_text(name, [GAMES[game] for game in games], seed))
+    known = format_ in FORMATS
+    events = [
+        {"game": game, "format": format_, "settings": settings_of(game, format_) if known else {}} for game in games
+    ]
+    _check({"contest": {"name": name, "seed": seed}, "event": events})
+    _make(folder, contest_text(name, [GAMES[game] for game in games], seed, format_))
 
 
 def make_contest(folder: Path, tables: Mapping[str, Any]) -> None:

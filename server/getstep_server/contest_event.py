@@ -112,7 +112,7 @@ class ContestEvent:
     teams: tuple[int, ...]
 
 
-_CUSTOMS: dict[tuple[str, str], dict[str, Any]] = {("linkage", "ladder"): {"missed_limit": "round"}}
+CUSTOMS: dict[tuple[str, str], dict[str, Any]] = {("linkage", "ladder"): {"missed_limit": "round"}}
 """Settings that go with a game in a format, unless contest.toml says otherwise."""
 
 
@@ -126,7 +126,7 @@ def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) ->
         teams: the ids of all teams.
     """
     game = GAMES[table.game]
-    settings = _CUSTOMS.get((table.game, table.format), {}) | table.settings
+    settings = CUSTOMS.get((table.game, table.format), {}) | table.settings
     format_ = format_of(table.format, settings, seed, number)
     return ContestEvent(
         number=number,

@@ -85,7 +85,10 @@ class Played:
 
 
 class FormatOptions(BaseModel):
-    """A format's settings, as they are read from contest.toml."""
+    """A format's settings, as they are read from contest.toml.
+
+    Each has a description, for people, and one without a default an example.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -15,9 +15,11 @@ Table: TypeAlias = list[list[tuple[int, int]]]
 
 
 class TableOptions(FormatOptions):
-    """``legs``: how often two teams meet, colours swapped from one time to the next."""
+    """Of the event."""
 
-    legs: Annotated[int, Field(ge=1, le=1000)] = 2
+    legs: Annotated[
+        int, Field(ge=1, le=1000, description="how often two teams meet, colours swapped from one time to the next")
+    ] = 2
 
 
 T = TypeVar("T", bound=TableOptions)

@@ -22,9 +22,13 @@ TeamId = Annotated[int, Field(ge=0, le=MAX_TEAM)]
 
 
 class GauntletOptions(TableOptions):
-    """``challengers``: the ids of the teams that meet all the others."""
+    """Of the event."""
 
-    challengers: Annotated[list[TeamId], Field(min_length=1), AfterValidator(_once_each)]
+    challengers: Annotated[
+        list[TeamId],
+        Field(min_length=1, description="the ids of the teams that meet all the others", examples=[[1]]),
+        AfterValidator(_once_each),
+    ]
 
 
 class Gauntlet(TableFormat[GauntletOptions]):

@@ -12,15 +12,13 @@ from ._format import DIGITS, Format, FormatOptions, Pairing, Played
 
 
 class KnockoutOptions(FormatOptions):
-    """Of a meeting, and of the event.
+    """Of a meeting, and of the event."""
 
-    ``best_of``: a meeting's games, fewer if it is decided before. ``extra_pairs``: how many pairs of further games
-    a tie gets. ``third_place``: the losers of the semifinals meet.
-    """
-
-    best_of: Annotated[int, Field(ge=1, le=1000)] = 3
-    extra_pairs: Annotated[int, Field(ge=0, le=100)] = 1
-    third_place: bool = True
+    best_of: Annotated[
+        int, Field(ge=1, le=1000, description="games of a meeting, fewer if it is decided before")
+    ] = 3
+    extra_pairs: Annotated[int, Field(ge=0, le=100, description="pairs of further games that a tie gets")] = 1
+    third_place: Annotated[bool, Field(description="whether the losers of the semifinals meet")] = True
 
 
 class Knockout(Format[KnockoutOptions]):

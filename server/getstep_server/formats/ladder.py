@@ -14,14 +14,21 @@ from ._format import Format, FormatOptions, Pairing, Played, last_round
 class LadderOptions(FormatOptions):
     """Of the event.
 
-    ``rounds``: how many there are; raise it when the ladder is to go on. ``games``: of each two neighbours.
-    ``missed_limit``: what a limit costs that was missed where that loses the game: the "game", or all the team's
-    games of the "round". The caller sees to that: the format is told of games that were lost so as of any others.
+    The caller sees to ``missed_limit``: the format is told of games that were lost so as of any others.
     """
 
-    rounds: Annotated[int, Field(ge=1, le=10_000)] = 10
-    games: Annotated[int, Field(ge=2, le=1000, multiple_of=2)] = 10
-    missed_limit: Literal["game", "round"] = "game"
+    rounds: Annotated[
+        int, Field(ge=1, le=10_000, description="how many there are; raise it when the ladder is to go on")
+    ] = 10
+    games: Annotated[
+        int, Field(ge=2, le=1000, multiple_of=2, description="of each two neighbours in a round, an even number")
+    ] = 10
+    missed_limit: Annotated[
+        Literal["game", "round"],
+        Field(
+            description='what a limit costs that loses the "game": that alone, or all of the team in the "round"'
+        ),
+    ] = "game"
 
 
 class Ladder(Format[LadderOptions]):

@@ -19,19 +19,20 @@ PairOutcomes: TypeAlias = tuple[str, str]
 
 
 class MatchOptions(FormatOptions):
-    """How many pairs there are, and when the games have told.
+    """How many pairs there are, and when the games have told: see `Sprt`."""
 
-    ``pairs``: the most that are played. ``at_once``: how many are given out at a time. ``elo0`` and ``elo1``, both
-    or neither: the hypotheses of a sequential test of the first team against the second, with the errors ``alpha``
-    and ``beta`` (see `Sprt`).
-    """
-
-    pairs: Annotated[int, Field(ge=1, le=MOST_PAIRS)] = 100
-    at_once: Annotated[int, Field(ge=1, le=100)] = 1
-    elo0: Elo | None = None
-    elo1: Annotated[Elo | None, Field(validate_default=True)] = None
-    alpha: Error = 0.05
-    beta: Error = 0.05
+    pairs: Annotated[int, Field(ge=1, le=MOST_PAIRS, description="pairs of games, colours swapped, at most")] = 100
+    at_once: Annotated[int, Field(ge=1, le=100, description="pairs that are given out at a time")] = 1
+    elo0: Annotated[
+        Elo | None,
+        Field(description="a sequential test ends the match: by so much is the first team stronger,", examples=[0]),
+    ] = None
+    elo1: Annotated[
+        Elo | None,
+        Field(validate_default=True, description="or by so much; elo0 and elo1, or neither", examples=[50]),
+    ] = None
+    alpha: Annotated[Error, Field(description="how often the test may take elo1 for true where elo0 is")] = 0.05
+    beta: Annotated[Error, Field(description="how often it may take elo0 for true where elo1 is")] = 0.05
 
     @field_validator("elo1")
     @classmethod

@@ -33,10 +33,12 @@ Cost: TypeAlias = tuple[int, ...]
 
 
 class SwissOptions(FormatOptions):
-    """``rounds``: how many there are at most. ``legs``: games of two teams that meet, colours swapped each time."""
+    """Of the event, and of a meeting."""
 
-    rounds: Annotated[int, Field(ge=1, le=1000)] = 5
-    legs: Annotated[int, Field(ge=1, le=1000)] = 2
+    rounds: Annotated[int, Field(ge=1, le=1000, description="how many there are at most")] = 5
+    legs: Annotated[
+        int, Field(ge=1, le=1000, description="games of two teams that meet, colours swapped each time")
+    ] = 2
 
 
 class Swiss(Format[SwissOptions]):
