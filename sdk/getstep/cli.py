@@ -123,12 +123,21 @@ def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
     if len(games) == 1:
         return {path: _template(f"{games[0]}.py")}
     if not path.stem.isidentifier():
-        raise SetupError(f"{path.stem!r} is no name to import from; use letters, digits and _ for several games.")
+        raise SetupError(
+            f"With several games, --game all too, {path.name} imports a file for each, and {path.stem!r} is no name"
+            f" that Python can import.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
+        )
     parts = {game: f"{path.stem}_{game}" for game in games}
     imports = "\n".join(f"import {part}" for part in sorted(parts.values()))
     bots = "\n".join(f'    "{game}": {part},' for game, part in parts.items())
     every = Template(_template("every_game.txt")).substitute(imports=imports, bots=bots)
     return {path: every, **{path.with_name(f"{part}.py"): _template(f"{game}.py") for game, part in parts.items()}}
+
+
+def _importable(stem: str) -> str:
+    """A name like ``stem`` that Python can import."""
+    name = "".join(char if f"_{char}".isidentifier() else "_" for char in stem)
+    return name if name.isidentifier() else f"bot_{name}"
 
 
 def _template(name: str) -> str:

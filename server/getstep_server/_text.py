@@ -23,6 +23,16 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+def counted(count: int, what: str) -> str:
+    """``count`` things: ``"1 match"``, ``"2 matches"``, ``"0 pairs"``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
+
+
+def sentence(text: str) -> str:
+    """``text`` with a full stop, unless it ends in one, as a team's name may."""
+    return text if text.endswith(".") else f"{text}."
+
+
 def utc_time(seconds: float) -> str:
     """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -28,7 +28,7 @@ from ._cli import (
     help_by_default,
     typed,
 )
-from ._text import printable
+from ._text import counted, printable
 from ._toml import ConfigError
 from .attack import add_attack
 from .cli_decisions import add_decisions, add_team_decisions
@@ -267,7 +267,7 @@ def _teams_add(args: argparse.Namespace) -> int:
 
 def _teams_import(args: argparse.Namespace) -> int:
     added = add_teams(args.contest, read_roster(args.roster))
-    print(f"{len(added)} teams added. Look at them, and make their slips, with:")
+    print(f"{counted(len(added), 'team')} added. To look at them, and to make their slips:")
     print(f"  {typed('teams', 'list', args.contest)}")
     print(f"  {typed('teams', 'slips', args.contest)}")
     return EXIT_OK
@@ -303,7 +303,7 @@ def _teams_slips(args: argparse.Namespace) -> int:
         path.write_text(as_html(contest, host), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
-    print(f"{len(contest.teams)} slips for host {host} in {path}: open it in a browser and print it.")
+    print(f"{counted(len(contest.teams), 'slip')} for host {host} in {path}: open it in a browser and print it.")
     print(f"If contestants reach this machine under another address, give it with --host. They also need {WHEEL}:")
     print("README.md says how to make it. Then:")
     print(f"  {typed('run', args.contest)}")

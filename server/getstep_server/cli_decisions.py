@@ -19,7 +19,7 @@ from ._cli import (
     team_named,
     typed,
 )
-from ._text import printable, utc_time
+from ._text import printable, sentence, utc_time
 from ._toml import ConfigError
 from .cli_games import add_games_list
 from .contest import Contest, load_contest, teams_path
@@ -222,7 +222,7 @@ def _decide(args: argparse.Namespace, make: Callable[[Contest, Tournament], Deci
         decision, before = _put_on_record(contest, store, make)
         after = load_tournament(contest, store)
     match = None if decision.match is None else after.matches[decision.match]
-    print(f"On record: {printable(described(decision, contest, match))}.")
+    print(sentence(f"On record: {printable(described(decision, contest, match))}"))
     for line in _consequences(contest, decision, before, after):
         print(printable(line))
     return EXIT_OK

@@ -22,6 +22,7 @@ from ._cli import (
     folder_argument,
     typed,
 )
+from ._text import counted
 from ._toml import ConfigError
 from .bot_processes import run_with_bots
 from .contest import Contest, load_contest
@@ -86,13 +87,13 @@ def _progress(contest: Contest, *, plain: bool) -> Progress:
 
 def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
     tournament = tournament_to_go_on(contest)
-    progress.say(f"{contest.name}: {len(contest.teams)} teams")
+    progress.say(f"{contest.name}: {counted(len(contest.teams), 'team')}")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
     played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
     if played or running:
-        start = f"at once, where it was: {played} matches are played"
-        start += f", {running} were running" if running else ""
+        start = f"at once, where it was: {counted(played, 'match')} played"
+        start += f", {running} running" if running else ""
     elif when.now:
         start = "at once"
     elif when.at is not None:
@@ -106,7 +107,7 @@ def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
 
 def _say_ending(contest: Contest, progress: Progress, ending: Ending, goes_on: str) -> int:
     tournament = tournament_of(contest)
-    title = f"Standings after {tournament.done} matches"
+    title = f"Standings after {counted(tournament.done, 'match')}"
     for table in all_tables(contest, tournament.tables(), title=title):
         progress.console.print(table)
     if ending is Ending.FINISHED:

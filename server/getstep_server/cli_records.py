@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ._cli import EXIT_FAILED, EXIT_OK, Commands, add_command, event_named, folder_argument
-from ._text import printable
+from ._text import counted, printable
 from ._toml import ConfigError
 from .contest import Contest, load_contest
 from .contest_event import ContestEvent
@@ -232,11 +232,12 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _print_verified(verified: Verified, *, head_given: bool) -> None:
-    void = f" ({verified.void} void attempts)" if verified.void else ""
-    played = f"{verified.played} of {verified.matches} matches played{void}"
-    print(f"Everything fits: {verified.records} records, {played}, {verified.turns} turns replayed.")
+    void = f" ({counted(verified.void, 'void attempt')})" if verified.void else ""
+    played = f"{verified.played} of {counted(verified.matches, 'match')} played{void}"
+    records, turns = counted(verified.records, "record"), counted(verified.turns, "turn")
+    print(f"Everything fits: {records}, {played}, {turns} replayed.")
     if head_given:
-        later = f"; {verified.beyond} records came later" if verified.beyond else ", as its last"
+        later = f"; {counted(verified.beyond, 'record')} came later" if verified.beyond else ", as its last"
         print(f"The hash that was written down is in the chain{later}.")
     print(f"head {verified.head}")
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ._cli import EXIT_OK, Commands, add_command, contest_with_teams, event_named, folder_argument
+from ._text import counted
 from .contest import Contest
 from .contest_event import ContestEvent
 from .crosstable import crosstable_of, crosstable_table
@@ -37,7 +38,7 @@ def _standings(args: argparse.Namespace) -> int:
     tournament = tournament_of(contest)
     terminal = console()
     if args.event is None:
-        title = f"{contest.name}, {tournament.done} matches played"
+        title = f"{contest.name}, {counted(tournament.done, 'match')} played"
         for table in all_tables(contest, tournament.tables(), title=title):
             terminal.print(table)
         return EXIT_OK

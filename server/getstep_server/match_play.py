@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from ._text import counted
 from ._toml import ConfigError
 from .bot_processes import Bot, Bots, logs_of
 from .combined import Tables
@@ -103,7 +104,7 @@ class MatchProgress(Progress):
         return ""  # a test may have a verdict at any time
 
     def _bar(self) -> RenderableType:
-        return Text(f"at most {self._score.options.pairs} pairs")
+        return Text(f"at most {counted(self._score.options.pairs, 'pair')}")
 
     def _table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - there is none
         return [Text(self._line_of_score)]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import inf, log10
 
+from ._text import counted
 from .formats import MatchOptions, PairOutcomes
 from .formats.sprt import HALF_POINTS, Sprt, mean_interval
 from .ratings import Estimate
@@ -68,7 +69,7 @@ class Score:
         games, elo, test = max(1, outcomes.total()), self.elo, self.test()
         share = (outcomes["win"] + outcomes["draw"] / 2) / games
         parts = [
-            f"{_counted(len(self.over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
+            f"{counted(len(self.over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
             f" {outcomes['loss']} lost ({share:.1%})"
         ]
         if elo is not None:
@@ -79,9 +80,9 @@ class Score:
 
     def verdict(self) -> str:
         """What the games have told, in words."""
-        options, test, pairs = self.options, self.test(), _counted(len(self.over), "pair")
+        options, test, pairs = self.options, self.test(), counted(len(self.over), "pair")
         if test is None or options.elo0 is None or options.elo1 is None:
-            return f"{len(self.over)} of {_counted(options.pairs, 'pair')} played."
+            return f"{len(self.over)} of {counted(options.pairs, 'pair')} played."
         if test.verdict is None:
             return f"Not decided after {pairs}: the LLR is still between its bounds."
         less, more = options.elo0, options.elo1
@@ -108,7 +109,7 @@ def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | N
     played = sum(len(pair) == 2 for pair in pairs.values())
     if played < 2 or 2 * len(different) > played:
         return None
-    few = _counted(len(different), "pair")
+    few = counted(len(different), "pair")
     return (
         f"All {played} pairs are copies of {few}, move for move. Bots that hardly vary cannot be tested:"
         f" what {few} can tell is all that is known, whatever the numbers above say."
@@ -129,7 +130,3 @@ def _signed(elo: float) -> str:
     if abs(elo) == inf:
         return "+∞" if elo > 0 else "-∞"
     return f"{round(elo):+d}"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

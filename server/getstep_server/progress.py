@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
-from ._text import printable
+from ._text import counted, printable
 from .combined import Tables
 from .contest import Contest
 from .decisions import described
@@ -207,7 +207,8 @@ class Progress:
         self._expect(event.total + event.to_come)
         self._began = self._said_when = self._clock()
         about = "about " if event.to_come else ""
-        return f"The contest begins: {about}{self._expected - event.done} of {self._expected} matches to play."
+        left, matches = self._expected - event.done, counted(self._expected, "match")
+        return f"The contest begins: {about}{left} of {matches} to play."
 
     def _noted(self, event: Repeatable, count: int) -> str | None:
         match event:

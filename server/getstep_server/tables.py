@@ -10,6 +10,7 @@ from rich.console import Console
 
 from getstep_engines import Game
 
+from ._text import counted
 from .combined import Combined, Tables
 from .contest import Contest
 from .contest_event import ContestEvent
@@ -234,7 +235,7 @@ def result_line(result: Result, names: Callable[[int], str]) -> str:
     """
     first, second = (names(team) for team in result.match.teams)
     why = result.detail if result.reason == "finished" else f"{result.reason}: {result.detail}"
-    length = f"{result.turns} turns, {result.seconds:.1f} s"
+    length = f"{counted(result.turns, 'turn')}, {result.seconds:.1f} s"
     return f"#{result.match.number} {first} – {second}: {winner_text(result, names)} ({why}; {length})"
 
 

@@ -88,7 +88,7 @@ def test_a_contest_is_stopped_and_goes_on_where_it_was(
 
     again = programs.serve(folder)  # the same bots come back by themselves
     assert again.wait() == 0
-    assert f"where it was: {len(kept)} matches are played" in again.output
+    assert f"where it was: {len(kept)} matches played" in again.output
     assert [bot.wait() for bot in bots] == [0] * 4
     results = stored(folder)
     assert results[: len(kept)] == kept

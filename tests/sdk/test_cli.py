@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -258,7 +259,16 @@ def test_new_for_several_games_writes_all_or_nothing(capsys: pytest.CaptureFixtu
     assert "other_linkage.py exists and is left as it is" in capsys.readouterr().err
     assert not Path("other.py").exists()
     assert run("new", "my bot.py", "--game", "all") == 2
-    assert "'my bot' is no name to import from" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "With several games, --game all too, my bot.py imports a file for each, and 'my bot' is no name" in told
+    assert told.endswith("for example my_bot.py.\n")
+
+
+@pytest.mark.parametrize("stem", ["my-bot", "2bots", "x²", "é!", "a.b", "-"])
+def test_the_name_that_new_suggests_works(stem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("new", "--game", "all", "--", f"{stem}.py") == 2
+    [name] = re.findall(r"for example (.+)\.\n", capsys.readouterr().err)
+    assert run("new", name, "--game", "all") == 0
 
 
 def test_new_adds_the_ending_and_quotes(capsys: pytest.CaptureFixture[str]) -> None:

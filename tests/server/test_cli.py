@@ -184,7 +184,7 @@ def test_import(command: Command, autumn: Path) -> None:
     ran = command("teams", "import", "autumn", "roster.csv")
     assert ran == (
         0,
-        "2 teams added. Look at them, and make their slips, with:\n"
+        "2 teams added. To look at them, and to make their slips:\n"
         "  getstep-server teams list autumn\n  getstep-server teams slips autumn\n",
         "",
     )
@@ -292,7 +292,7 @@ def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -
     first = command("run", "autumn", "--now").out.partition("Standings after")[2]
     again = command("run", "autumn")
     assert again.code == 0
-    assert "Starts at once, where it was: 6 matches are played." in again.out
+    assert "Starts at once, where it was: 6 matches played." in again.out
     assert again.out.partition("Standings after")[2] == first
     assert len(results_of(load_contest(autumn))) == 6
 
