@@ -176,7 +176,8 @@ class Director:
         for number, sheet in list(self._unfinished.items()):
             match = sheet.match
             if not self.tournament.is_open(match) or self.tournament.replayed_since(match, sheet.head["started"]):
-                await trio.to_thread.run_sync(self._unfinished.pop(number).remove)
+                self._unfinished.pop(number).drop()
+                await trio.to_thread.run_sync(sheet.remove)
         self._apart.update(team for sheet in self._unfinished.values() for team in sheet.match.teams)
         self._order = Order(match for match in self.tournament.open() if match.number not in self._unfinished)
         self._taken_up = True
@@ -204,6 +205,7 @@ class Director:
             return
         del self._unfinished[match.number]
         self._apart.subtract(match.teams)
+        sheet.drop()
         with suppress(OSError):  # a segment of the journal stays behind
             sheet.remove()  # not in a thread: the match may begin anew at once
         if self.tournament.is_open(match):
@@ -415,7 +417,9 @@ class Director:
         try:
             await self._save(running, void, patient=False)  # the numbers of those on record have no gaps
         except Exception:
-            await trio.to_thread.run_sync(_put_away(running.sheet))  # given up all the same
+            if running.sheet is not None:  # given up all the same
+                running.sheet.drop()
+            await trio.to_thread.run_sync(_put_away(running.sheet))
             self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
 
     def _announce(self, result: Result, farewells: Iterable[tuple[Seat, End]]) -> None:

@@ -1,13 +1,15 @@
 """The journal of the running games: a line for each entry, on its way to the disk before the game goes on.
 
-A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match and attempt, a blank, and a JSON object. It
-is written with one call, so what was written survives the server's death at any moment; what the machine's own
-death takes is the last half minute of games that were still running (nobody waits for the disk between two moves).
+A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match, attempt and its number among their lines (so
+that none can be missing without a word), a blank, and a JSON object. What was written survives the server's death at
+any moment; what the machine's own death takes is the last half minute of games that were still running (nobody waits
+for the disk between two moves).
 
 All games append to one file, the newest *segment*: a write to a file that is written all the time costs half of one
-to each of a hundred files in turn. A segment that is full is followed by the next, and deleted as soon as all games
-that have lines in it are over. Syncing and deleting are a thread's work. Appending is not: it happens when no clock
-of that game is running.
+to each of a hundred files in turn. Where many answers are read at once, one write takes the lines of all of them (a
+*group commit*), before any of their games goes on. A segment that is full is followed by the next, and deleted as
+soon as all games that have lines in it are over. Syncing and deleting are a thread's work. Appending is not: it
+happens when no clock of that game is running.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import contextlib
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -29,7 +32,8 @@ from .limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
 _FLAGS |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NAME = re.compile(r"segment-([1-9][0-9]{0,17})\.journal")
-_LINE = re.compile(rb"([0-9a-f]{8}) (([1-9][0-9]{0,17}-[1-9][0-9]{0,17}) (\{.*\}))\n")
+_ID = rb"[1-9][0-9]{0,17}"
+_LINE = re.compile(rb"([0-9a-f]{8}) ((%b-%b)-(%b) (\{.*\}))\n" % (_ID, _ID, _ID))
 
 
 class JournalError(Exception):
@@ -50,10 +54,17 @@ class Journal:
     Args:
         folder: where the segments are.
         kept: what earlier runs have left there: by segment, the tags of the games in it that are not over.
+        lines: by tag, how many lines they have of them.
     """
 
-    def __init__(self, folder: Path, kept: Mapping[int, Collection[bytes]] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        kept: Mapping[int, Collection[bytes]] | None = None,
+        lines: Mapping[bytes, int] | None = None,
+    ) -> None:
         self._folder = folder
+        self._lines = Counter(lines)
         self._needed = {number: set(tags) for number, tags in (kept or {}).items()}
         self._newest = max(self._needed, default=0)
         self._file = -1
@@ -63,9 +74,40 @@ class Journal:
         self._here: set[bytes] = set()  # what the newest segment is needed for
         self._next_due = True
         self._unsynced: dict[int, int] = {}  # of full segments, the descriptors
+        self._held = False
+        self._waiting: list[Callable[[bool], None]] = []  # who goes on at the commit
 
-    def append(self, tag: bytes, *entries: bytes) -> None:
+    def hold(self) -> None:
+        """Collect what is appended from now on, and write it all at the next `commit`."""
+        self._held = True
+
+    def commit(self) -> None:
+        """Write what was collected, and have all who wait for it go on."""
+        self._held = False
+        waiting, self._waiting = self._waiting, []
+        written = True
+        try:
+            self.flush()
+        except OSError:  # who goes on does something about it
+            written = False
+        for go_on in waiting:
+            go_on(written)
+
+    def until_commit(self, go_on: Callable[[bool], None]) -> bool:
+        """Have ``go_on`` called at the commit, with whether the disk has taken what was appended.
+
+        Returns:
+            False if nothing is being collected: then it will not be called.
+        """
+        if self._held:
+            self._waiting.append(go_on)
+        return self._held
+
+    def append(self, tag: bytes, *entries: bytes) -> bool:
         """Write entries of one game, each a JSON object without a line break.
+
+        Returns:
+            Whether they are written; if not, they are being collected.
 
         Raises:
             OSError: the disk did not take all of it; the rest is kept for `flush` or the next entry.
@@ -74,9 +116,13 @@ class Journal:
             self._turn_over()
         self._here.add(tag)
         for entry in entries:
-            content = b"%b %b" % (tag, entry)
+            self._lines[tag] += 1
+            content = b"%b-%d %b" % (tag, self._lines[tag], entry)
             self._pending += b"%08x %b\n" % (zlib.crc32(content), content)
+        if self._held:
+            return False
         self.flush()
+        return True
 
     def flush(self) -> None:
         """Write what the disk has not taken yet.
@@ -104,6 +150,7 @@ class Journal:
         with self._lock:
             for tags in self._needed.values():
                 tags.discard(tag)
+            self._lines.pop(tag, None)
             unneeded = self._take_unneeded()
             unsynced, self._unsynced = self._unsynced, {}
         for number, file in unsynced.items():
@@ -153,9 +200,10 @@ def _path_of(folder: Path, number: int) -> Path:
 
 
 class Line(NamedTuple):
-    """A line of the journal: whose it is, what it says, and where it stands, for people."""
+    """A line of the journal: whose it is and which of its lines, what it says, and where it stands, for people."""
 
     tag: bytes
+    number: int
     entry: dict[str, Any]
     where: str
 
@@ -195,6 +243,8 @@ def read(path: Path, over: Collection[bytes] = ()) -> Segment:
         JournalError: a line other than the last is not what was written.
         OSError: the file cannot be read.
     """
+    if not path.is_file():
+        raise JournalError(f"{path}: not a file")
     if path.stat().st_size > MAX_SEGMENT_BYTES:
         raise JournalError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_SEGMENT_BYTES}")
     text = path.read_bytes()
@@ -234,6 +284,6 @@ def _parsed(raw: bytes, where: str) -> Line | None:
     if found is None or int(found[1], 16) != zlib.crc32(found[2]):
         return None
     try:
-        return Line(found[3], orjson.loads(found[4]), where)
+        return Line(found[3], int(found[4]), orjson.loads(found[5]), where)
     except orjson.JSONDecodeError:
         return None

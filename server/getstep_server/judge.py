@@ -25,7 +25,7 @@ from .limits import ABSENT_MISSES
 from .results import Result
 from .schedule import Match
 from .scoresheet import Scoresheet
-from .seats import Answer, Arrival, Errand, Hostile, Seat, Table, Turns
+from .seats import Answer, Arrival, Errand, Held, Hostile, Seat, Table, Turns
 from .timekeeper import Timekeeper
 
 
@@ -40,6 +40,8 @@ class _Progress:
     table: Table
     timekeeper: Timekeeper
     publish: Publish
+    held: Held
+    """Its turn, where the turns of many are written at once."""
     late: float = 0.0
     """Seconds of the server's own lateness that were given back in this turn."""
 
@@ -61,7 +63,7 @@ async def play_match(
     began = trio.current_time()
     course, clocks = sheet.course, sheet.course.clocks
     table = sit_down(sheet.match, seats, clocks.control, clocks.lag, timekeeper)
-    progress = _Progress(sheet.match, seats, sheet, course, table, timekeeper, publish)
+    progress = _Progress(sheet.match, seats, sheet, course, table, timekeeper, publish, Held(sheet.until_commit))
     await table.play(_turns(progress))
     verdict = course.verdict
     if verdict is None:
@@ -132,7 +134,7 @@ def _turn(p: _Progress) -> Turns:
 
 def _overdue(
     p: _Progress, player: Player, asked: float, deadline: float, arrival: Arrival | None
-) -> Generator[float | Errand, Arrival | None, Arrival | None]:
+) -> Generator[float | Errand | Held, Any, Arrival | None]:
     """What arrives in time all the same, or None: ``arrival`` was not here at ``deadline``.
 
     It is the arrival that counts, not who woke up first: an answer that was here in time and is read late is in
@@ -170,7 +172,7 @@ def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: 
         except IllegalMove as error:
             yield from _fault(p, player, "illegal_move", str(error), {**timed, "tried": answer.move})
             return
-        if not _written(p, {"player": player, "move": answer.move, **timed}):
+        if not (_written(p, {"player": player, "move": answer.move, **timed}) or (yield p.held)):
             yield p.sheet.insist
         p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
 
@@ -189,7 +191,7 @@ def _missed(p: _Progress, player: Player, limit: float, waited: float) -> Turns:
 def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> Turns:
     detail = detail[:MAX_TEXT]
     p.course.fault(code, timed["ms"], away=timed.get("away", False))
-    if not _written(p, {"player": player, "fault": code, "detail": detail, **timed}):
+    if not (_written(p, {"player": player, "fault": code, "detail": detail, **timed}) or (yield p.held)):
         yield p.sheet.insist
     p.seats[player].penalize(code, f"{detail}: {p.course.game.penalty}"[:MAX_TEXT])
     p.publish(TurnFaulted(p.match, player, code, detail, timed["ms"] / 1000))
@@ -197,7 +199,7 @@ def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str
 
 def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> Turns:
     p.course.lose(loser, reason, detail, timed["ms"])
-    if not _written(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed}):
+    if not (_written(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed}) or (yield p.held)):
         yield p.sheet.insist
 
 

@@ -230,6 +230,7 @@ async def _run(
     begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
     met = frozenset(team for match in begun for team in match.teams if team in seats)
     house = House(contest, seats, bus.publish, met=met)
+    house.switchboard.before, house.switchboard.after = sheets.hold, sheets.commit
     director = Director(contest, tournament, unfinished, seats, sheets, store, disk, timekeeper, bus.publish)
     ending = Ending.STOPPED
     async with house.switchboard.open(), trio.open_nursery() as nursery:

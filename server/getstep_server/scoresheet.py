@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,8 @@ class Scoresheet:
         """Write a turn that the course has taken, and the passes that followed.
 
         Returns:
-            Whether the disk has taken it. If not, nobody may hear of it before `insist` has returned.
+            Whether the disk has taken it. If not, nobody may hear of it before it has: `until_commit` says when it
+            was written with others, and if it was not, `insist` returns when it is.
         """
         line, passed = _line(turn), self.course.state.passed
         self._happened.turns.append(line)
@@ -100,6 +101,10 @@ class Scoresheet:
         passes = [_pass(player) for player in passed]
         self._happened.turns += passes
         return self._append(line, *passes)
+
+    def until_commit(self, go_on: Callable[[bool], None]) -> bool:
+        """Have ``go_on`` called when what was written together with others is on the disk; see `Journal`."""
+        return self._journal.until_commit(go_on)
 
     async def insist(self) -> None:
         """Wait until the disk has taken what was written.
@@ -111,10 +116,9 @@ class Scoresheet:
 
     def _append(self, *lines: bytes) -> bool:
         try:
-            self._journal.append(self._tag, *lines)
+            return self._journal.append(self._tag, *lines)
         except OSError:
             return False
-        return True
 
     def incident(self, incident: Incident) -> None:
         """Note hostile or refused traffic of one of the teams; of many alike the first, and how many."""
@@ -142,6 +146,11 @@ class Scoresheet:
         self._over = True
         return record_of_game(self.head, result, self._happened)
 
+    def drop(self) -> None:
+        """Note that the match is given up without a record; `remove` comes next."""
+        with contextlib.suppress(OSError):  # the next line of any match brings it to the disk
+            self._journal.append(self._tag, _DROPPED)
+
     def remove(self) -> None:
         """Have the journal forget the match, which is on record or void; in a thread, so that nobody waits.
 
@@ -160,6 +169,9 @@ def course_of(head: Mapping[str, Any]) -> Course:
     limit = head["time"]
     control = TimeControl(limit["kind"], limit["ms"] / 1000)
     return Course(GAMES[head["game"]], head["options"], control, limit["lag_ms"] / 1000)
+
+
+_DROPPED = b'{"dropped":true}'
 
 
 def _line(turn: Mapping[str, Any]) -> bytes:
@@ -208,13 +220,24 @@ class Scoresheets:
         left = list(_read_all(folder, recorded))
         matches = {match.number: match for match in schedule}
         games = _by_game(left)
-        self._journal = Journal(folder, {part.number: {line.tag for line in part.lines} for part in left})
+        for lines in games.values():
+            _check_numbers(lines)
+        kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
+        self._journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()})
         sheets = [self._resumed(tag, lines, matches) for tag, lines in games.items()]
         for part in left:
             part.mend()
         self._journal.finish(b"")
         cuts = [JournalCut(str(part.path), part.cut) for part in left if part.cut is not None]
         return list(_latest(sheets)), cuts
+
+    def hold(self) -> None:
+        """Until `commit`, collect the turns of all matches."""
+        self._journal.hold()
+
+    def commit(self) -> None:
+        """Write what was collected at once, and have the matches go on."""
+        self._journal.commit()
 
     def close(self) -> None:
         """Leave what is not over to a later run."""
@@ -234,7 +257,7 @@ def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int
         OSError: it cannot be read.
     """
     left = list(_read_all(folder, recorded))
-    return {int(line.tag.partition(b"-")[0]) for part in left for line in part.lines}
+    return {int(tag.partition(b"-")[0]) for tag in _by_game(left)}
 
 
 def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
@@ -250,14 +273,23 @@ def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[S
 
 
 def _by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
-    """The lines of each game from its head on; what comes before a head was given up without a record."""
+    """The lines of each game that was not given up without a record; its line 1 begins it anew."""
     games: dict[bytes, list[Line]] = {}
-    for part in left:
-        for line in part.lines:
-            if "record" in line.entry:
-                games[line.tag] = []
-            games.setdefault(line.tag, []).append(line)
+    for line in (line for part in left for line in part.lines):
+        if line.number == 1:
+            games[line.tag] = []
+        games.setdefault(line.tag, []).append(line)
+        if "dropped" in line.entry:
+            del games[line.tag]
     return games
+
+
+def _check_numbers(lines: Sequence[Line]) -> None:
+    """That none of a game's lines is missing."""
+    for expected, line in enumerate(lines, start=1):
+        if line.number != expected:
+            tag = line.tag.decode()
+            raise JournalError(f"{line.where}: line {line.number} of {tag}, expected its line {expected}")
 
 
 def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
@@ -268,6 +300,7 @@ def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
             sheet.go_on()
             yield sheet
         else:
+            sheet.drop()
             sheet.remove()
 
 

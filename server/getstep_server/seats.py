@@ -9,7 +9,7 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import trio
 
@@ -79,9 +79,19 @@ class Link(Protocol):
 Errand: TypeAlias = Callable[[], Awaitable[object]]
 """Something that takes time."""
 
-Turns: TypeAlias = Generator[float | Errand, Arrival | None, None]
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Something that is done together with others: ``until`` has a function called once it is, with whether it was;
+    or it returns False, if nothing is being done."""
+
+    until: Callable[[Callable[[bool], None]], bool]
+
+
+Turns: TypeAlias = Generator[float | Errand | Held, Any, None]
 """A judge at work. It yields the time on trio's clock until which it waits for an arrival, and is sent that, or
-None when the time has come; or it yields an errand, and is sent None when that is done."""
+None when the time has come; or it yields an errand, and is sent None when that is done; or something that is held,
+and is sent whether it was done."""
 
 _NEVER = float("inf")
 
@@ -145,16 +155,25 @@ class Table:
             await errand()
             self._go_on(None)
 
-    def _go_on(self, arrival: Arrival | None) -> None:
-        """Have the judge work until it has to wait."""
+    def _go_on(self, answer: Arrival | bool | None) -> None:
+        """Have the judge work until it has to wait; ``answer`` is to what it waited for."""
         turns = self._turns
         if turns is None:
             return
         self._waiting = False
         try:
-            wish = turns.send(arrival)
-            while self._arrivals and isinstance(wish, float):
-                wish = turns.send(self._arrivals.popleft())
+            wish = turns.send(answer)
+            while True:
+                if isinstance(wish, float):
+                    if not self._arrivals:
+                        break
+                    wish = turns.send(self._arrivals.popleft())
+                elif isinstance(wish, Held):
+                    if wish.until(self._go_on):
+                        return
+                    wish = turns.send(False)
+                else:
+                    break
         except StopIteration:
             self._turns = None
         except Exception as error:

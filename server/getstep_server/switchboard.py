@@ -2,7 +2,8 @@
 
 Waiting for a socket costs a system call and a turn of a task each time. Where there is epoll, all sockets stay
 registered with one, and a single task waits for that, however many connections there are. The kernel goes round:
-each that has something gets one read before any gets its second, so that no flood keeps the others waiting.
+each that has something gets one read before any gets its second, so that no flood keeps the others waiting. What
+all of those reads come to can be dealt with together, at their end.
 """
 
 from __future__ import annotations
@@ -18,8 +19,17 @@ import trio
 from .limits import READS_AT_ONCE
 
 
+def _nothing() -> None:
+    """To be done where there are no others to be read at the same time."""
+
+
 class Switchboard:
     """Has sockets read when there is something to read; each is waited for by a task of its own."""
+
+    before: Callable[[], None] = staticmethod(_nothing)
+    """Called before several are read one after the other. It must not raise."""
+    after: Callable[[], None] = staticmethod(_nothing)
+    """Called when they were. It must not raise."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -68,8 +78,11 @@ if sys.platform == "linux":
         async def _run(self) -> None:
             while True:
                 await trio.lowlevel.wait_readable(self._epoll.fileno())
-                for number, _ in self._epoll.poll(0, READS_AT_ONCE):
+                readable = self._epoll.poll(0, READS_AT_ONCE)
+                self.before()
+                for number, _ in readable:
                     self._reads[number]()
+                self.after()
 
 
 def new_switchboard() -> Switchboard:

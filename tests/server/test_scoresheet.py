@@ -27,6 +27,7 @@ from getstep_server.scoresheet import Scoresheet, Scoresheets, left_running
 from tests.server.players import make_contest
 
 MATCH = Match(7, 1, 3, 2, 1, 2, "hop")
+MOVE = [[0, 0], [0, 1]]
 
 
 def match_of(game: str) -> Match:
@@ -217,20 +218,93 @@ async def test_lines_without_their_head(tmp_path: Path) -> None:
     await kept.begin()
     kept.resumed()
     kept.path.unlink()
-    with pytest.raises(JournalError, match=r"segment-2\.journal, line 1: .* expected the head of a game's record"):
+    with pytest.raises(JournalError, match=r"segment-2\.journal, line 1: line 2 of 7-1, expected its line 1"):
         kept.again()
     assert kept.names() == ["segment-2.journal"]
 
 
 async def test_what_was_given_up_without_a_record_begins_anew(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    await play(await kept.begin(), 1, 4)
+    given_up = await kept.begin()
+    await play(given_up, 1, 4)
+    given_up.drop()
+    given_up.remove()
     sheet = await kept.begin()
     await play(sheet, 2, 7)
     assert facts(kept.resumed().course) == facts(sheet.course)
 
 
-def sealed(entry: Any, tag: str = "7-1") -> bytes:
+async def test_of_what_was_given_up_later_nothing_is_left_to_go_on_with(tmp_path: Path) -> None:
+    """Its head was in a segment that is gone, and other matches still need the one with its last lines."""
+    kept = Kept(tmp_path)
+    await play(await kept.begin(), 1, 4)
+    resumed = kept.resumed()
+    resumed.drop()
+    resumed.remove()
+    assert kept.names() == ["segment-2.journal"]
+    assert left_running(kept.running, set()) == set()
+    assert kept.again() == ([], [])
+    assert kept.names() == []
+
+
+@pytest.mark.parametrize("missing", [1, 2, 3])
+async def test_no_line_is_missing_without_a_word(tmp_path: Path, missing: int) -> None:
+    kept = Kept(tmp_path)
+    sheet = await kept.begin()
+    await play(sheet, 1, 4)
+    lines = kept.path.read_bytes().splitlines(keepends=True)
+    kept.path.write_bytes(b"".join([*lines[:missing], *lines[missing + 1 :]]))
+    with pytest.raises(JournalError, match=f"line {missing + 1}: line {missing + 2} of 7-1, expected its line"):
+        kept.again()
+
+
+def test_a_segment_is_a_file(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    kept.path.symlink_to("/dev/zero")
+    with pytest.raises(JournalError, match=r"segment-1\.journal: not a file"):
+        kept.again()
+
+
+async def test_turns_of_many_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(tmp_path)
+    sheets = [await kept.begin(attempt) for attempt in (1, 2, 3)]
+    writes: list[bytes] = []
+    heard: list[bool] = []
+
+    def write(_: int, data: bytes) -> int:
+        writes.append(data)
+        return len(data)
+
+    monkeypatch.setattr(os, "write", write)
+    kept.sheets.hold()
+    for sheet in sheets:
+        sheet.course.move(MOVE, 1.0)
+        assert not sheet.write({"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"})
+        assert sheet.until_commit(heard.append)
+    assert (writes, heard) == ([], [])
+    kept.sheets.commit()
+    assert [line.split()[1] for line in writes[0].splitlines()] == [b"7-1-2", b"7-2-2", b"7-3-2"]
+    assert (len(writes), heard) == (1, [True] * 3)
+    assert not sheets[0].until_commit(heard.append)  # nothing is held
+
+
+async def test_who_waits_for_a_commit_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(tmp_path)
+    sheet = await kept.begin()
+    heard: list[bool] = []
+    sheet.course.move(MOVE, 1.0)
+    kept.sheets.hold()
+    sheet.write({"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"})
+    sheet.until_commit(heard.append)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", FullDisk(0))
+        kept.sheets.commit()
+    assert heard == [False]
+    await sheet.insist()
+    assert kept.entries()[-1]["move"] == MOVE
+
+
+def sealed(entry: Any, tag: str = "7-1-2") -> bytes:
     text = f"{tag} {json.dumps(entry)}".encode()
     return b"%08x %b\n" % (zlib.crc32(text), text)
 
@@ -245,8 +319,8 @@ DAMAGE: dict[str, Any] = {
     "no time": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]]})],
     "not an object": lambda lines: [lines[0], sealed([1])],
     "no JSON": lambda lines: [lines[0], sealed(1).replace(b"1", b"{x}")],
-    "no match": lambda lines: [lines[0], sealed({"player": 0}, "0-1")],
-    "another match": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0}, "8-1")],
+    "no match": lambda lines: [lines[0], sealed({"player": 0}, "0-1-2")],
+    "another match": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0}, "8-1-1")],
     "another match's head": lambda lines: [lines[0], lines[0].replace(lines[0][:8], sealed({})[:8])],
     "another kind of entry": lambda lines: [lines[0], sealed({"player": 0})],
     "no end of time": lambda lines: [lines[0], sealed({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1e308})],
@@ -273,7 +347,7 @@ async def test_anything_else_is_told_with_file_and_line(tmp_path: Path, damage: 
 )
 def test_a_head_that_is_none(tmp_path: Path, head: Any) -> None:
     kept = Kept(tmp_path)
-    kept.path.write_bytes(sealed(head))
+    kept.path.write_bytes(sealed(head, "7-1-1"))
     with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: "):
         kept.again()
 
@@ -282,7 +356,7 @@ async def test_a_head_of_another_game(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     await kept.begin()
     (head,) = kept.entries()
-    kept.path.write_bytes(sealed(head, "7-2"))
+    kept.path.write_bytes(sealed(head, "7-2-1"))
     with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: the head of 7-1, expected that of 7-2"):
         kept.again()
 

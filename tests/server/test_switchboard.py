@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from trio.testing import wait_all_tasks_blocked
 from getstep.wire import Goodbye
 from getstep_server import arrivals, switchboard
 from getstep_server.events import Incident, TeamLeft
+from getstep_server.limits import READS_AT_ONCE
 from getstep_server.switchboard import Switchboard, new_switchboard
 from tests.server.players import connected, make_contest, running, seated
 
@@ -107,7 +109,24 @@ async def test_the_other_tasks_get_their_turn(pairs: list[Pair]) -> None:
             while len(log.reads) < 20 * len(pairs):
                 await trio.lowlevel.checkpoint()
         nursery.cancel_scope.cancel()
-    assert 0 < log.longest <= 2 * 128  # trio's order is random: two batches may come between two turns
+    assert 0 < log.longest <= 2 * READS_AT_ONCE  # trio's order is random: two batches may come between two turns
+
+
+async def test_what_many_reads_come_to_is_dealt_with_at_their_end(pairs: list[Pair]) -> None:
+    board = new_switchboard()
+    seen: list[str] = []
+    board.before = lambda: seen.append("before")
+    board.after = lambda: seen.append("after")
+    for _, theirs in pairs:
+        theirs.send(b"x")
+    async with board.open(), trio.open_nursery() as nursery:
+        for ours, _ in pairs:
+            nursery.start_soon(board.serve, ours, lambda ours=ours: seen.append(ours.recv(1).decode()))
+        await wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+    batches = "".join("|" if word == "before" else "." if word == "after" else word for word in seen)
+    assert re.fullmatch(r"(\|x+\.)+", batches)
+    assert "x" * 10 in batches
 
 
 async def test_who_has_left_is_read_no_more_and_its_file_number_is_free(board: Switchboard) -> None:
