@@ -1,9 +1,9 @@
 """The journal of the running games: a line for each entry, on its way to the disk before the game goes on.
 
-A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match, attempt and its number among their lines (so
-that none can be missing without a word), a blank, and a JSON object. What was written survives the server's death at
-any moment; what the machine's own death takes is the last half minute of games that were still running (nobody waits
-for the disk between two moves).
+A line is eight hexadecimal digits (CRC-32 of the rest), a blank, match, attempt and its number among their lines
+(so that none can be missing without a word), a blank, and a JSON object. What was written survives the server's
+death at any moment; what the machine's own death takes is the last half minute of games that were still running
+(nobody waits for the disk between two moves).
 
 All games append to one file, the newest *segment*: a write to a file that is written all the time costs half of one
 to each of a hundred files in turn. Where many answers are read at once, one write takes the lines of all of them (a
