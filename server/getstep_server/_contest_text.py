@@ -9,8 +9,9 @@ import tomlkit
 
 from getstep_engines import GAMES, Game
 
-from .contest_event import CUSTOMS
+from .contest_event import CUSTOMS, usual_scoring
 from .formats import FORMATS, TieBreak
+from .standings import ScoringKind
 
 Setting: TypeAlias = str | tuple[str, str]
 """A line, or a setting and its comment."""
@@ -73,6 +74,7 @@ def _first_event(game: Game, format_: str) -> list[Setting]:
             f"{control}; or {other}_seconds, {_TIME_KINDS[other]}",
         ),
         ("# teams = [1, 2]", "who takes part (by default all teams)"),
+        (f'# scoring.kind = "{usual_scoring(game.name, format_)}"', f"one of: {', '.join(get_args(ScoringKind))}"),
         ("# scoring.win = 2", "and scoring.draw = 1, scoring.loss = 0"),
         (f"# tie_breaks = {_toml(list(FORMATS[format_].tie_breaks))}", f"of {', '.join(TIE_BREAKS)}; then a lot"),
         "# Other formats have other settings, here with what they are unless contest.toml says it:",

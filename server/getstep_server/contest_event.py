@@ -13,7 +13,7 @@ from getstep_engines import GAMES, Game, TimeControl
 from ._model import Model, Name, Seconds, TeamId, once_each
 from ._toml import Misfit, Mistake
 from .formats import FORMATS, Format, TieBreak
-from .standings import Scoring
+from .standings import Scoring, ScoringKind
 
 
 class EventTable(Model):
@@ -163,6 +163,11 @@ def _scoring(table: EventTable) -> Scoring:
     """The table's; without a kind, the one that goes with the game or the format."""
     if "kind" in table.scoring.model_fields_set:
         return table.scoring
-    if table.game == "pseudo_tonga":
-        return table.scoring.model_copy(update={"kind": "signed_roots"})
-    return table.scoring.model_copy(update={"kind": "percentage" if table.format == "ladder" else "points"})
+    return table.scoring.model_copy(update={"kind": usual_scoring(table.game, table.format)})
+
+
+def usual_scoring(game: str, format_: str) -> ScoringKind:
+    """How a game in a format becomes points, unless contest.toml says otherwise."""
+    if game == "pseudo_tonga":
+        return "signed_roots"
+    return "percentage" if format_ == "ladder" else "points"

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
 from math import fsum, inf, sqrt
 from random import Random
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -38,6 +38,9 @@ WITHDRAWN, DISQUALIFIED = "withdrawn", "disqualified"
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
+ScoringKind: TypeAlias = Literal["points", "signed_roots", "percentage"]
+
+
 class Scoring(BaseModel):
     """How matches become points.
 
@@ -50,7 +53,7 @@ class Scoring(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    kind: Literal["points", "signed_roots", "percentage"] = "points"
+    kind: ScoringKind = "points"
     win: Number = 2
     draw: Number = 1
     loss: Number = 0

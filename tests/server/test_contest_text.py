@@ -58,6 +58,7 @@ def test_what_is_commented_out_can_be_taken(tmp_path: Path, name: str) -> None:
     path.write_text(text, encoding="utf-8")
     (event,) = load_contest(tmp_path / "a").events
     assert None not in event.format.options.model_dump().values()
+    assert event.scoring.kind == ("percentage" if name == "ladder" else "points")
     assert event.tie_breaks == FORMATS[name].tie_breaks
 
 
