@@ -43,7 +43,7 @@ from .incident_report import as_json, by_culprit, incidents_table
 from .journal import JournalError
 from .limits import MAX_SEATS
 from .registrar import ContestStopped
-from .roster import Newcomer, add_teams, read_roster
+from .roster import Newcomer, add_teams, import_teams
 from .run import incidents_of
 from .slips import WHEEL, address_to_type, as_html, as_text
 from .store import StoreError
@@ -266,7 +266,7 @@ def _teams_add(args: argparse.Namespace) -> int:
 
 
 def _teams_import(args: argparse.Namespace) -> int:
-    added = add_teams(args.contest, read_roster(args.roster))
+    added = import_teams(args.contest, args.roster)
     print(f"{counted(len(added), 'team')} added. To look at them, and to make their slips:")
     print(f"  {typed('teams', 'list', args.contest)}")
     print(f"  {typed('teams', 'slips', args.contest)}")

@@ -9,14 +9,16 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import tomlkit
 from pydantic import ValidationError
 
 from getstep.wire import MAX_TEAM
 
-from ._toml import ConfigError, mistakes_in, parse, read_text
+from ._toml import ConfigError, Location, mistakes_in, parse, read_text
 from .contest import Team, TeamsFile, load_contest, teams_path
 from .limits import MAX_SEATS, MAX_TEAMS
 
@@ -34,28 +36,74 @@ class Newcomer:
     seats: int = 1
 
 
-def add_teams(folder: Path, newcomers: Sequence[Newcomer], *, classic: bool = False) -> list[Team]:
+@dataclass(frozen=True)
+class Complaint:
+    """A mistake: ``where`` it is, of what ``kind``, and ``what`` is to be said about it."""
+
+    where: str
+    kind: str
+    what: str
+
+
+def add_teams(
+    folder: Path, newcomers: Sequence[Newcomer], *, classic: bool = False, complaints: Iterable[Complaint] = ()
+) -> list[Team]:
     """Append teams with fresh tokens to teams.toml, all or none; comments and order there stay as they are.
 
+    Args:
+        folder: the contest's.
+        newcomers: whom to add.
+        classic: whether they may play over the classic wire.
+        complaints: mistakes that were found where the newcomers come from.
+
     Raises:
-        ConfigError: an id or name is taken or cannot be used (a line for each); nothing is written.
+        ConfigError: an id or name is taken or cannot be used (a line for each kind of mistake), or there were
+            ``complaints``; nothing is written.
     """
     teams, path = load_contest(folder).teams, teams_path(folder)
     if len(teams) + len(newcomers) > MAX_TEAMS:
         raise ConfigError(f"{path}: {len(teams)} teams and {len(newcomers)} more, expected at most {MAX_TEAMS}")
     ids = _ids(newcomers, set(teams))
-    mistakes = _clashes(newcomers, ids, teams.values())
+    mistakes = [*complaints, *_clashes(newcomers, ids, teams.values())]
     added = []
     for newcomer, number in zip(newcomers, ids, strict=True):
         try:
             team = Team(id=number, name=newcomer.name, token=new_token(), seats=newcomer.seats, classic=classic)
             added.append(team)
         except ValidationError as error:
-            mistakes += [f"{newcomer.where}: {where[-1]}{what}" for where, what in mistakes_in(error, Team)]
+            mistakes += [_misfit(newcomer, where, what) for where, what in mistakes_in(error, Team)]
     if mistakes:
-        raise ConfigError("\n".join(mistakes))
+        raise ConfigError("\n".join(_by_kind(mistakes)))
     _append(path, added)
     return added
+
+
+def _misfit(newcomer: Newcomer, where: Location, what: str) -> Complaint:
+    return Complaint(newcomer.where, f"{where[-1]}{what.rpartition(', expected')[2]}", f"{where[-1]}{what}")
+
+
+def _by_kind(mistakes: Iterable[Complaint]) -> Iterator[str]:
+    """Of each kind of mistake the first one, and where the others are."""
+    kinds: dict[str, list[Complaint]] = {}
+    for mistake in mistakes:
+        kinds.setdefault(mistake.kind, []).append(mistake)
+    for first, *others in kinds.values():
+        yield f"{first.where}: {first.what}{_likewise([one.where for one in others])}"
+
+
+def _likewise(places: Sequence[str]) -> str:
+    """More places of the same mistake; of a file, its lines."""
+    lines = [place.rpartition(":")[2] for place in places]
+    if not places or not all(map(str.isdecimal, lines)):
+        return f"; likewise {', '.join(places)}" if places else ""
+    return f"; likewise in line{'s' * (len(lines) > 1)} {', '.join(_ranges(sorted(set(map(int, lines)))))}"
+
+
+def _ranges(numbers: Sequence[int]) -> Iterator[str]:
+    """Rising numbers as texts, those that follow on each other as one: "3 to 5", "7"."""
+    for _, group in groupby(enumerate(numbers), lambda item: item[1] - item[0]):
+        (_, first), *rest = group
+        yield f"{first} to {rest[-1][1]}" if rest else str(first)
 
 
 def new_token() -> str:
@@ -71,21 +119,17 @@ def _ids(newcomers: Sequence[Newcomer], taken: set[int]) -> list[int]:
     return [next(free) if newcomer.id is None else newcomer.id for newcomer in newcomers]
 
 
-def _clashes(newcomers: Sequence[Newcomer], ids: Sequence[int], teams: Iterable[Team]) -> list[str]:
-    by_id = {team.id: f"{team.name!r} in teams.toml" for team in teams}
-    by_name = {team.name: f"team {team.id} in teams.toml" for team in teams}
-    clashes = []
+def _clashes(newcomers: Sequence[Newcomer], ids: Sequence[int], teams: Iterable[Team]) -> Iterator[Complaint]:
+    by_id: dict[Any, str] = {team.id: f"{team.name!r} in teams.toml" for team in teams}
+    by_name: dict[Any, str] = {team.name: f"team {team.id} in teams.toml" for team in teams}
+    before = {*by_id, *by_name}
     for newcomer, number in zip(newcomers, ids, strict=True):
-        if number in by_id:
-            clashes.append(f"{newcomer.where}: id = {number}, expected one that is free; {by_id[number]} has it")
-        if newcomer.name in by_name:
-            has_it = by_name[newcomer.name]
-            clashes.append(
-                f"{newcomer.where}: name = {newcomer.name!r}, expected one that is free; {has_it} has it"
-            )
+        for name, value, taken in (("id", number, by_id), ("name", newcomer.name, by_name)):
+            if value in taken:
+                what = f"{name} = {value!r}, expected one that is free; {taken[value]} has it"
+                yield Complaint(newcomer.where, f"{name} {'is taken' if value in before else 'twice'}", what)
         by_id.setdefault(number, newcomer.where)
         by_name.setdefault(newcomer.name, newcomer.where)
-    return clashes
 
 
 def _append(path: Path, teams: Iterable[Team]) -> None:
@@ -117,35 +161,50 @@ def _as_toml(team: Team) -> str:
 # --- the class list -----------------------------------------------------------------------------------------
 
 
-def read_roster(path: Path) -> list[Newcomer]:
-    """Teams from a CSV file: a column ``name``, and if wanted ``id`` and ``seats``; without a header, names only.
+def import_teams(folder: Path, path: Path) -> list[Team]:
+    """Add the teams of a class list as `add_teams` does.
 
     Raises:
-        ConfigError: lines that do not say who (a line for each), or no names at all; with file and line.
+        ConfigError: there are mistakes in it, or it names nobody (a line for each kind of mistake).
     """
-    rows = list(_rows(path))
+    newcomers, complaints = read_roster(path)
+    return add_teams(folder, newcomers, complaints=complaints)
+
+
+def read_roster(path: Path) -> tuple[list[Newcomer], list[Complaint]]:
+    """Teams from a CSV file: a column ``name``, and if wanted ``id`` and ``seats``; without a header, names only.
+
+    Returns:
+        The teams, and what is wrong with lines that do not say who.
+
+    Raises:
+        ConfigError: there are no names at all, or this is no text; with file and line.
+    """
+    complaints: list[Complaint] = []
+    rows = list(_rows(path, complaints))
     header = [cell.lower() for cell in rows[0][1]] if rows else []
     if "name" in header:
         del rows[0]
     else:
         header = ["name"]
-    if not rows:
+    if not rows and not complaints:
         raise ConfigError(
             f"{path}: no teams, expected a line for each with its name, after a header if there is one"
         )
-    newcomers, mistakes = [], []
+    newcomers = []
     for line, cells in rows:
-        try:
-            newcomers.append(_newcomer(f"{path}:{line}", header, cells))
-        except ValueError as error:
-            mistakes.append(f"{path}:{line}: {error}")
-    if mistakes:
-        raise ConfigError("\n".join(mistakes))
-    return newcomers
+        found = list(_complaints(f"{path}:{line}", header, cells))
+        complaints += found
+        if not found:
+            newcomers.append(_newcomer(f"{path}:{line}", dict(zip(header, cells, strict=False))))
+    return newcomers, complaints
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the line it begins on; without blanks around and at the end."""
+def _rows(path: Path, complaints: list[Complaint]) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the line it begins on; without blanks around and at the end.
+
+    What is no CSV ends them, and is one of the ``complaints`` then.
+    """
     text = read_text(path).replace("\r", "\n")
     delimiter = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=True, strict=True)
@@ -156,30 +215,38 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise ConfigError(f"{path}:{line}: not valid CSV: {error}") from error
+            complaints.append(Complaint(f"{path}:{line}", "csv", f"not valid CSV: {error}"))
+            return
         while cells and not cells[-1]:
             cells.pop()
         if cells:
             yield line, cells
 
 
-def _newcomer(where: str, header: list[str], cells: list[str]) -> Newcomer:
+def _complaints(where: str, header: list[str], cells: list[str]) -> Iterator[Complaint]:
+    """All that is wrong with a row."""
     if len(cells) > len(header):
-        raise ValueError(
+        what = (
             f"{len(cells)} columns, expected {len(header)}: put a name with commas in quotes,"
             " or begin the file with a line such as 'id,name' that names the columns"
         )
+        yield Complaint(where, "columns", what)
+        return
     row = dict(zip(header, cells, strict=False))
     if not row.get("name"):
-        raise ValueError(f"{', '.join(cells)!r:.80} without a name, expected one in each line")
-    number = _whole_number(row, "id", f"a whole number from 0 to {MAX_TEAM}")
-    seats = _whole_number(row, "seats", f"a whole number from 1 to {MAX_SEATS}")
-    return Newcomer(row["name"], where, number, 1 if seats is None else seats)
+        what = f"{', '.join(cells)!r:.80} without a name, expected one in each line"
+        yield Complaint(where, "no name", what)
+    for column, ends in _NUMBERS.items():
+        text = row.get(column, "")
+        if not re.fullmatch(r"[0-9]{0,10}", text):  # whether it fits is seen later
+            what = f"{column} = {text!r:.80}, expected a whole number from {ends}"
+            yield Complaint(where, column, what)
 
 
-def _whole_number(row: dict[str, str], column: str, wanted: str) -> int | None:
-    """What stands in a column, if there is one and something stands there. Whether it fits is seen later."""
-    text = row.get(column, "")
-    if not re.fullmatch(r"[0-9]{0,10}", text):
-        raise ValueError(f"{column} = {text!r:.80}, expected {wanted}")
-    return int(text) if text else None
+_NUMBERS = {"id": f"0 to {MAX_TEAM}", "seats": f"1 to {MAX_SEATS}"}
+"""The columns with numbers, and what may stand there."""
+
+
+def _newcomer(where: str, row: dict[str, str]) -> Newcomer:
+    numbers = {column: int(row[column]) for column in _NUMBERS if row.get(column)}
+    return Newcomer(row["name"], where, **numbers)

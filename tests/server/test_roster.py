@@ -11,7 +11,7 @@ import pytest
 from getstep_server._toml import ConfigError
 from getstep_server.contest import init_contest, load_contest
 from getstep_server.limits import MAX_TEAMS
-from getstep_server.roster import Newcomer, add_teams, new_token, read_roster
+from getstep_server.roster import Newcomer, add_teams, import_teams, new_token, read_roster
 
 TEAMS = '# our class\n[[team]] # the first\nid = 2 # two\nname = "Ada"\ntoken = "12345678"\n# the end'
 
@@ -25,6 +25,13 @@ def folder(tmp_path: Path) -> Path:
 def names(*wanted: str | tuple[int, str]) -> list[Newcomer]:
     pairs = [(None, entry) if isinstance(entry, str) else entry for entry in wanted]
     return [Newcomer(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
+
+
+def names_in(path: Path) -> list[Newcomer]:
+    """The teams of a class list without mistakes."""
+    newcomers, complaints = read_roster(path)
+    assert complaints == []
+    return newcomers
 
 
 # --- teams.toml ----------------------------------------------------------------------------------------------
@@ -71,8 +78,7 @@ CLASHES = {
     "a name twice": (
         names("Blaise", "Charles", "Blaise", "Blaise"),
         [
-            "NAME 3: name = 'Blaise', expected one that is free; NAME 1 has it",
-            "NAME 4: name = 'Blaise', expected one that is free; NAME 1 has it",
+            "NAME 3: name = 'Blaise', expected one that is free; NAME 1 has it; likewise NAME 4",
         ],
     ),
     "an id twice": (
@@ -82,8 +88,7 @@ CLASHES = {
     "a name that is none": (
         names("Blaise", "\x1b[2J", ""),
         [
-            r"NAME 2: name = '\x1b[2J', expected visible characters, without blanks around them",
-            "NAME 3: name = '', expected visible characters, without blanks around them",
+            r"NAME 2: name = '\x1b[2J', expected visible characters, without blanks around them; likewise NAME 3",
         ],
     ),
     "a long name": (
@@ -192,7 +197,7 @@ def test_a_class_list(tmp_path: Path, case: str) -> None:
     content, teams = ROSTERS[case]
     path = tmp_path / "roster.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    assert [(newcomer.id, newcomer.name) for newcomer in read_roster(path)] == teams
+    assert [(newcomer.id, newcomer.name) for newcomer in names_in(path)] == teams
 
 
 WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
@@ -202,20 +207,39 @@ WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
     "two columns without a header": ("Ada\n\n7,Blaise\n", [":3: 2 columns, expected 1: put a name with commas"]),
     "a header that names no name": (
         "first,last\nAda,Lovelace\n",
-        [":1: 2 columns, expected 1: put", ":2: 2 columns, expected 1: put"],
+        [":1: 2 columns, expected 1: put a name with commas in quotes, or begin the file with a line such as"],
+    ),
+    "a header that names no name, and a class": (
+        "Names,Class\n" + "".join(f"Team {n},7b\n" for n in range(30)),
+        [
+            ":1: 2 columns, expected 1: put a name with commas in quotes, or begin the file with a line such as"
+            " 'id,name' that names the columns; likewise in lines 2 to 31"
+        ],
+    ),
+    "all kinds of mistakes": (
+        "id,name,seats\nseven,Ada,many\n1,Blaise\n1,Charles\n2,\n9,Charles,3,4\nx,Blaise\n7,\x1b\ny,Eve\n8,\x02\n"
+        '1,D\n"',
+        [
+            ":12: not valid CSV: ",
+            ":2: id = 'seven', expected a whole number from 0 to 2147483647; likewise in lines 7, 9",
+            ":2: seats = 'many', expected a whole number from 1 to 16",
+            ":5: '2' without a name, expected one in each line",
+            ":6: 4 columns, expected 3",
+            ":4: id = 1, expected one that is free; ",
+            r":8: name = '\x1b', expected visible characters, without blanks around them; likewise in line 10",
+        ],
     ),
     "a comma in a name": ("id,name\n7,Lovelace, Ada\n", [":2: 3 columns, expected 2: put a name with commas"]),
     "ids that are none": (
         "id,name\nseven,Ada\n-1,Blaise\n1.0,Charles\n１,Dorothy\n" + "9" * 5000 + ",Edsger\n",
         [
-            ":2: id = 'seven', expected a whole number from 0 to 2147483647",
-            ":3: id = '-1', expected",
-            ":4: id = '1.0', expected",
-            ":5: id = '１', expected",
-            ":6: id = '99999",
+            ":2: id = 'seven', expected a whole number from 0 to 2147483647; likewise in lines 3 to 6",
         ],
     ),
-    "an id without a name": ("id,name\n7\n8,\n9,Ada\n", [":2: '7' without a name", ":3: '8' without a name"]),
+    "an id without a name": (
+        "id,name\n7\n8,\n9,Ada\n",
+        [":2: '7' without a name, expected one in each line; likewise in line 3"],
+    ),
     "a quote that is not closed": ('name\nAda\n"Blaise\nCharles\n', [":3: not valid CSV: unexpected end of data"]),
     "more after a quote": ('name\n"Ada" Lovelace\n', [":2: not valid CSV: "]),
     "another encoding": ("name\nAda\nGrashüpfer\n".encode("latin-1"), [":3: not UTF-8; save the file as UTF-8"]),
@@ -224,12 +248,13 @@ WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("case", WRONG_ROSTERS)
-def test_a_class_list_with_mistakes(tmp_path: Path, case: str) -> None:
+def test_a_class_list_with_mistakes(folder: Path, tmp_path: Path, case: str) -> None:
     content, beginnings = WRONG_ROSTERS[case]
     path = tmp_path / "roster.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(ConfigError) as caught:
-        read_roster(path)
+        import_teams(folder, path)
+    assert load_contest(folder).teams == {}
     lines = str(caught.value).split("\n")
     assert len(lines) == len(beginnings)
     for line, beginning in zip(lines, beginnings, strict=True):
@@ -241,12 +266,12 @@ def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp
     path = tmp_path / "roster.csv"
     path.write_text('id,name\n\n3,Ada\n4,"two\nlines"\n3,Blaise\n5,Ada\n6,\x1b[2J\n')
     with pytest.raises(ConfigError) as caught:
-        add_teams(folder, read_roster(path))
+        import_teams(folder, path)
     assert sorted(str(caught.value).split("\n")) == [
-        rf"{path}:4: name = 'two\nlines', expected visible characters, without blanks around them",
+        rf"{path}:4: name = 'two\nlines', expected visible characters, without blanks around them;"
+        " likewise in line 8",
         f"{path}:6: id = 3, expected one that is free; {path}:3 has it",
         f"{path}:7: name = 'Ada', expected one that is free; {path}:3 has it",
-        rf"{path}:8: name = '\x1b[2J', expected visible characters, without blanks around them",
     ]
     assert load_contest(folder).teams == {}
 
@@ -254,7 +279,7 @@ def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp
 def test_seats_in_a_class_list(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "roster.csv"
     path.write_text("name,seats\nAda,3\nBlaise,\nCharles,1\nDorothy\n")
-    newcomers = read_roster(path)
+    newcomers = names_in(path)
     assert [newcomer.seats for newcomer in newcomers] == [3, 1, 1, 1]
     add_teams(folder, newcomers)
     assert [team.seats for team in load_contest(folder).teams.values()] == [3, 1, 1, 1]
@@ -265,10 +290,10 @@ def test_seats_that_are_none(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "roster.csv"
     path.write_text("name,seats\nAda,many\n")
     with pytest.raises(ConfigError, match=r":2: seats = 'many', expected a whole number from 1 to 16$"):
-        read_roster(path)
+        import_teams(folder, path)
     path.write_text("name,seats\nAda,0\nBlaise,17\n")
     with pytest.raises(ConfigError) as caught:
-        add_teams(folder, read_roster(path))
+        import_teams(folder, path)
     assert str(caught.value).split("\n") == [
         f"{path}:2: seats = 0, expected at least 1",
         f"{path}:3: seats = 17, expected at most 16",
