@@ -18,6 +18,9 @@ Setting: TypeAlias = str | tuple[str, str]
 
 TIE_BREAKS: tuple[str, ...] = get_args(TieBreak)
 
+_COMMENT = 32
+"""The column where comments begin, two blanks behind the setting at least."""
+
 _TIME_KINDS = {"move": "for each move", "budget": "for all of a player's moves in a match together"}
 
 
@@ -117,4 +120,4 @@ def _further_event(game: Game, format_: str) -> list[Setting]:
 def _commented(setting: Setting) -> str:
     if isinstance(setting, str):
         return setting
-    return f"{setting[0]:<31} # {setting[1]}" if setting[1] else setting[0]
+    return f"{setting[0]:<{_COMMENT - 2}}  # {setting[1]}" if setting[1] else setting[0]

@@ -33,6 +33,11 @@ def sentence(text: str) -> str:
     return text if text.endswith(".") else f"{text}."
 
 
+def local_minute(seconds: float) -> str:
+    """Seconds since the epoch in the host's own time, to the minute."""
+    return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
+
+
 def utc_time(seconds: float) -> str:
     """Seconds since the epoch as ISO 8601 in UTC, to the millisecond."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -6,6 +6,7 @@ import argparse
 import getpass
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 
 import trio
 
@@ -19,7 +20,7 @@ from ._cli import (
     team_named,
     typed,
 )
-from ._text import printable, sentence, utc_time
+from ._text import local_minute, printable, sentence, utc_time
 from ._toml import ConfigError
 from .cli_games import add_games_list
 from .contest import Contest, load_contest, teams_path
@@ -29,6 +30,7 @@ from .record_shape import decision_shape
 from .results import PLAYERS
 from .run import load_tournament, tournament_of
 from .schedule import Match
+from .scoresheet import left_running
 from .store import Overtaken, Store
 from .tables import result_line
 from .tournament import Tournament
@@ -114,9 +116,8 @@ def add_decisions(commands: Commands[argparse.ArgumentParser]) -> None:
     replay = add_command(actions, "replay", "have a match played again", _REPLAY)
     _add_match(replay)
     replay.set_defaults(command=_replay)
-    listing = add_command(
-        commands, "decisions", "show what the host has decided", "What the host has decided so far."
-    )
+    text = "What the host has decided so far, by this machine's time."
+    listing = add_command(commands, "decisions", "show what the host has decided", text)
     folder_argument(listing)
     listing.set_defaults(command=_list)
 
@@ -195,6 +196,8 @@ def _replay(args: argparse.Namespace) -> int:
                     f"team {team} of match {match.number} is not in {teams_path(contest.folder)}, or not in the"
                     " event: so it has withdrawn; put it back there"
                 )
+        if tournament.is_open(match) and match.number not in left_running(contest.running, tournament.recorded):
+            raise ConfigError(f"match {match.number} is open already, expected one that is over, or has begun")
         return Decision("replay", args.by, args.why, _now(), match=match.number)
 
     return _decide(args, decision)
@@ -291,7 +294,8 @@ def _list(args: argparse.Namespace) -> int:
     for decision in tournament.decisions:
         match = None if decision.match is None else tournament.matches[decision.match]
         what = described(decision, contest, match)
-        print(printable(f"{decision.at}  {what}. {decision.by}: {decision.why}"))
+        at = local_minute(datetime.fromisoformat(decision.at).timestamp())
+        print(printable(f"{at}  {what}. {decision.by}: {decision.why}"))
     if not tournament.decisions:
         print("Nothing has been decided: all results are as they were played.")
     return EXIT_OK

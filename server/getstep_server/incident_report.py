@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
 
 from rich.table import Table
 from rich.text import Text
 
-from ._text import printable, utc_time
+from ._text import local_minute, printable, utc_time
 from .contest import Contest
 from .incidents import IncidentRow
 
@@ -59,8 +58,7 @@ def _cell(*lines: str) -> Text:
 
 def _times(row: IncidentRow) -> list[str]:
     """In the host's own time, to the minute."""
-    times = [datetime.fromtimestamp(seconds).astimezone() for seconds in (row.first, row.last)]
-    return list(dict.fromkeys(f"{time:%Y-%m-%d %H:%M}" for time in times))
+    return list(dict.fromkeys(map(local_minute, (row.first, row.last))))
 
 
 def as_json(contest: Contest, row: IncidentRow) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import socket
 import sys
@@ -206,9 +207,16 @@ def _open(contest: Contest, port: int, setting: str) -> socket.socket:
         return open_listener(host, port)
     except OSError as error:
         raise ConfigError(
-            f"cannot listen on {host} port {port}: {error.strerror or error}. Is another server running? "
-            f"Stop it, or change {setting} (or host) under [server] in {contest_path(contest.folder)}"
+            f"cannot listen on {host} port {port}: {error.strerror or error}. {_advice(error, setting)}"
+            f" under [server] in {contest_path(contest.folder)}"
         ) from error
+
+
+def _advice(error: OSError, setting: str) -> str:
+    """What to do about a port that cannot be opened."""
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "This machine has no such address. Give one of its own as --host, or change host"
+    return f"Is another server running? Stop it, or change {setting} (or host)"
 
 
 async def _run(

@@ -312,6 +312,7 @@ def test_a_port_that_is_taken(command: Command, autumn: Path) -> None:
         ran = command("run", "autumn", "--host", "127.0.0.1", "--port", str(port))
     assert ran.code == 2
     assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in ran.err
+    assert "Is another server running? Stop it, or change port (or host) under [server]" in ran.err
     assert "change port (or host) under [server] in autumn/contest.toml" in ran.err
 
 
@@ -326,6 +327,8 @@ def test_an_address_that_is_not_this_machines(command: Command, autumn: Path) ->
     ran = command("run", "autumn", "--host", "192.0.2.77")
     assert ran.code == 2
     assert "cannot listen on 192.0.2.77 port 0: " in ran.err
+    assert "This machine has no such address. Give one of its own as --host, or change host under [serv" in ran.err
+    assert "another server" not in ran.err
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ import trio
 
 from getstep_server import cli_decisions
 from getstep_server.contest import contest_path, load_contest, teams_path
+from getstep_server.disk import Disk
 from getstep_server.game_record import Record, record_of_pairings
 from getstep_server.run import load_tournament, tournament_of
+from getstep_server.scoresheet import Scoresheets
 from getstep_server.store import Store
 from getstep_server.tournament import Tournament
 from tests.server.test_cli import Command, autumn, command
@@ -51,6 +53,15 @@ def begun(command: Command, autumn: Path) -> Path:
 
 def save(store: Store, record: Record) -> None:
     trio.run(store.save, record)
+
+
+def leave_running(folder: Path, number: int) -> None:
+    """A server was killed in the middle of this match."""
+    contest = load_contest(folder)
+    sheets = Scoresheets(contest, Disk(contest.folder, lambda _: None))
+    contest.running.mkdir()
+    trio.run(sheets.begin, tournament_of(contest).matches[number], 1)
+    sheets.close()
 
 
 def said(command: Command, *arguments: str) -> list[str]:
@@ -110,6 +121,7 @@ def test_a_match_is_adjudicated_and_played_again(command: Command, played: Path)
     assert tournament_of(contest).attempts[2] == 2
     assert command("verify", "autumn").code == 0
     listed = said(command, "decisions", "autumn")
+    assert all(re.match(r"20\d\d-\d\d-\d\d \d\d:\d\d  match", line) for line in listed)
     assert [line.partition("  ")[2] for line in listed] == [
         "match 2 (Ada – Charles) is won by Ada. Grace: it was agreed so",
         "match 2 (Ada – Charles) is a draw. Grace: it was agreed so",
@@ -256,8 +268,16 @@ def test_what_is_refused(command: Command, begun: Path, arguments: tuple[str, ..
     ],
 )
 def test_a_reason_is_needed(command: Command, begun: Path, how: tuple[str, ...], complaint: str) -> None:
-    assert command.complaint("games", "replay", "autumn", "1", *how).startswith(complaint)
+    assert command.complaint("games", "adjudicate", "autumn", "1", "--winner", "draw", *how).startswith(complaint)
     assert decisions(begun) == []
+
+
+def test_a_match_that_nobody_has_begun_is_not_played_again(command: Command, begun: Path) -> None:
+    complaint = command.complaint("games", "replay", "autumn", "1", *WHY)
+    assert complaint == "match 1 is open already, expected one that is over, or has begun"
+    assert decisions(begun) == []
+    leave_running(begun, 1)
+    assert said(command, "games", "replay", "autumn", "1", *WHY)[0].endswith("is played again.")
 
 
 def test_before_anything_was_given_out(command: Command, autumn: Path) -> None:

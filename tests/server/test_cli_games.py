@@ -6,14 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-import trio
 
 from getstep_server.contest import load_contest, teams_path
-from getstep_server.disk import Disk
 from getstep_server.run import tournament_of
-from getstep_server.scoresheet import Scoresheets
 from tests.server.test_cli import Command, autumn, command
-from tests.server.test_cli_decisions import WHY, begun, played, said, seeded
+from tests.server.test_cli_decisions import WHY, begun, leave_running, played, said, seeded
 
 __all__ = ["autumn", "begun", "command", "played", "seeded"]
 
@@ -28,16 +25,6 @@ def listed(command: Command, *arguments: str) -> list[list[str]]:
 
 def states(command: Command, *arguments: str) -> dict[int, str]:
     return {int(row[0]): row[4].strip() for row in listed(command, *arguments)}
-
-
-def leave_running(contest_folder: Path, number: int) -> None:
-    """A server was killed in the middle of this match."""
-    contest = load_contest(contest_folder)
-    sheets = Scoresheets(contest, Disk(contest.folder, lambda _: None))
-    contest.running.mkdir()
-    match = tournament_of(contest).matches[number]
-    trio.run(sheets.begin, match, 1)
-    sheets.close()
 
 
 def test_every_match_with_its_number(command: Command, begun: Path) -> None:

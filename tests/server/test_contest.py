@@ -34,6 +34,15 @@ def complaint(folder: Path) -> list[str]:
     return str(caught.value).replace(f"{folder}/", "").split("\n")
 
 
+def test_no_comment_is_glued_to_its_setting(tmp_path: Path) -> None:
+    for game in GAMES:
+        init_contest(tmp_path / game, name="An unusually long name of a contest", games=[game])
+        lines = (tmp_path / game / "contest.toml").read_text(encoding="utf-8").splitlines()
+        commented = [line for line in lines if "#" in line[1:]]
+        assert len(commented) > 8
+        assert all("  # " in line for line in commented)
+
+
 # --- contest.toml --------------------------------------------------------------------------------------------
 
 CONTEST_MISTAKES: dict[str, tuple[str, str]] = {

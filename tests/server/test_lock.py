@@ -24,8 +24,9 @@ with ContestLock(Path(sys.argv[1])):
 
 def test_a_second_run_is_told_who_holds_it(tmp_path: Path) -> None:
     with ContestLock(tmp_path):
-        with pytest.raises(ConfigError, match=rf"in use by process {os.getpid()} on .*, since \d{{4}}-"):
+        with pytest.raises(ConfigError, match=rf"in use by process {os.getpid()} on .*, since \d{{4}}-") as caught:
             ContestLock(tmp_path).__enter__()
+        assert str(caught.value).endswith(f"look on with: getstep-server standings {tmp_path}")
     with ContestLock(tmp_path):
         pass
 
