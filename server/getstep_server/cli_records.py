@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -198,6 +198,10 @@ of the records, every game by its rules, every time limit by the recorded
 times, the results and the standings. The first thing that does not fit is
 named, with the place of its record, its match and its turn.
 
+A void attempt was broken off: the server failed, or the host called it off. One
+that is overruled was played, but a decision or a rule has put something else
+in its place, or has annulled it.
+
 The chain ends in a hash, its head. Who has written that down elsewhere can be
 sure with --head that these are still the same records, and what came later.
 
@@ -232,14 +236,20 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _print_verified(verified: Verified, *, head_given: bool) -> None:
-    void = f" ({counted(verified.void, 'void attempt')})" if verified.void else ""
-    played = f"{verified.played} of {counted(verified.matches, 'match')} played{void}"
+    matches = [f"{verified.played} of {counted(verified.matches, 'match')} played"]
+    matches += _counts({"cancelled": verified.cancelled, "annulled": verified.annulled})
+    attempts = _counts({"void": verified.void, "overruled": verified.overruled})
+    played = ", ".join(matches) + (f" (attempts beside these: {', '.join(attempts)})" if attempts else "")
     records, turns = counted(verified.records, "record"), counted(verified.turns, "turn")
     print(f"Everything fits: {records}, {played}, {turns} replayed.")
     if head_given:
         later = f"; {counted(verified.beyond, 'record')} came later" if verified.beyond else ", as its last"
         print(f"The hash that was written down is in the chain{later}.")
     print(f"head {verified.head}")
+
+
+def _counts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count} {what}" for what, count in counts.items() if count]
 
 
 @contextmanager

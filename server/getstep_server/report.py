@@ -22,7 +22,7 @@ from .contest import Contest
 from .contest_event import ContestEvent
 from .crosstable import Crosstable
 from .decisions import described
-from .game_record import RecordError
+from .game_record import VOIDS, RecordError
 from .incidents import IncidentRow
 from .plots import Course, Rated, course_plot, ratings_plot
 from .ratings import UNSURE, Ratings, rate, ratings_of, tally_of
@@ -83,8 +83,9 @@ class Square:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """The crosstable: its teams with their squares; ``letters`` is about how wide it is."""
+    """The crosstable: its teams, ``what`` is in their squares, and in ``letters`` about how wide it is."""
 
+    what: str
     names: Sequence[str]
     rows: Sequence[Sequence[Square]]
     letters: int
@@ -204,8 +205,11 @@ def _steps(seen: Seen, progress: Progress) -> Iterator[tuple[ContestEvent, Step]
 def _facts(seen: Seen) -> Iterator[tuple[str, str]]:
     tournament, results = seen.tournament, seen.tournament.results
     yield "Matches", f"{tournament.done} played of {tournament.total} given out so far"
-    if void := len(seen.games) - len(tournament.counting):
-        yield "Attempts", f"{void} that do not count, beside these"
+    void = sum(game.reason in VOIDS for game in seen.games)
+    if void:
+        yield "Void attempts", f"{void}, broken off: the server failed, or the host called them off"
+    if overruled := len(seen.games) - void - len(tournament.counting):
+        yield "Overruled attempts", f"{overruled}, played: a decision or a rule has replaced or annulled them"
     yield "Teams", str(len(seen.contest.teams))
     if results:
         first = min(result.started for result in results)
@@ -359,7 +363,8 @@ def _squares(contest: Contest, event: ContestEvent, rows: Sequence[Standing], re
     squares = [[square(team, other) for other in teams] for team in teams]
     widest = max((len(square.text) for row in squares for square in row), default=0)
     names = [name_with_status(contest, row) for row in rows]
-    return Squares(names, squares, letters=24 + len(teams) * (max(widest, 2) + 1))
+    what = "Percentage of matches won by" if event.scoring.kind == "percentage" else "Points of"
+    return Squares(what, names, squares, letters=24 + len(teams) * (max(widest, 2) + 1))
 
 
 def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:

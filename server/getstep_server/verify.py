@@ -61,7 +61,9 @@ class Verified:
     """A contest in which everything fits.
 
     ``records`` make the chain, whose last hash is ``head``; ``beyond`` of them come after the hash that was kept
-    elsewhere. ``played`` of ``matches`` have a result, ``void`` attempts do not count, and ``turns`` were replayed.
+    elsewhere. ``played`` of ``matches`` have a result, ``cancelled`` ones are not to be played, and ``annulled``
+    ones count for nobody. ``void`` attempts were broken off; ``overruled`` ones were played, and something else
+    counts instead. ``turns`` were replayed.
     """
 
     records: int
@@ -69,7 +71,10 @@ class Verified:
     beyond: int
     matches: int
     played: int
+    cancelled: int
+    annulled: int
     void: int
+    overruled: int
     turns: int
 
 
@@ -112,8 +117,21 @@ def _verify(contest: Contest, store: Store, head: str | None, progress: Callable
         raise Finding(f"no record has the hash {head!r}, which was kept elsewhere: this is another chain")
     _check_standings(contest, store, walk.tournament)
     beyond = 0 if kept_at is None else walk.place - kept_at
-    matches, played = len(walk.tournament.matches), walk.tournament.done
-    return Verified(walk.place, walk.previous, beyond, matches, played, walk.void, walk.turns)
+    tournament = walk.tournament
+    gone = [match for match in tournament.matches.values() if tournament.is_cancelled(match)]
+    annulled = sum(tournament.result(match) is not None for match in gone)
+    return Verified(
+        records=walk.place,
+        head=walk.previous,
+        beyond=beyond,
+        matches=len(tournament.matches),
+        played=tournament.done,
+        cancelled=len(gone) - annulled,
+        annulled=annulled,
+        void=walk.void,
+        overruled=len(tournament.recorded) - walk.void - len(tournament.counting),
+        turns=walk.turns,
+    )
 
 
 class _Walk:

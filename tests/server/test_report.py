@@ -25,9 +25,11 @@ from getstep_server.decisions import Decision, record_of_decision
 from getstep_server.game_record import RecordError
 from getstep_server.report import CROSSTABLE_TEAMS, as_html, look
 from getstep_server.store import Store
+from getstep_server.verify import verify
 from tests.server.forgery import Forged
 from tests.server.made_up import HOSTILE_NAMES, each_format, make_up
 from tests.server.players import token_of
+from tests.server.recorded import Scene, clumsy, play_scenes, scenes_of_decisions
 from tests.server.test_cli import Command
 
 NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]
@@ -272,6 +274,26 @@ def test_the_head_of_the_chain_and_the_counts_are_there(page: Page, contest: Con
     assert facts["Records"] == str(length)
     assert facts["Matches"] == f"{done} played of {done} given out so far"
     assert facts["Played"].startswith("2023-11-14 22:13 to 2023-11-14 22:")
+
+
+def test_attempts_that_do_not_count_are_told_apart(tmp_path: Path) -> None:
+    """Three were called off; those that were played are replaced, and then annulled with all others of a team."""
+    contest = play_scenes(tmp_path / "decided", "hop", scenes_of_decisions, teams=3)
+    with Store(contest.database) as store:
+        seen, verified = look(contest, store), verify(contest, store)
+    text = as_html(seen)
+    assert (verified.void, verified.overruled) == (3, 3)
+    assert "<dd>3, broken off: the server failed, or the host called them off</dd>" in text
+    assert "<dd>3, played: a decision or a rule has replaced or annulled them</dd>" in text
+    assert (verified.played, verified.cancelled, verified.annulled) == (2, 1, 3)
+
+
+def test_the_squares_of_a_ladder_are_percentages(tmp_path: Path) -> None:
+    ladder = play_scenes(tmp_path / "ladder", "linkage", lambda _: [Scene(1, clumsy, clumsy)], ladder=True)
+    with Store(ladder.database) as store:
+        text = as_html(look(ladder, store))
+    assert "Percentage of matches won by the team in the row against that in the column." in text
+    assert "Points of the team" not in text
 
 
 def test_the_standings_are_those_of_the_tournament(page: Page, contest: Contest) -> None:

@@ -99,7 +99,7 @@ def test_budgets_fit(tmp_path: Path, game: str, scenes: object, limit: str) -> N
 
 
 def test_a_contest_without_records_fits(contest: Contest, tmp_path: Path) -> None:
-    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0)
+    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_contest_that_is_not_over_fits(contest: Contest, forged: Forged) -> None:
