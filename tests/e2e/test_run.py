@@ -14,8 +14,10 @@ import pytest
 
 import getstep_bots
 from getstep_server.contest import load_contest
+from getstep_server.progress import NAME_IN_VIEW
 from getstep_server.results import Result
 from getstep_server.run import results_of
+from getstep_server.text_table import shortened
 from tests.server.screens import OnTerminal
 
 from .conftest import free_port, token_of
@@ -183,10 +185,11 @@ NAMES = (
 
 def test_long_names_and_markup_on_80_columns(programs: Programs, make_contest: MakeContest) -> None:
     folder = named(make_contest([""] * 2, game="pseudo_tonga"), *NAMES)
+    ada, other = (re.escape(shortened(name, NAME_IN_VIEW)) for name in NAMES)
     with run_on_terminal(folder) as terminal:
         play_on(programs, terminal, 1)
-        terminal.expect(rf"^1 of 2 teams are here, missing: {NAMES[1][:13]}…{re.escape(NAMES[1][-6:])}$")
-        terminal.expect(rf"^\+ {re.escape(NAMES[0][:13])}…{re.escape(NAMES[0][-6:])} has arrived")
+        terminal.expect(rf"^1 of 2 teams are here, missing: {other}$")
+        terminal.expect(rf"^\+ {ada} has arrived")
         play_on(programs, terminal, 2)
         assert terminal.wait() == 0
     lines = terminal.screen.text.splitlines()
