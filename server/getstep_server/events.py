@@ -203,6 +203,11 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
+class ContestOver:
+    """All is played and on record; now everybody is told goodbye, which takes a while if somebody is away."""
+
+
+@dataclass(frozen=True, slots=True)
 class IncidentsSummed:
     """The run is over: the number of incidents, and of the ``most`` frequent kinds the first one and the count."""
 
@@ -229,6 +234,7 @@ Event: TypeAlias = (
     | DiskUsable
     | Waiting
     | Noted
+    | ContestOver
     | IncidentsSummed
 )
 Publish: TypeAlias = Callable[[Event], None]

@@ -31,6 +31,7 @@ from .contest import Contest
 from .contest_event import ContestEvent
 from .decisions import described
 from .events import (
+    ContestOver,
     ContestStarted,
     DecisionTaken,
     DiskFull,
@@ -124,6 +125,8 @@ class ContestLog:
                 self._decided(event)
             case ContestStarted(done, total):
                 self._log.info("contest_started", done=done, total=total)
+            case ContestOver():
+                self._log.info("contest_over")
             case Listening():
                 self._listening(event)
             case IncidentsSummed(total, most):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ._text import counted
 from ._toml import ConfigError
+from .bot_output import last_lines
 from .bot_processes import Bot, Bots, logs_of
 from .combined import Tables
 from .contest import Contest, Team, load_contest, make_contest
@@ -23,9 +24,6 @@ from .match_score import Score, copies
 from .progress import Progress
 from .roster import Newcomer, add_teams
 from .run import tournament_of
-
-LINES_OF_A_BOT = 20
-"""Of what a bot has printed, the last ones are shown if it made a fault."""
 
 
 def find_bot(text: str) -> Path:
@@ -126,5 +124,4 @@ def _faults(contest: Contest, score: Score, team: Team) -> list[str]:
     if not count:
         return []
     log = max(logs_of(contest, team), key=lambda path: path.stat().st_size)
-    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LINES_OF_A_BOT:]
-    return [f"! {team.name} made {count} faults (see rules.md). The end of what it printed:", *last]
+    return [f"! {team.name} made {count} faults (see rules.md). The end of what it printed:", *last_lines(log)]

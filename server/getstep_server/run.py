@@ -22,7 +22,7 @@ from .classic import ClassicLink
 from .contest import Contest, contest_path
 from .director import Director
 from .disk import Disk
-from .events import Bus, DiskUsable, Event, Incident, Listening, TeamArrived, TeamLeft
+from .events import Bus, ContestOver, DiskUsable, Event, Incident, Listening, TeamArrived, TeamLeft
 from .incidents import IncidentRow
 from .journal import segments
 from .limits import MAX_MATCHES
@@ -257,6 +257,7 @@ async def _run(
             bus.subscribe(director.note, [Incident])
             await director.run()
             ending = Ending.FINISHED
+            bus.publish(ContestOver())
         if ending is Ending.STOPPED:
             ports.close()  # who comes back at once need not be told again
         house.close_all(OVER if ending is Ending.FINISHED else SHUTTING_DOWN)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import subprocess
 import sys
+import time
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,6 +139,75 @@ def test_a_bot_that_leaves_before_the_end_ends_it(programs: Programs, tmp_path: 
     assert program.wait() == 1
     assert "\nNot decided after 0 pairs: " in program.output
     assert "getstep-server: the bot of leaving ended with code 0:\n" in program.output
+
+
+def test_a_bot_that_leaves_after_its_last_move_has_done_its_part(programs: Programs, tmp_path: Path) -> None:
+    """The server then waits for it, to tell it goodbye, longer than a bot's end may be early."""
+    leaving, slow = tmp_path / "leaving.py", tmp_path / "slow.py"
+    first_free = "    free = [(r, c) for r in range(6) for c in range(6) if not board[r][c]]\n"
+    leaving.write_text(
+        "import os, threading\n"
+        "def get_step(board, is_black, turn):\n"
+        f"{first_free}"
+        "    if turn.match == 2 and is_black and len(free) == 2:\n"
+        "        threading.Timer(0.2, os._exit, [0]).start()\n"
+        "    return free[0]\n"
+    )
+    slow.write_text(
+        "import time\n"
+        "def get_step(board, is_black, turn):\n"
+        f"{first_free}"
+        "    time.sleep(1.0 if turn.match == 2 and len(free) == 1 else 0)\n"
+        "    return free[0]\n"
+    )
+    program = programs.start(*MATCH, str(slow), str(leaving), *QUICK, "--pairs", "1")
+    assert program.wait() == 0
+    assert "\n1 of 1 pair played.\n" in program.output
+
+
+def test_what_a_bot_prints_is_bounded(programs: Programs, tmp_path: Path) -> None:
+    bot, kept = tmp_path / "loud.py", tmp_path / "kept"
+    bot.write_text(
+        "import sys\n"
+        "def get_step(board, is_black, turn):\n"
+        "    sys.stdout.write('x' * 10_000_000)\n"
+        "    print('\\n\\x1b[31mwhat it is about', turn.match, flush=True)\n"
+        "    raise ValueError('no idea')\n"
+    )
+    program = programs.start(*MATCH, str(bot), "random_bot", *QUICK, "--pairs", "1", "--keep", str(kept))
+    assert program.wait() == 0
+    log = (kept / "bot-1.log").read_bytes()
+    assert 1 << 20 < len(log) < (1 << 20) + 100
+    assert re.search(rb"\[\d{8} bytes that it printed here are not kept\]", log)
+    assert b"what it is about 1" not in log
+    assert "\\u001b[31mwhat it is about 2" in program.output
+    assert max(map(len, program.output.splitlines())) < 250
+
+
+def test_what_a_bot_has_started_ends_with_it(programs: Programs, tmp_path: Path) -> None:
+    bot, pid = tmp_path / "parent.py", tmp_path / "pid"
+    bot.write_text(
+        "import subprocess, sys\n"
+        "from getstep_bots.random_bot import get_step\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(pid)!r}, 'w').write(str(child.pid))\n"
+    )
+    program = programs.start(*MATCH, str(bot), "random_bot", *QUICK, "--pairs", "1")
+    assert program.wait() == 0
+    deadline = time.monotonic() + 5
+    while is_running(int(pid.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and is more than the entry of one that has ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return state.stdout.strip()[:1] not in ("", "Z")
 
 
 def test_a_bot_that_makes_faults_is_told_of(programs: Programs, tmp_path: Path) -> None:

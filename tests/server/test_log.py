@@ -25,6 +25,7 @@ from getstep_server._toml import ConfigError
 from getstep_server.combined import Tables
 from getstep_server.decisions import Decision
 from getstep_server.events import (
+    ContestOver,
     ContestStarted,
     DecisionTaken,
     DiskFull,
@@ -71,6 +72,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
+    (ContestOver(), {"level": "info", "event": "contest_over"}),
     (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),
     (
         MatchEnded(result_of(MATCH), 4, 12, lambda: Tables({})),

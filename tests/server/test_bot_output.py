@@ -1,0 +1,75 @@
+"""What bots print: kept as far as it is bounded, and safe to show."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from getstep_server.bot_output import BEGINNING_BYTES, END_BYTES, LINE_CHARS, BotOutput, last_lines
+
+KEPT = BEGINNING_BYTES + END_BYTES
+NOTE = re.compile(rb"\n\[(\d+) bytes that it printed here are not kept\]\n")
+
+
+@pytest.mark.parametrize("size", [0, 1, BEGINNING_BYTES, BEGINNING_BYTES + 1, KEPT])
+@pytest.mark.parametrize("chunk", [4096, 65536, 3 * KEPT])
+def test_all_of_it_is_kept(tmp_path: Path, size: int, chunk: int) -> None:
+    printed = text(size)
+    assert kept(tmp_path, printed, chunk) == printed
+
+
+@pytest.mark.parametrize("size", [KEPT + 1, KEPT + END_BYTES, KEPT + END_BYTES + 1, 5 * KEPT + 17])
+@pytest.mark.parametrize("chunk", [4096, 65536, 3 * KEPT])
+def test_of_too_much_beginning_and_end_are_kept(tmp_path: Path, size: int, chunk: int) -> None:
+    printed = text(size)
+    head, surplus, tail = NOTE.split(kept(tmp_path, printed, chunk))
+    assert (head, tail) == (printed[:BEGINNING_BYTES], printed[-END_BYTES:])
+    assert int(surplus) == size - KEPT
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    with BotOutput(tmp_path / "log") as output:
+        for _ in range(200):
+            output.take(b"x" * 65536)
+            assert len(output._end) <= 2 * END_BYTES
+
+
+def test_a_full_disk_is_not_worth_a_contest(tmp_path: Path) -> None:
+    class Full:
+        def write(self, _: bytes) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        def close(self) -> None:
+            pass
+
+    with BotOutput(tmp_path / "log") as output:
+        output._file.close()
+        output._file = Full()  # type: ignore[assignment]
+        output.take(text(3 * KEPT))
+
+
+def test_the_last_lines_are_short_and_do_nothing_to_a_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\n" * 30 + b"\x1b[31mred \xff\n" + b"x" * (3 * END_BYTES) + b"\nlast")
+    *some, long, last = last_lines(path)
+    assert (some, last) == ([], "last")
+    assert re.fullmatch(rf"x{{{LINE_CHARS}}} \[and \d+ characters\]", long)
+    path.write_bytes(b"first\n" * 30 + b"\x1b[31mred \xff\n")
+    assert last_lines(path) == ["first"] * 19 + ["\\u001b[31mred \ufffd"]
+    path.write_bytes(b"")
+    assert last_lines(path) == []
+
+
+def text(size: int) -> bytes:
+    return (b"%08d" * (size // 8 + 1) % tuple(range(size // 8 + 1)))[:size]
+
+
+def kept(folder: Path, printed: bytes, chunk: int) -> bytes:
+    with BotOutput(folder / "log") as output:
+        for start in range(0, len(printed), chunk):
+            output.take(printed[start : start + chunk])
+    return (folder / "log").read_bytes()
