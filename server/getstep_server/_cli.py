@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from getstep.wire import MAX_TEAM
+
 from ._toml import ConfigError
 from .contest import Contest, load_contest, teams_path
 from .contest_event import ContestEvent
@@ -74,11 +76,23 @@ def team_named(contest: Contest, text: str, what: str) -> int:
     """The id that somebody means who types an id or a name; one of a team that is no longer there will do.
 
     Raises:
-        ConfigError: there is no such name; ``what`` was typed.
+        ConfigError: there is no such name, or it is the id of another team; ``what`` was typed.
     """
     by_name = {contest.team_name(number): number for number in (*contest.former, *contest.teams)}
-    if text.isdecimal():
-        return int(text)
-    if text not in by_name:
-        raise ConfigError(f"{what} {text!r}: no team has this name; see {typed('teams', 'list', contest.folder)}")
-    return by_name[text]
+    number, named = _number(text), by_name.get(text)
+    if named is None:
+        if number is None:
+            listing = typed("teams", "list", contest.folder)
+            raise ConfigError(f"{what} {text!r:.80}: no team has this name; see {listing}")
+        return number
+    if number in (None, named) or number not in by_name.values():
+        return named
+    raise ConfigError(
+        f"{what} {text!r}: {contest.team_name(number)!r} has this id, and team {named} has this name;"
+        f" expected {contest.team_name(number)!r} or {named}"
+    )
+
+
+def _number(text: str) -> int | None:
+    """A team's id, if it is one; there are none of more digits."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(MAX_TEAM)) else None

@@ -246,11 +246,38 @@ def test_who_is_overtaken_decides_again(command: Command, begun: Path, monkeypat
             "--winner 'Ada': Ada is not in match 1, expected Charles or Blaise, or draw",
         ),
         (("games", "adjudicate", "autumn", "1", "--winner", "9"), "--winner '9': team 9 is not in match 1"),
+        (
+            ("teams", "withdraw", "autumn", "7" * 5000),
+            f"TEAM '{'7' * 79}: no team has this name; see getstep-server",
+        ),
+        (
+            ("games", "adjudicate", "autumn", "1", "--winner", "7" * 5000),
+            f"--winner '{'7' * 79}: no team has this name; see getstep-server",
+        ),
     ],
 )
 def test_what_is_refused(command: Command, begun: Path, arguments: tuple[str, ...], complaint: str) -> None:
     assert command.complaint(*arguments, *WHY).startswith(complaint)
     assert decisions(begun) == []
+
+
+def test_a_name_that_is_the_id_of_another_team(command: Command, begun: Path) -> None:
+    path = teams_path(begun)
+    path.write_text(path.read_text(encoding="utf-8").replace('"Charles"', '"2"'), encoding="utf-8")
+    assert command.complaint("teams", "withdraw", "autumn", "2", *WHY) == (
+        "TEAM '2': 'Blaise' has this id, and team 3 has this name; expected 'Blaise' or 3"
+    )
+    assert decisions(begun) == []
+    said(command, "teams", "withdraw", "autumn", "3", *WHY)
+    said(command, "teams", "withdraw", "autumn", "Blaise", *WHY)
+    assert [decision["team"] for decision in decisions(begun)] == [3, 2]
+
+
+def test_a_name_that_is_the_id_of_no_other_team(command: Command, begun: Path) -> None:
+    path = teams_path(begun)
+    path.write_text(path.read_text(encoding="utf-8").replace('"Charles"', '"9"'), encoding="utf-8")
+    said(command, "teams", "withdraw", "autumn", "9", *WHY)
+    assert [decision["team"] for decision in decisions(begun)] == [3]
 
 
 @pytest.mark.parametrize(
