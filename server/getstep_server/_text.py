@@ -5,6 +5,9 @@ from __future__ import annotations
 import unicodedata
 from datetime import UTC, datetime
 
+LATEST_TIME = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
+"""Times of a contest are before this one, in seconds since the epoch: so there is room to reckon with them."""
+
 
 def printable(text: str) -> str:
     """``text`` with control, format (bidi included), surrogate and private characters as ``\\uXXXX`` escapes."""

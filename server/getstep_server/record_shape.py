@@ -16,7 +16,7 @@ from getstep.wire import MAX_TEXT
 from getstep_engines import GAMES
 
 from ._model import Name, once_each, visible
-from ._text import utc_time
+from ._text import LATEST_TIME, utc_time
 from .decisions import MAX_SCORE, TEAM_KINDS
 from .game_record import RecordError
 from .limits import MAX_TEAMS
@@ -29,13 +29,21 @@ class _Shape(BaseModel):
 S = TypeVar("S", bound=_Shape)
 
 
+MAX_SECONDS = 10.0**9
+"""What a game may have taken, and each of its times: thirty years, so that adding them up stays a number."""
+
+MAX_INCIDENTS = 10**12
+"""Of one kind in one game: a million a second for ten days."""
+
+
 def _time(text: str) -> str:
     try:
-        written = utc_time(datetime.fromisoformat(text).timestamp())
+        seconds = datetime.fromisoformat(text).timestamp()
+        written = utc_time(seconds) if 0 <= seconds < LATEST_TIME else ""
     except (ValueError, OverflowError, OSError):
         written = ""
     if text != written:
-        raise ValueError("a time in UTC such as 2024-10-05T14:30:00.000Z")
+        raise ValueError("a time in UTC such as 2024-10-05T14:30:00.000Z, from 1970 on and before 3000")
     return text
 
 
@@ -48,10 +56,12 @@ def _true(value: bool) -> bool:
 Number: TypeAlias = Annotated[int, Field(ge=1)]
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 TeamId: TypeAlias = Annotated[int, Field(ge=0)]
-Ms: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seconds: TypeAlias = Annotated[float, Field(ge=0, le=MAX_SECONDS)]
+Ms: TypeAlias = Annotated[float, Field(ge=0, le=1000 * MAX_SECONDS)]
 Score: TypeAlias = Annotated[int, Field(ge=0, le=MAX_SCORE)]
 Who: TypeAlias = Annotated[int, Field(ge=0, le=1)]  # a Literal would take True for 1
 Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
+Line: TypeAlias = Annotated[Text, BeforeValidator(visible)]
 True_: TypeAlias = Annotated[bool, AfterValidator(_true)]
 _TWO = Field(min_length=2, max_length=2)
 
@@ -73,17 +83,17 @@ class MatchShape(_Shape):
 class PairingsShape(_Shape):
     """A record of pairings, but for its seal."""
 
-    contest: str
+    contest: Name
     seed: Count
     event: Number
-    name: str
+    name: Name
     game: str
     options: dict[str, int]
     format: str
     settings: dict[str, Any]
     scoring: dict[str, Any]
     teams: Annotated[list[TeamId], Field(max_length=MAX_TEAMS), AfterValidator(once_each)]
-    software: str
+    software: Line
     matches: list[MatchShape]
 
 
@@ -94,14 +104,14 @@ class TeamShape(_Shape):
     """One of a game's two teams."""
 
     id: TeamId
-    name: str
+    name: Name
 
 
 class TimeShape(_Shape):
     """A game's time control."""
 
     kind: Literal["move", "budget"]
-    ms: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    ms: Annotated[float, Field(gt=0, le=1000 * MAX_SECONDS)]
     lag_ms: Ms
 
 
@@ -113,13 +123,13 @@ class IncidentShape(_Shape):
     detail: str
     address: str
     after_turn: Count
-    count: Number
+    count: Annotated[int, Field(ge=1, le=MAX_INCIDENTS)]
 
 
 class GameShape(_Shape):
     """A game's record, but for its seal; ``turns`` are to be looked at one by one."""
 
-    contest: str
+    contest: Name
     seed: Count
     match: Number
     event: Number
@@ -132,8 +142,8 @@ class GameShape(_Shape):
     teams: Annotated[list[TeamShape], _TWO]
     time: TimeShape
     started: Annotated[str, AfterValidator(_time)]
-    software: str
-    seconds: Ms
+    software: Line
+    seconds: Seconds
     winner: Who | None
     scores: Annotated[list[Any], _TWO] | None
     reason: str
@@ -152,13 +162,13 @@ class GameShape(_Shape):
 class _DecisionShape(_Shape):
     """A record of a decision, but for its seal."""
 
-    contest: str
+    contest: Name
     seed: Count
     decision: str
     by: Name
-    why: Annotated[Text, BeforeValidator(visible)]
+    why: Line
     at: Annotated[str, AfterValidator(_time)]
-    software: str
+    software: Line
 
 
 class TeamDecisionShape(_DecisionShape):

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import trio
 
+from ._text import LATEST_TIME
 from .events import Incident
 from .game_record import FIRST, Record, content_of, parse, sealed
 from .incidents import IncidentRow
@@ -160,6 +161,8 @@ class Store:
 
         They are read a few at a time: all of them may not fit into memory.
         """
+        if match is not None and not 0 < match < 2**63:  # SQLite has no such number
+            return
         last = -(2**63)
         while records := self._run(partial(self._read_records, last, match)):
             yield from records
@@ -419,6 +422,11 @@ def _incident_columns(row: IncidentRow) -> tuple[object, ...]:
 def _incident_row(
     team: int | None, address: str, code: str, count: int, first: float, last: float, detail: str, first_bytes: str
 ) -> IncidentRow:
+    for name, seconds in {"first": first, "last": last}.items():
+        if not 0 <= seconds < LATEST_TIME:
+            raise StoreError(
+                f"an incident {code!r:.80} with {name} = {seconds!r}, expected seconds from 1970 on and before 3000"
+            )
     return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
 
 

@@ -41,6 +41,9 @@ DECISIONS: dict[str, Forgery] = {
     "a reason with a bell": said(ADJUDICATE, r"^place 3: why is '\\x07', expected visible", why="\a"),
     "a reason without end": said(ADJUDICATE, "^place 3: why is 'x", why="x" * 501),
     "never": said(ADJUDICATE, "^place 3: at is 'now', expected a time in UTC", at="now"),
+    "a contest that repaints the terminal": said(
+        ADJUDICATE, "^place 3: contest is .*expected vis", contest="\x1b[2J"
+    ),
     "another contest": said(ADJUDICATE, "^place 3: seed is 6, expected 5 by the pairings", seed=6),
     "a third player": said(ADJUDICATE, "^place 3: winner is 2, expected less than or equal to 1", winner=2),
     "a winner that is true": said(ADJUDICATE, "^place 3: winner is True, expected a valid integer", winner=True),

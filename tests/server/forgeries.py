@@ -477,5 +477,25 @@ RESEALED: dict[str, Forgery] = {
     "a nest": Forgery(_deep, "Recursion limit reached"),
     "a time that was never": in_head(NORMAL, "started is 'yesterday', expected a time in UTC", started="yesterday"),
     "a game that took less than nothing": in_head(NORMAL, r"seconds is -1\.0, expected", seconds=-1.0),
+    "a time that is to come": in_head(
+        NORMAL, "started is '9999-12-31T23:59:59.999Z', expected a time in UTC", started="9999-12-31T23:59:59.999Z"
+    ),
+    "a game without end": in_head(NORMAL, r"seconds is 1e\+308, expected less than or equal to", seconds=1e308),
+    "a turn without end": in_turn(NORMAL, 3, r"ms is 1e\+308, expected less than or equal to", ms=1e308),
+    "incidents without end": Forgery(
+        lambda f: f.head(f.place(HOSTILE), lambda head: head["incidents"][0].update(count=10**15)),
+        r"incidents\.0\.count is 1000000000000000, expected less than or equal to 1000000000000",
+    ),
+    "a contest that repaints the terminal": in_head(
+        NORMAL, r"contest is '\\x1b\[2J', expected visible characters", contest="\x1b[2J"
+    ),
+    "pairings that repaint it": Forgery(
+        lambda f: f.head(1, lambda head: head.update(contest="\x1b[2J")), "^place 1: contest is .*expected visible"
+    ),
+    "a contest that is too long": in_head(NORMAL, "contest is 'xxx.*, expected .* at most 64", contest="x" * 65),
+    "a team that repaints it": Forgery(
+        lambda f: f.head(2, lambda head: head["teams"][0].update(name="\x1b[2J")),
+        r"teams\.0\.name is '\\x1b\[2J', expected visible characters",
+    ),
     "a text that is a number": in_head(NORMAL, "detail is 5, expected a valid string", detail=5),
 }

@@ -196,6 +196,13 @@ def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> N
     assert command("show", "autumn", "3").code == 1
 
 
+@pytest.mark.parametrize("number", ["99", "0", "-1", "99999999999999999999", "-99999999999999999999"])
+def test_show_a_match_that_there_is_not(command: Command, begun: Path, number: str) -> None:
+    ran = command("show", "autumn", number)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"getstep-server: match {number} is not on record: it is not over, or there is none\n"
+
+
 def test_who_decides_unless_it_is_said(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "hopper")
     said(command, "teams", "withdraw", "autumn", "Ada", "--why", "her own wish")

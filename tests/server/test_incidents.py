@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sqlite3
@@ -15,7 +16,7 @@ import trio
 from rich.console import Console
 
 from getstep_server import records as records_module
-from getstep_server._cli import EXIT_OK, EXIT_USAGE
+from getstep_server._cli import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from getstep_server.cli import run_command
 from getstep_server.combined import Tables
 from getstep_server.contest import init_contest, load_contest
@@ -522,3 +523,17 @@ def test_none_is_said_in_a_line_and_in_json_in_none(folder: Path, capsys: pytest
     assert capsys.readouterr().out == "No incidents: nothing hostile or refused has been recorded.\n"
     assert run_command(["incidents", str(folder), "--json"]) == EXIT_OK
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("column", ["first", "last"])
+@pytest.mark.parametrize("seconds", [1e308, -1.0, 1e12])
+async def test_a_time_that_cannot_be_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], column: str, seconds: float
+) -> None:
+    await recorded(folder)
+    with contextlib.closing(sqlite3.connect(load_contest(folder).database, isolation_level=None)) as database:
+        assert database.execute(f"UPDATE incidents SET {column} = ? WHERE code = 'flood'", (seconds,)).rowcount == 1
+    for form in ([], ["--json"]):
+        assert run_command(["incidents", str(folder), *form]) == EXIT_FAILED
+        said = f"getstep-server: an incident 'flood' with {column} = {seconds!r}, expected seconds from 1970 on"
+        assert capsys.readouterr().err.startswith(said)

@@ -243,6 +243,8 @@ def test_text_in_records_does_nothing(contest: Contest, tmp_path: Path) -> None:
         ({"reason": ["finished"]}, "reason"),
         ({"seconds": "1"}, "seconds"),
         ({"started": "yesterday"}, "started"),
+        ({"seconds": 1e308}, "seconds"),
+        ({"started": "9999-12-31T23:59:59.999Z"}, "started"),
     ],
 )
 def test_a_damaged_record_is_named(
