@@ -424,11 +424,13 @@ class WireLink(SocketLink):
         if wrong is not None:
             self._refuse(wrong, self.house.doorkeeper.wrong_login(self.address))
             return
-        if not self.house.doorkeeper.may_login(join.team, self.house.contest.teams[join.team].seats):
+        seat = seat_for_newcomer(self.house.seats[join.team])
+        if not self.house.doorkeeper.may_login(join.team, seat.team.seats):
+            self.seat = seat  # whose it is is known, and goes on record
             detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
             self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
             return
-        self._enter(join)
+        self._enter(join, seat)
 
     def _wrong_login(self, join: Join) -> Goodbye | None:
         team = self.house.contest.teams.get(join.team)
@@ -440,12 +442,12 @@ class WireLink(SocketLink):
             return Goodbye("bad_token", detail, None)
         return None
 
-    def _enter(self, join: Join) -> None:
+    def _enter(self, join: Join, seat: Seat) -> None:
         self.send(welcome(self.house.contest, join.team))
         if join.purpose == "check":
             self.close(Goodbye("checked", "The login is right.", None))
             return
-        self._sit_down(seat_for_newcomer(self.house.seats[join.team]))
+        self._sit_down(seat)
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

@@ -29,7 +29,7 @@ from getstep_server.events import (
 )
 from getstep_server.game_record import parse
 from getstep_server.journal import read, segments, tag_of
-from getstep_server.run import StartWhen
+from getstep_server.run import StartWhen, incidents_of
 from getstep_server.seats import Seat, Table, seat_for_newcomer, seats_of
 from getstep_server.store import Store
 from getstep_server.timekeeper import Timekeeper
@@ -437,6 +437,26 @@ async def test_logins_are_counted_for_each_seat(tmp_path: Path) -> None:
         for _ in range(40):
             await check(server.port, "checked")
         await check(server.port, "too_many_logins")
+        incident = await server.recorder.wait_for(Incident)
+        assert (incident.code, incident.team, incident.match) == ("too_many_logins", 1, None)
+
+
+async def test_logins_without_end_are_the_teams_and_cost_it_no_match(tmp_path: Path) -> None:
+    """Whose they are is known: the token was right."""
+    async with running(make_contest(tmp_path)) as server:
+        async with seated(server.port, 1) as one, seated(server.port, 2) as two:
+            start = await one.expect(Start)
+            for _ in range(19):
+                await check(server.port, "checked")
+            for _ in range(3):
+                await check(server.port, "too_many_logins")
+            black = one if start.is_black else two
+            question = await black.until(GetStep)
+            await black.say(Step(question.id, first_legal(start, question)))
+            await (two if black is one else one).until(GetStep)
+    assert {(row.incident.code, row.incident.team, row.count) for row in incidents_of(server.contest)} == {
+        ("too_many_logins", 1, 3)
+    }
 
 
 async def check(port: int, reason: str) -> None:
