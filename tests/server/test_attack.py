@@ -35,7 +35,7 @@ from getstep_server.attack._case import order
 from getstep_server.attack._cases import CATALOGUE
 from getstep_server.cli import run_command
 from getstep_server.contest import Contest
-from getstep_server.events import Incident, MatchEnded, ServerFault
+from getstep_server.events import Incident, MatchEnded, MovePlayed, ServerFault
 from getstep_server.run import StartWhen
 from getstep_server.seats import Seat
 from tests.sdk.conversations import rows
@@ -151,6 +151,8 @@ def codes(recorder: Recorder) -> set[str]:
 
 
 def vars_of(event: Any) -> list[Any]:
+    if isinstance(event, MovePlayed):
+        return list(event)
     return [getattr(event, field.name) for field in dataclasses.fields(event)]
 
 
