@@ -81,6 +81,7 @@ def test_a_team_withdraws_and_comes_back(command: Command, begun: Path) -> None:
         "  cancelled: matches 2, 3, 5, 6",
         "To play what is open, if no server runs: getstep-server run autumn",
     ]
+    assert "2 records, 0 of 6 matches played, 4 cancelled, 0 turns" in said(command, "verify", "autumn")[0]
     assert said(command, "teams", "reinstate", "autumn", "1", *WHY)[:2] == [
         "On record: Ada is reinstated.",
         "  open again: matches 2, 3, 5, 6",
@@ -96,6 +97,8 @@ def test_a_team_is_disqualified(command: Command, played: Path) -> None:
         "  annulled: matches 2, 3, 5, 6",
     ]
     assert "Ada (disqualified)" in said(command, "standings", "autumn")[4]
+    verified = said(command, "verify", "autumn")[0]
+    assert "2 of 6 matches played, 4 annulled (attempts beside these: 4 overruled), 0 turns" in verified
     assert said(command, "teams", "reinstate", "autumn", "Ada", *WHY)[1] == "  counted again: matches 2, 3, 5, 6"
     assert command("verify", "autumn").code == 0
 
