@@ -174,8 +174,16 @@ class DiskFull:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseHeld:
+    """Another program does not let go of the database in ``folder``: the same until it does."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class DiskUsable:
-    """There is room again, and everything goes on."""
+    """Everything can be written again, and goes on."""
 
     folder: str
 
@@ -231,6 +239,7 @@ Event: TypeAlias = (
     | DecisionTaken
     | JournalCut
     | DiskFull
+    | DatabaseHeld
     | DiskUsable
     | Waiting
     | Noted

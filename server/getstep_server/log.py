@@ -33,6 +33,7 @@ from .decisions import described
 from .events import (
     ContestOver,
     ContestStarted,
+    DatabaseHeld,
     DecisionTaken,
     DiskFull,
     DiskUsable,
@@ -115,6 +116,8 @@ class ContestLog:
                 self._log.warning("journal_cut", path=path, line=line)
             case DiskFull(folder, why):
                 self._log.error("disk_full", folder=folder, why=why)
+            case DatabaseHeld(folder, why):
+                self._log.error("database_held", folder=folder, why=why)
             case DiskUsable(folder):
                 self._log.info("disk_usable", folder=folder)
             case MatchEnded():

@@ -22,6 +22,7 @@ from .contest import Contest
 from .decisions import described
 from .events import (
     ContestStarted,
+    DatabaseHeld,
     DecisionTaken,
     DiskFull,
     DiskUsable,
@@ -190,8 +191,10 @@ class Progress:
                 return f"! {path}: line {line} was torn when the server died; that turn is played again"
             case DiskFull():
                 return self._disk_full(event)
+            case DatabaseHeld():
+                return self._database_held(event)
             case DiskUsable():
-                return "There is room on the disk again; everything goes on."
+                return "Everything can be written again, and goes on."
             case MatchEnded():
                 return self._ended(event)
             case MatchCalledOff(match):
@@ -261,6 +264,10 @@ class Progress:
     def _disk_full(self, event: DiskFull) -> str:
         wait = "no match starts, and matches wait between two turns, until there is room"
         return f"! The disk of {event.folder} is full ({event.why}): {wait}. Nothing is lost; delete something."
+
+    def _database_held(self, event: DatabaseHeld) -> str:
+        wait = "no match starts, and no result counts, until it lets go. Nothing is lost; end it"
+        return f"! Another program holds the database in {event.folder} ({event.why}): {wait}."
 
     def _pair(self, match: Match) -> str:
         return f"#{match.number} {' – '.join(map(self._name, match.teams))}"

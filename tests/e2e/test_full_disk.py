@@ -127,7 +127,7 @@ def test_no_match_begins_on_a_disk_that_is_nearly_full(programs: Programs, tmp_p
     assert contest.running == 0
     assert 2 <= contest.check() < ALL
     contest.disk.free()
-    server.expect("^There is room on the disk again; everything goes on.$")
+    server.expect("^Everything can be written again, and goes on.$")
     assert server.wait() == 0
     assert contest.bots.wait() == 0
     assert contest.check() == ALL
@@ -143,7 +143,7 @@ def test_matches_wait_on_a_full_disk(programs: Programs, tmp_path: Path, game: s
     contest.stand_still()
     assert 2 <= contest.check() < ALL
     contest.disk.free()
-    server.expect("^There is room on the disk again; everything goes on.$")
+    server.expect("^Everything can be written again, and goes on.$")
     assert server.wait() == 0
     assert contest.bots.wait() == 0
     assert contest.check() == ALL

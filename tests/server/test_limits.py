@@ -11,6 +11,8 @@ import errno
 import re
 import shutil
 import signal
+import sqlite3
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -25,7 +27,8 @@ from getstep_server.attack import CASES, Times
 from getstep_server.contest import load_contest
 from getstep_server.contest import make_contest as make_folder
 from getstep_server.disk import Disk
-from getstep_server.events import Bus, DiskFull, Incident, TeamArrived
+from getstep_server.events import Bus, DatabaseHeld, DiskFull, DiskUsable, Incident, TeamArrived
+from getstep_server.game_record import record_of_pairings
 from getstep_server.incidents import IncidentRow
 from getstep_server.journal import Journal, JournalError, read, segments
 from getstep_server.records import Records
@@ -38,6 +41,7 @@ from tests import limits_removed
 from tests.server.players import Recorder, connected, make_contest, running, seated
 from tests.server.test_attack import TARGET, stage_at
 from tests.server.test_scoresheet import Kept
+from tests.server.test_store import PAIRINGS
 
 # --- the tool ---------------------------------------------------------------------------------------------------
 
@@ -238,6 +242,42 @@ async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest
         await recorder.wait_for(DiskFull)
         assert not disk.usable
         nursery.cancel_scope.cancel()
+
+
+async def test_a_database_that_another_program_holds_is_no_full_disk(tmp_path: Path) -> None:
+    recorder = Recorder()
+    disk = Disk(tmp_path, recorder)
+    with Store(tmp_path / "contest.db") as store, contextlib.closing(sqlite3.connect(store.path)) as other:
+        store._run(lambda: store._db.execute("PRAGMA busy_timeout = 10"))
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(disk.insist, partial(store.save, record_of_pairings(PAIRINGS)))
+            held = await recorder.wait_for(DatabaseHeld)
+            assert (held.folder, held.why) == (str(tmp_path), "database is locked")
+            assert not disk.usable
+            other.execute("ROLLBACK")
+        assert disk.usable
+        assert store.heads() == [PAIRINGS]
+    assert [type(event) for event in recorder.events] == [DatabaseHeld, DiskUsable]
+
+
+async def test_each_kind_of_trouble_with_the_disk_is_said_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    busy = sqlite3.OperationalError("database is locked")
+    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    troubles = [busy, OSError(errno.ENOSPC, "No space left on device")] * 3
+
+    async def write() -> None:
+        if troubles:
+            raise troubles.pop()
+
+    recorder = Recorder()
+    disk = Disk(tmp_path, recorder)
+    await disk.insist(write)
+    troubles.append(busy)
+    await disk.insist(write)
+    said = [type(event) for event in recorder.events]
+    assert said == [DiskFull, DatabaseHeld, DiskUsable, DatabaseHeld, DiskUsable]
 
 
 async def test_a_full_disk_is_tried_once_a_second(tmp_path: Path, autojump_clock: MockClock) -> None:

@@ -27,6 +27,7 @@ from getstep_server.decisions import Decision
 from getstep_server.events import (
     ContestOver,
     ContestStarted,
+    DatabaseHeld,
     DecisionTaken,
     DiskFull,
     DiskUsable,
@@ -72,6 +73,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
+    (
+        DatabaseHeld("autumn", "busy"),
+        {"level": "error", "event": "database_held", "folder": "autumn", "why": "busy"},
+    ),
     (ContestOver(), {"level": "info", "event": "contest_over"}),
     (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),
     (

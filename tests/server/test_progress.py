@@ -20,7 +20,10 @@ from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.decisions import Decision
 from getstep_server.events import (
     ContestStarted,
+    DatabaseHeld,
     DecisionTaken,
+    DiskFull,
+    DiskUsable,
     Event,
     Incident,
     IncidentsSummed,
@@ -119,6 +122,16 @@ LINES: list[tuple[list[Event], list[str]]] = [
             MatchCalledOff(FIRST, "ill"),
         ],
         ["The host: Ada has withdrawn (Grace: ill)", "#1 Ada – Blaise is called off."],
+    ),
+    (
+        [DiskFull("autumn", "1.0 MB are free"), DatabaseHeld("autumn", "database is locked"), DiskUsable("autumn")],
+        [
+            "! The disk of autumn is full (1.0 MB are free): no match starts, and matches wait between two turns,"
+            " until there is room. Nothing is lost; delete something.",
+            "! Another program holds the database in autumn (database is locked): no match starts, and no result"
+            " counts, until it lets go. Nothing is lost; end it.",
+            "Everything can be written again, and goes on.",
+        ],
     ),
     ([Noted(TeamLeft(2, "it closed the connection"), 1)], ["- Blaise has left: it closed the connection"]),
     (
