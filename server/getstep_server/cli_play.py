@@ -74,6 +74,8 @@ def _run(args: argparse.Namespace) -> int:
     bus.subscribe(progress, SELDOM)
     with progress.shown():
         ending = trio.run(run_contest, contest, bus, when)
+        if ending is Ending.STOPPED:
+            progress.hurry()
     if ending is Ending.FINISHED:
         _say_what_is_left(contest, progress)
     goes_on = f"Every finished match is kept; go on with: {typed('run', contest.folder)}"

@@ -66,6 +66,10 @@ NAME_IN_VIEW = 18
 as far as it says who wins."""
 
 
+HURRY_SECONDS = 5.0
+"""After Ctrl-C, how long a pipe that nobody reads may hold up the end; results are on disk by then."""
+
+
 BAR_LEAST, BAR_MOST = 5, 30
 """Terminal cells of the bar."""
 
@@ -101,6 +105,8 @@ class Progress:
         self._began = self._said_when = clock()
         self._done_before = 0
         self._incidents = 0
+        self._patience: float | None = None
+        self._unread = False
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -109,7 +115,15 @@ class Progress:
             with self._live_view() if self.live else self._plain_lines():
                 yield
         finally:
-            self._sum_up()
+            if not self._unread:
+                self._sum_up()
+
+    def hurry(self) -> None:
+        """The host wants to be gone: who reads the lines is waited for no longer than HURRY_SECONDS.
+
+        If they are not read by then, `shown` raises KeyboardInterrupt, as a second Ctrl-C would.
+        """
+        self._patience = HURRY_SECONDS
 
     def _sum_up(self) -> None:
         """Say what must not vanish with the live view, and what was counted only."""
@@ -131,7 +145,10 @@ class Progress:
             yield
         finally:
             self._lines.put(None)
-            printer.join()
+            printer.join(self._patience)
+            self._unread = printer.is_alive()
+            if self._unread:
+                raise KeyboardInterrupt
 
     def _print_lines(self) -> None:
         while (line := self._lines.get()) is not None:

@@ -15,6 +15,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from getstep_server import progress as progress_module
 from getstep_server.combined import Tables
 from getstep_server.contest import Contest, ContestFile, Team
 from getstep_server.decisions import Decision
@@ -322,6 +323,34 @@ def test_a_pipe_that_stands_still_holds_nothing_up() -> None:
         assert file.getvalue() == ""
         file.let_go.set()
     assert len(file.getvalue().splitlines()) == 1000
+
+
+def test_after_ctrl_c_a_pipe_that_stands_still_holds_up_the_end_for_a_moment_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress_module, "HURRY_SECONDS", 0.05)
+    file = Standstill()
+    progress = Progress(THREE, Console(file=file), live=False)
+
+    def be_stopped() -> None:
+        with progress.shown():
+            progress(Noted(Incident("flood", "too much", "10.0.0.9", None, ""), 1))
+            progress.hurry()
+
+    with pytest.raises(KeyboardInterrupt):
+        be_stopped()
+    assert file.getvalue() == ""
+    file.let_go.set()
+
+
+def test_after_ctrl_c_who_reads_gets_all() -> None:
+    file = Standstill()
+    progress = Progress(THREE, Console(file=file), live=False)
+    with progress.shown():
+        progress(Noted(Waiting((1,)), 1))
+        progress.hurry()
+        file.let_go.set()
+    assert file.getvalue() == "Waiting for Ada\n"
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), OSError(28, "No space left on device")])
