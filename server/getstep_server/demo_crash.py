@@ -19,6 +19,7 @@ from typing import cast
 import orjson
 import trio
 
+from ._text import counted
 from .bot_processes import Bots, bots_playing
 from .contest import Contest
 from .registrar import ContestStopped
@@ -84,7 +85,7 @@ async def run_crash_demo(contest: Contest, bots: Bots, say: Say) -> None:
             code = await second.process.wait()
         if code != 0:
             raise ContestStopped(f"the server that was started again ended with code {code}")
-        say(f"\nIn the middle of {len(second.gone_on)} matches it went on where they had been.")
+        say(f"\nIn the middle of {counted(len(second.gone_on), 'match')} it went on where it had been.")
 
 
 @asynccontextmanager

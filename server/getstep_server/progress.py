@@ -39,6 +39,7 @@ from .events import (
     ServerFault,
     TeamArrived,
     TeamLeft,
+    TurnFaulted,
     Waiting,
 )
 from .limits import NOTED_PER_MINUTE
@@ -246,6 +247,9 @@ class Progress:
                 return self._incident(event) + _so_far(count)
             case ServerFault():
                 return self._fault(event, count)
+            case TurnFaulted(match, player, code, detail):
+                who = f"#{match.number} {self._name(match.teams[player])}"
+                return f"! {who}: {code}: {detail}{_so_far(count)}"
             case _:
                 return None
 

@@ -393,6 +393,21 @@ class Tournament:
                     return f"{where} = {now[name]!r}, expected {given.head.get(name)!r} as in the pairings so far"
         return None
 
+    def changes(self) -> list[str]:
+        """What contest.toml says otherwise than it did at an event's latest pairings, and may; for the host."""
+        changes = []
+        for number, given in self._given.items():
+            event = self.contest.event(number)
+            now = head_of_pairings(self.contest, event, ())
+            for name in ("settings", "scoring"):
+                before = given.head.get(name, {})
+                changes += [
+                    f"{event.name}: {name}.{key} = {value!r}, before {before.get(key)!r}"
+                    for key, value in now[name].items()
+                    if value != before.get(key)
+                ]
+        return changes
+
     # --- tables ---
 
     def table(self, event: ContestEvent) -> list[Standing]:

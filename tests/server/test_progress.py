@@ -37,6 +37,7 @@ from getstep_server.events import (
     ServerFault,
     TeamArrived,
     TeamLeft,
+    TurnFaulted,
     Waiting,
 )
 from getstep_server.live import LiveTables
@@ -166,6 +167,10 @@ LINES: list[tuple[list[Event], list[str]]] = [
             "! Charles, from 10.0.0.9, broke the protocol: bad_msgpack: what (100 times so far)",
             "! 123 refused connections or breaches of the protocol in all",
         ],
+    ),
+    (
+        [Noted(TurnFaulted(FIRST, 1, "missed_limit", "no answer within 5 s", 5.0), 10)],
+        ["! #1 Blaise: missed_limit: no answer within 5 s (10 times so far)"],
     ),
     (
         [Noted(ServerFault("match 3", "Traceback:\n  File x\nKeyError: 'x'"), 1)],

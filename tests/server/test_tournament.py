@@ -264,3 +264,16 @@ def test_records_that_do_not_follow(tmp_path: Path) -> None:
         host.tournament.take(host.records[0])
     with pytest.raises(RecordError, match=r"match 1, .*, expected one that was given out"):
         host.tournament.take_result(result_of(replace(match, first=match.second, second=match.first)))
+
+
+def test_what_contest_toml_says_otherwise_than_before(tmp_path: Path) -> None:
+    event: dict[str, Any] = {"game": "hop", "format": "gauntlet", "settings": {"challengers": [1, 2], "legs": 2}}
+    host = Host(make_contest(tmp_path / "a", 4, event))
+    host.play_all()
+    assert Tournament(host.contest, host.records).changes() == []
+    event = {**event, "settings": {"challengers": [1, 2], "legs": 4}, "scoring": {"win": 3}}
+    now = make_contest(tmp_path / "b", 4, event)
+    assert Tournament(now, host.records).changes() == [
+        "hop: settings.legs = 4, before 2",
+        "hop: scoring.win = 3.0, before 2",
+    ]
