@@ -305,7 +305,7 @@ def unrecorded() -> Iterator[None]:
     """A server that writes down nothing of a game but its result."""
 
     def write(self: Scoresheet, turn: Mapping[str, Any]) -> bool:  # noqa: ARG001 - as the real one
-        return True
+        return not self._journal._held  # matches go on together all the same
 
     real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]
     try:
