@@ -93,7 +93,7 @@ def _say_hello(contest: Contest, progress: Progress, when: StartWhen) -> None:
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
     for change in tournament.changes():
-        progress.say(f"! {change}: it holds for what comes; what was given out stays, and the table is made by it")
+        progress.say(f"Changed: {change}: it holds for what comes and for the table; what was given out stays")
     played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
     if played or running:
         start = f"at once, where it was: {counted(played, 'match')} played"

@@ -249,7 +249,7 @@ class Progress:
                 return self._fault(event, count)
             case TurnFaulted(match, player, code, detail):
                 who = f"#{match.number} {self._name(match.teams[player])}"
-                return f"! {who}: {code}: {detail}{_so_far(count)}"
+                return f"{who}: {code}: {detail}{_so_far(count)}"
             case _:
                 return None
 

@@ -170,7 +170,7 @@ LINES: list[tuple[list[Event], list[str]]] = [
     ),
     (
         [Noted(TurnFaulted(FIRST, 1, "missed_limit", "no answer within 5 s", 5.0), 10)],
-        ["! #1 Blaise: missed_limit: no answer within 5 s (10 times so far)"],
+        ["#1 Blaise: missed_limit: no answer within 5 s (10 times so far)"],
     ),
     (
         [Noted(ServerFault("match 3", "Traceback:\n  File x\nKeyError: 'x'"), 1)],
