@@ -1,31 +1,52 @@
-# make demo   watch a tournament of sample bots      make test   run the tests
-# Both set up a virtual environment in .venv first. Without make: see README.md.
+# make demo   watch a tournament of sample bots      make test       run the tests, some minutes
+# make check  run the linters and the type checker   make test-all   run the long tests as well
+# Each sets up a virtual environment in .venv first. Without make: see README.md.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml sdk/pyproject.toml
+SOURCES := pyproject.toml $(wildcard */pyproject.toml)
+OURS := -e ./engines -e ./bots -e ./sdk
+# Tests run in three processes: on two cores, one works while another waits for a server.
+PYTEST := $(BIN)/python -m pytest -n 3
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
-.PHONY: demo test check clean
+# A line for each package as pip begins with it; what goes wrong is on pip's standard error, which is shown whole.
+PROGRESS := sed -un \
+	-e 's|^Obtaining file://.*/\([^/]*\)$$|  reading \1/pyproject.toml|p' \
+	-e 's|^ *Downloading \([^-]*\)-\([^-]*\)-.* (\(.*\))$$|  \1 \2, \3|p' \
+	-e 's|^ *Using cached \([^-]*\)-\([^-]*\)-.*|  \1 \2, downloaded before|p' \
+	-e 's|^Processing .*/\([^-/]*\)-\([^-]*\)-.*|  \1 \2|p' \
+	-e 's|^Installing collected packages: .*|  unpacking|p'
+
+.PHONY: demo test test-long test-all check clean
 
 demo: $(VENV)/installed
 	$(BIN)/getstep-server demo
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+# The soak runs alone: its hostile cases keep the real time limits, which other tests on the same cores disturb.
+test-long: $(VENV)/installed-dev
+	$(PYTEST) -m long -v --deselect tests/e2e/test_soak.py
+	$(BIN)/python -m pytest -m long -v tests/e2e/test_soak.py
+
+test-all: test test-long
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.10 sdk engines bots
 
 $(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ./sdk -e .
-	@touch $@
+	@echo "Installing the server and what it needs, some 20 packages:"
+	@rm -f $@; { $(PIP) $(OURS) -e . && touch $@; } | $(PROGRESS); test -e $@
 
 $(VENV)/installed-dev: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ./sdk -e ".[dev]"
-	@touch $@ $(VENV)/installed
+	@echo "Installing the server, what it needs, and what the tests need, some 40 packages:"
+	@rm -f $@; { $(PIP) $(OURS) -e ".[dev]" && touch $@ $(VENV)/installed; } | $(PROGRESS); test -e $@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,7 +1,7 @@
-"""The bots of `benchmarks.judge`: processes of their own, as fast as they can or as exact.
+"""The bots of `benchmarks.judge`, as separate processes: as fast as possible, or with an exact thinking time.
 
 ``python -m benchmarks._bots fast PORT FIRST LAST`` logs teams FIRST to LAST in and answers at once, until goodbye.
-``python -m benchmarks._bots exact PORT TEAM MS`` thinks exactly MS milliseconds and prints how long it really took.
+``python -m benchmarks._bots exact PORT TEAM MS`` thinks exactly MS milliseconds and prints the real times.
 ``python -m benchmarks._bots idle PORT COUNT`` opens COUNT connections and holds them until its input ends.
 """
 
@@ -16,24 +16,24 @@ from typing import Any
 import msgpack
 
 from getstep.wire import sign
-from getstep_server import arrivals
+from getstep_server.net import timestamps
 
 HEADER = 4
 
 
 def token_of(team: int) -> str:
-    """The token of a benchmark's team."""
+    """Return the token of a benchmark's team."""
     return f"benchmark-{team}"
 
 
 def frame(fields: dict[str, Any]) -> bytes:
-    """One message as bytes."""
+    """Return one message as bytes."""
     body: bytes = msgpack.packb(fields)
     return len(body).to_bytes(HEADER, "big") + body
 
 
 def answer(message: dict[str, Any]) -> bytes:
-    """A legal move of hop that changes nothing: one piece goes to and fro in its corner."""
+    """Return a legal move of hop that keeps the game going: one piece moves to and fro in its corner."""
     if message["is_black"]:
         move = [[0, 0], [0, 1]] if message["board"][0][0] else [[0, 1], [0, 0]]
     else:
@@ -42,7 +42,7 @@ def answer(message: dict[str, Any]) -> bytes:
 
 
 class Bot:
-    """One connection."""
+    """One connection of a team."""
 
     def __init__(self, port: int, team: int) -> None:
         self.team = team
@@ -52,7 +52,7 @@ class Bot:
         self._buffer = b""
 
     def messages(self, data: bytes) -> list[dict[str, Any]]:
-        """The messages that are complete with ``data``."""
+        """Return the messages that are complete with ``data``."""
         self._buffer += data
         found = []
         while len(self._buffer) >= HEADER:
@@ -63,8 +63,8 @@ class Bot:
             self._buffer = self._buffer[end:]
         return found
 
-    def react(self, message: dict[str, Any]) -> bytes:
-        """What to say to a message, if anything."""
+    def reply_to(self, message: dict[str, Any]) -> bytes:
+        """Return the answer to a message, or no bytes."""
         match message["type"]:
             case "get_step":
                 return answer(message)
@@ -77,7 +77,7 @@ class Bot:
 
 
 def fast(port: int, first: int, last: int) -> None:
-    """Answer at once, for all teams in one loop."""
+    """Answer at once, for all teams in one loop, until each has its goodbye."""
     with selectors.DefaultSelector() as selector:
         for team in range(first, last + 1):
             bot = Bot(port, team)
@@ -88,7 +88,7 @@ def fast(port: int, first: int, last: int) -> None:
                 bot = key.data
                 data = bot.sock.recv(65536)
                 for message in bot.messages(data):
-                    if reply := bot.react(message):
+                    if reply := bot.reply_to(message):
                         bot.sock.sendall(reply)
                 if bot.over or not data:
                     selector.unregister(bot.sock)
@@ -97,15 +97,15 @@ def fast(port: int, first: int, last: int) -> None:
 
 
 def exact(port: int, team: int, think_ms: float) -> None:
-    """Answer ``think_ms`` after the kernel had the question; print how long it was, in milliseconds."""
+    """Answer ``think_ms`` after the kernel received the question; print the real time in milliseconds."""
     bot = Bot(port, team)
     bot.sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
     while not bot.over:
-        data, stamp = arrivals.receive(bot.sock)
+        data, stamp = timestamps.receive(bot.sock)
         if not data:
             return
         for message in bot.messages(data):
-            reply = bot.react(message)
+            reply = bot.reply_to(message)
             if message["type"] == "get_step" and stamp is not None:
                 _wait_until(stamp + round(think_ms * 1e6))
                 bot.sock.sendall(reply)
@@ -123,7 +123,7 @@ def _wait_until(wall_ns: int) -> None:
 
 
 def idle(port: int, count: int) -> None:
-    """Connect and say nothing."""
+    """Connect and send nothing."""
     socks = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
     sys.stdin.read()
     for sock in socks:

@@ -1,8 +1,8 @@
-"""How strong one sample bot is against another, without a network.
+"""The strength of one sample bot against another, without a network.
 
-``python -m benchmarks.bots --game hop --games 40 --seconds 0.2`` lets the Monte Carlo bot play against the greedy
-bot of that game, half of the games as the first player, and prints what it won. Without ``--game`` it plays all.
-Seconds are processor time, so that it thinks as much as on a machine that does nothing else.
+``python -m benchmarks.bots --game hop --games 40 --seconds 0.2`` plays the Monte Carlo bot against the greedy bot
+in that game, half of the games as the first player, and prints its results. Without ``--game`` it plays all games.
+Seconds are processor time, so that other programs do not shorten its search.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ A_DAY_MS = 24 * 3600 * 1000
 
 
 def bot(module: str) -> Bot:
-    """The ``get_step`` of a sample bot."""
+    """Return the ``get_step`` of a sample bot."""
     get_step: Bot = import_module(f"getstep_bots.{module}").get_step
     return get_step
 
 
 def play(game: str, first: Bot, second: Bot, time_left_ms: int = A_DAY_MS, **options: int) -> State:
-    """The end of a game between two bots, who always have the same time left.
+    """Play a game between two bots that always have the same time left; return its last state.
 
     Raises:
-        IllegalMove: a bot made one.
+        IllegalMove: a bot made an illegal move.
     """
     state = GAMES[game].start(**options)
     move_number, last_move = 1, None
@@ -53,13 +53,13 @@ def play(game: str, first: Bot, second: Bot, time_left_ms: int = A_DAY_MS, **opt
 
 
 def ask(get_step: Bot, state: State, turn: Turn) -> Any:
-    """The move of a bot that takes two parameters or three."""
+    """Return the move of a bot that takes two parameters or three."""
     arguments = (state.board(), state.to_move == 0, turn)
     return get_step(*arguments[: len(signature(get_step).parameters)])
 
 
 def result(game: str, opponent: str, seconds: float, number: int) -> str:
-    """How game ``number`` ended for the Monte Carlo bot, who is the first player in every other game."""
+    """Return the result of game ``number`` for the Monte Carlo bot, the first player in every other game."""
     mcts.LONGEST_THINK = seconds
     mcts.perf_counter = process_time  # type: ignore[attr-defined]
     players = bot("mcts"), bot(opponent)
@@ -75,14 +75,14 @@ def main() -> None:
     parser.add_argument("--game", choices=list(GAMES), help="one game only")
     parser.add_argument("--games", type=int, default=40, metavar="N", help="how many to play of each (40)")
     parser.add_argument("--seconds", type=float, default=0.2, metavar="S", help="of thinking for each move (0.2)")
-    parser.add_argument("--opponent", metavar="MODULE", help="a sample bot (greedy_<game>)")
+    parser.add_argument("--opponent", metavar="MODULE", default="greedy", help="a sample bot (greedy)")
     parser.add_argument(
         "--processes", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="at once (2)"
     )
     arguments = parser.parse_args()
     with ProcessPoolExecutor(arguments.processes) as pool:
         for game in [arguments.game] if arguments.game else GAMES:
-            opponent = arguments.opponent or f"greedy_{game}"
+            opponent = arguments.opponent
             started = perf_counter()
             count = Counter(pool.map(partial(result, game, opponent, arguments.seconds), range(arguments.games)))
             print(

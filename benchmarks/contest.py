@@ -1,9 +1,9 @@
-"""A whole contest as a class plays it: all games, a format for each, a server and bots that are real processes.
+"""A complete contest of a class: all games, one format for each, with the server and the bots as real processes.
 
 ``python -m benchmarks.contest`` plays 24 teams: hop as a double round robin, longest_path as a knockout,
 chain_reaction as a Swiss tournament, pseudo_tonga as a gauntlet, and linkage as a ladder over three rounds. Each
-round of the ladder is a run of the server; a team joins before the second one, and one leaves before the third.
-Then all records are verified, the tables and the figures are printed, and the html report is made.
+round of the ladder is a run of the server. A team joins before the second round, and another withdraws before the
+third. Then the benchmark verifies all records, prints the tables and figures, and writes the HTML report.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ import tomlkit
 import trio
 
 from getstep_engines import GAMES
-from getstep_server.bot_processes import Bots, bots_playing
-from getstep_server.contest import Contest, contest_path, load_contest, make_contest
-from getstep_server.demo import lineup
-from getstep_server.demo_crash import serving
-from getstep_server.roster import Newcomer, add_teams
-from getstep_server.run import tournament_of
+from getstep_server.bot_runner.processes import Bots, run_bots
+from getstep_server.cli._crash_demo import serving
+from getstep_server.cli._demo_contest import lineup
+from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.contest import Contest, contest_path, load_contest, make_contest
+from getstep_server.config.roster import add_teams
+from getstep_server.storage.contest_state import tournament_of
 
 EVENTS: dict[str, dict[str, Any]] = {
     "hop": {"format": "round_robin", "settings": {"legs": 2}},
@@ -38,13 +39,13 @@ EVENTS: dict[str, dict[str, Any]] = {
 }
 LADDER = list(EVENTS).index("linkage")
 ROUNDS = 3
-SAY_EVERY = 100
-"""Matches between two lines of progress."""
+PROGRESS_EVERY = 100
+"""The number of matches between two lines of progress."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the server has added."""
+    """The matches, turns and seconds of one run of the server."""
 
     matches: int
     turns: int
@@ -56,7 +57,7 @@ class Run:
 
 
 def make(folder: Path, teams: int) -> Bots:
-    """The contest's folder, and the bots by their teams, with that of the one that joins late."""
+    """Create the contest's folder; return the bots by team, including the team that joins late."""
     swiss_rounds = max(2, (teams - 1).bit_length())
     events = [{"game": game, **table} for game, table in EVENTS.items()]
     events = [
@@ -72,28 +73,28 @@ def make(folder: Path, teams: int) -> Bots:
     }
     make_contest(folder, tables)
     players = lineup(teams)
-    added = add_teams(folder, [Newcomer(name, "the benchmark") for name, _ in players])
+    added = add_teams(folder, [TeamEntry(name, "the benchmark") for name, _ in players])
     bots = {team.id: bot for team, (_, bot) in zip(added, players, strict=True)}
     return {**bots, max(bots) + 1: bots[2]}
 
 
 def next_round(folder: Path, round_: int, teams: int) -> None:
-    """What the host does before a further round of the ladder."""
+    """Do the host's steps before a further round of the ladder: set the rounds, add or withdraw a team."""
     path = contest_path(folder)
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8"))
     document["event"][LADDER]["settings"]["rounds"] = round_
     path.write_text(tomlkit.dumps(document), encoding="utf-8")
     if round_ == 2:
-        add_teams(folder, [Newcomer("Latecomer", "the benchmark", teams + 1)])
+        add_teams(folder, [TeamEntry("Latecomer", "the benchmark", teams + 1)])
     else:
         getstep_server("teams", "withdraw", str(folder), str(teams - 1), "--why", "its own wish")
 
 
 async def play(contest: Contest, bots: Bots) -> Run:
-    """One run of the server with all its bots, to its end."""
+    """Run the server with all bots until it ends."""
     before = sum(result.turns for result in tournament_of(contest).results), tournament_of(contest).done
     async with trio.open_nursery() as nursery, serving(contest, 0, say) as server:
-        nursery.start_soon(bots_playing, contest, server.port, bots)
+        nursery.start_soon(run_bots, contest, server.port, bots)
         began = time.perf_counter()
         code = await server.process.wait()
         seconds = time.perf_counter() - began
@@ -105,24 +106,24 @@ async def play(contest: Contest, bots: Bots) -> Run:
 
 
 def say(line: str) -> None:
-    """Show how far it is, from time to time."""
+    """Print every hundredth line of progress."""
     done = line.partition("/")[0].removeprefix("[")
-    if done.isdecimal() and int(done) % SAY_EVERY == 0:
+    if done.isdecimal() and int(done) % PROGRESS_EVERY == 0:
         print(f"  {line}", flush=True)
 
 
 def getstep_server(*arguments: str) -> None:
-    """Run the command as the host does; what it prints is shown.
+    """Run the command as the host does; its output goes to the screen.
 
     Raises:
-        CalledProcessError: it failed.
+        CalledProcessError: the command failed.
     """
     print(f"\n$ getstep-server {' '.join(arguments)}", flush=True)
     subprocess.run([sys.executable, "-m", "getstep_server", *arguments], check=True)
 
 
 def whole_contest(folder: Path, teams: int) -> None:
-    """Make the contest, play all its rounds, verify it and show what came of it."""
+    """Create the contest, play all its rounds, verify it and print the results."""
     bots = make(folder, teams)
     runs = []
     for round_ in range(1, ROUNDS + 1):

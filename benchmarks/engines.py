@@ -1,8 +1,8 @@
-"""How fast the engines are, beside the same rules on plain lists.
+"""The speed of the engines, compared with the same rules on plain lists.
 
-``python -m benchmarks.engines`` prints, for each game, what its hot operations take in microseconds, what they
-take on nested lists (`benchmarks.plain`), and how many random games a second a bot plays through the interface
-alone. All is processor time and the best of several runs: what else the machine does can only make it slower.
+``python -m benchmarks.engines`` prints, for each game, the time of its hot operations in microseconds, the time on
+nested lists (`benchmarks.plain`), and the number of random games a second that a bot plays through the public
+interface. Times are processor times, each the best of several runs: other programs can only make a run slower.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOP_PATH = [(3, 1), (3, 3), (1, 3), (1, 5), (3, 5)]
 
 @dataclass(frozen=True)
 class Row:
-    """An operation, and what it takes in µs, with the engine and on plain lists."""
+    """An operation, and its time in µs with the engine and on plain lists."""
 
     game: str
     operation: str
@@ -42,14 +42,14 @@ class Row:
 
 
 def us(function: Callable[[], object], count: int = 1) -> float:
-    """What ``function`` takes at best, in microseconds, divided by the ``count`` of operations it performs."""
+    """Return the shortest time of ``function`` in microseconds, divided by its ``count`` of operations."""
     timer = Timer(function, timer=process_time)
     number, seconds = timer.autorange()
     return min(seconds, *timer.repeat(RUNS, number)) / number / count * 1e6
 
 
 def random_game(state: State, dice: Random, moves: int = 1000) -> int:
-    """Play at most so many random moves; how many there were."""
+    """Play at most ``moves`` random moves; return their number."""
     for played in range(moves):
         if state.outcome:
             return played
@@ -59,7 +59,7 @@ def random_game(state: State, dice: Random, moves: int = 1000) -> int:
 
 
 def positions(game: str, moves: int, **options: int) -> list[State]:
-    """Some positions after so many random moves."""
+    """Return positions after ``moves`` random moves."""
     states = [GAMES[game].start(**options) for _ in range(POSITIONS)]
     for seed, state in enumerate(states):
         random_game(state, Random(seed), moves)
@@ -83,7 +83,7 @@ def chain_reaction_move() -> Row:
 
 
 def plain_game(dice: Random) -> int:
-    """A random game of chain_reaction on plain lists; how many moves it had."""
+    """Play a random game of chain_reaction on plain lists; return its number of moves."""
     board, player, moves, won = [[0] * 8 for _ in range(8)], 0, 0, False
     while not won:
         sign = 1 - 2 * player
@@ -94,7 +94,7 @@ def plain_game(dice: Random) -> int:
 
 
 def hop_position() -> HopState:
-    """A position in which ``HOP_PATH`` is legal: over an own piece and three of the enemy's."""
+    """Return a position in which ``HOP_PATH`` is legal: over an own piece and three enemy pieces."""
     board = GAMES["hop"].start().board()
     for row, column, cell in [(3, 1, 1), (3, 2, 1), (2, 3, 2), (1, 4, 2), (2, 5, 2), (3, 3, 0), (3, 5, 0)]:
         board[row][column] = cell
@@ -170,7 +170,7 @@ OPERATIONS = (
 
 
 def playouts() -> Iterator[tuple[str, float]]:
-    """For each game, the random games a second that a bot plays from its start: a copy, then list and play."""
+    """Yield, for each game, the random games a second from its start: copy the state, then list and play moves."""
     for name, game in GAMES.items():
         start = game.start()
         dice = Random(name)

@@ -1,7 +1,7 @@
-"""How much a judged move costs, how exact the clocks are, and what an idle connection weighs.
+"""The cost of a judged move, the accuracy of the clocks, and the memory of an idle connection.
 
-``python -m benchmarks.judge`` prints a table. The cost is measured against a floor in the same run: a trio server
-that only encodes and decodes the same messages. Bots are processes of their own; all of it stays on loopback.
+``python -m benchmarks.judge`` prints a table. The cost is compared with a floor in the same run: a trio server
+that only encodes and decodes the same messages. Bots are separate processes; only loopback is used.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ import msgpack
 import trio
 
 from benchmarks._bots import HEADER, frame, token_of
-from getstep_server import listening, session
-from getstep_server.contest import Contest, ContestFile, Team
+from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import (
     Bus,
     ContestStarted,
@@ -36,16 +35,22 @@ from getstep_server.events import (
     ServerLate,
     TurnFaulted,
 )
-from getstep_server.run import StartWhen, run_contest
-from getstep_server.scoresheet import Scoresheet
+from getstep_server.net import connection
+from getstep_server.net import listener as listening
+from getstep_server.net.registry import ConnectionRegistry
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.runtime.run import run_contest
+from getstep_server.runtime.start import StartCondition
+from getstep_server.storage.journal import WriteResult
+from getstep_server.validation import validated
 
 THINK_MS = 50.0
-TURNS = 400  # of a hop game in which nobody arrives
+TURNS = 400  # of a hop game in which no player reaches its target region
 
 
 @dataclass
 class Cost:
-    """What ``count`` round trips or moves took."""
+    """The time of ``count`` round trips or moves."""
 
     count: int
     cpu_seconds: float
@@ -62,7 +67,7 @@ class Cost:
 
 @contextmanager
 def measured(count: int) -> Iterator[Cost]:
-    """Measure this process while the block runs."""
+    """Measure the times of this process while the block runs."""
     cost = Cost(count, 0.0, 0.0)
     cpu, wall = time.process_time(), time.perf_counter()
     yield cost
@@ -71,7 +76,7 @@ def measured(count: int) -> Iterator[Cost]:
 
 @contextmanager
 def bots(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process of bots."""
+    """Run a process of bots."""
     command = [sys.executable, "-m", "benchmarks._bots", *map(str, arguments)]
     with subprocess.Popen(command, text=True, **options) as process:
         try:
@@ -84,7 +89,7 @@ def bots(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
 
 
 async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> Cost:
-    """Question and answer with nothing in between: no rules, no clock, no record; with or without a ``limit``."""
+    """Exchange questions and answers without rules, clocks or records; with or without a time ``limit``."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=clients)
     question = {
         "type": "get_step",
@@ -122,7 +127,7 @@ async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> Cost:
 # --- the judge ------------------------------------------------------------------------------------------------
 
 
-class Heard:
+class Measurement:
     """A consumer of events that measures: from the contest's start to its last result."""
 
     def __init__(self, thinker: int) -> None:
@@ -136,7 +141,7 @@ class Heard:
 
     def __call__(self, event: Event) -> None:
         match event:
-            case MovePlayed():  # first, so as to weigh as little as possible in what is measured
+            case MovePlayed():  # first, to add as little as possible to the measured time
                 self._moved(event)
             case Listening():
                 self.port = event.port
@@ -160,41 +165,44 @@ class Heard:
 
 
 def make_contest(folder: Path, repeats: Sequence[int]) -> Contest:
-    """A hop contest on a free port: team 1 against 2, 3 against 4 and so on, each pair so many times."""
+    """Return a hop contest on a free port: team 1 against 2, 3 against 4 and so on, with ``repeats`` per pair."""
     teams = 2 * len(repeats)
     events = [
         {"game": "hop", "name": f"{pair}", "teams": [2 * pair - 1, 2 * pair], "settings": {"legs": legs}}
         for pair, legs in enumerate(repeats, start=1)
     ]
-    file = ContestFile.model_validate(
-        {"contest": {"name": "benchmark"}, "event": events, "server": {"host": "127.0.0.1", "port": 0}}
+    file = validated(
+        ContestFile, {"contest": {"name": "benchmark"}, "event": events, "server": {"host": "127.0.0.1", "port": 0}}
     )
     return Contest(folder, file, {n: Team(id=n, name=f"bot {n}", token=token_of(n)) for n in range(1, teams + 1)})
 
 
-async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Heard, list[float]]:
-    """Run a contest of ``matches`` at once, ``repeats`` times over; the last team may be one that thinks 50 ms.
+async def judged(matches: int, repeats: int, *, with_thinker: bool) -> tuple[Measurement, list[float]]:
+    """Run ``matches`` matches at once, ``repeats`` of each; the last team may be the one that thinks 50 ms.
 
-    Everything is on: rules, timestamps, store, log, record of incidents.
+    The server is complete: rules, timestamps, database, log, and counts of incidents.
     """
     teams = 2 * (matches + with_thinker)
-    heard, bus = Heard(teams), Bus()
-    bus.subscribe(heard)
+    run, bus = Measurement(teams), Bus()
+    bus.subscribe(run)
     with tempfile.TemporaryDirectory(prefix="getstep-benchmark-") as folder:
         contest = make_contest(Path(folder), [repeats] * matches + [1] * with_thinker)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(run_contest, contest, bus, StartWhen())
-            await heard.listening.wait()
+            nursery.start_soon(run_contest, contest, bus, StartCondition())
+            await run.listening.wait()
             last_fast = teams - 1 if with_thinker else teams
-            with bots("fast", heard.port, 1, last_fast), thinker(heard.port, teams, with_thinker) as exact:
-                await heard.over.wait()
+            with (
+                bots("fast", run.port, 1, last_fast),
+                thinker(run.port, teams, with_thinker) as exact,
+            ):
+                await run.over.wait()
                 told = None if exact is None else await trio.to_thread.run_sync(exact.communicate)
-    return heard, [float(line) for line in told[0].split()] if told else []
+    return run, [float(line) for line in told[0].split()] if told else []
 
 
 @contextmanager
 def thinker(port: int, team: int, wanted: bool) -> Iterator[subprocess.Popen[str] | None]:
-    """The bot that thinks exactly 50 ms, if wanted; it gets a processor at once, as on a machine of its own."""
+    """Run the bot that thinks exactly 50 ms, if wanted; its priority gives it a processor at once."""
     if not wanted:
         yield None
         return
@@ -208,17 +216,17 @@ def thinker(port: int, team: int, wanted: bool) -> Iterator[subprocess.Popen[str
 
 
 async def idle(count: int) -> float:
-    """KiB of resident memory that each of ``count`` idle connections takes in the server."""
+    """Return the KiB of resident memory of the server for each of ``count`` idle connections."""
     contest = make_contest(Path(), [1])
-    house = session.House(contest, {}, lambda _: None)
+    registry = ConnectionRegistry(contest, {}, lambda _: None)
     with listening.open_listener("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with house.switchboard.open(), trio.open_nursery() as nursery:
-            nursery.start_soon(listening.accept_forever, listener, session.WireLink, house, nursery)
+        async with registry.poller.open(), trio.open_nursery() as nursery:
+            nursery.start_soon(listening.accept_forever, listener, connection.WireConnection, registry, nursery)
             await trio.sleep(0.1)
             before = _resident_kib()
             with bots("idle", port, count, stdin=subprocess.PIPE):
-                while len(house.links) < count:
+                while len(registry.connections) < count:
                     await trio.sleep(0.05)
                 await trio.sleep(0.5)
                 after = _resident_kib()
@@ -235,10 +243,10 @@ def _resident_kib() -> int:
 
 
 def _raise_limits(connections: int) -> None:
-    """Room for the benchmark's own connections, which all come from one address and log in at their leisure."""
+    """Raise the limits for the benchmark's connections, which come from one address and may log in slowly."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     for name in ("MAX_CONNECTIONS", "MAX_CONNECTIONS_PER_ADDRESS", "LOGIN_SECONDS"):
-        setattr(session, name, connections + 1000)
+        setattr(connection, name, connections + 1000)
 
 
 def _run(function: Callable[..., Awaitable[Any]], *arguments: Any, **named: Any) -> Any:
@@ -273,20 +281,20 @@ def main() -> None:
 def _report_cost(matches: int) -> None:
     bare: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=False)
     floor: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=True)
-    heard, _ = _run(judged, matches, 1, with_thinker=False)
-    cost = heard.cost
+    run, _ = _run(judged, matches, 1, with_thinker=False)
+    cost = run.cost
     for name, one in (("ping-pong", bare), ("with a time limit", floor), ("judged move", cost)):
         print(
             f"{name + ':':<19}{one.cpu_us:6.1f} µs CPU, {one.a_second:9,.0f}/s, {1e6 / one.cpu_us:9,.0f}/s a core"
         )
     print(
         f"a judged move is {cost.cpu_us / floor.cpu_us:.2f} of a ping-pong with a time limit,"
-        f" {cost.cpu_us / bare.cpu_us:.2f} of one without; faults {heard.faults}, server late {heard.late}"
+        f" {cost.cpu_us / bare.cpu_us:.2f} of one without; faults {run.faults}, server late {run.late}"
     )
 
 
 def _report_recording(matches: int, rounds: int = 5) -> None:
-    """What keeping records takes of the judged moves a second: whole contests with and without, in turn."""
+    """Measure the share of the judged moves a second that recording costs: contests with and without, in turn."""
     kept, unkept = [], []
     for _ in range(rounds):
         kept.append(_run(judged, matches, 1, with_thinker=False)[0].cost)
@@ -302,10 +310,10 @@ def _report_recording(matches: int, rounds: int = 5) -> None:
 
 @contextmanager
 def unrecorded() -> Iterator[None]:
-    """A server that writes down nothing of a game but its result."""
+    """Replace the scoresheet's write, so that the server records only the result of a match."""
 
-    def write(self: Scoresheet, turn: Mapping[str, Any]) -> bool:  # noqa: ARG001 - as the real one
-        return not self._journal._held  # matches go on together all the same
+    def write(self: Scoresheet, turn: Mapping[str, Any]) -> WriteResult:  # noqa: ARG001 - as the real one
+        return WriteResult.PENDING if self._journal._batching else WriteResult.WRITTEN  # as with records
 
     real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]
     try:
@@ -315,13 +323,13 @@ def unrecorded() -> Iterator[None]:
 
 
 def _report_clock(matches: int, repeats: int) -> None:
-    heard, true_ms = _run(judged, matches, repeats, with_thinker=True)
-    errors = sorted(abs(told - true) for told, true in zip(heard.thoughts_ms, true_ms, strict=True))
+    run, true_ms = _run(judged, matches, repeats, with_thinker=True)
+    errors = sorted(abs(told - true) for told, true in zip(run.thoughts_ms, true_ms, strict=True))
     p99 = errors[int(0.99 * (len(errors) - 1))]
     print(
         f"a bot that thinks {THINK_MS:g} ms among them, {len(errors)} moves: error of its recorded time"
         f" median {statistics.median(errors):.3f} ms, p99 {p99:.3f} ms, worst {errors[-1]:.3f} ms;"
-        f" faults {heard.faults}, server late {heard.late}"
+        f" faults {run.faults}, server late {run.late}"
     )
 
 

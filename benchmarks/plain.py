@@ -1,7 +1,7 @@
-"""The rules on nested lists, as one writes them the first time: what the engines are measured and tested against.
+"""A simple reference implementation of the rules on nested lists. The engines are tested and measured against it.
 
-A board is ``list[list[int]]`` as a player gets it, a square is ``(row, column)``, a player is 0 or 1. Nothing here
-knows the engines.
+A board is ``list[list[int]]`` as a player gets it, a square is ``(row, column)``, a player is 0 or 1. This module
+does not use the engines, so that both can only agree if both are right.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ Square = tuple[int, int]
 
 
 def around(square: Square, size: int) -> list[Square]:
-    """The orthogonally adjacent squares on a board of ``size`` × ``size``."""
+    """Return the orthogonally adjacent squares on a board of ``size`` × ``size``."""
     row, column = square
     near = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
     return [(r, c) for r, c in near if 0 <= r < size and 0 <= c < size]
 
 
 def squares_of(board: Board, cells: Iterable[int]) -> list[Square]:
-    """The squares that hold one of ``cells``."""
+    """Return the squares that hold one of ``cells``."""
     wanted = set(cells)
     return [(r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if cell in wanted]
 
 
 def distances(source: Square, within: set[Square], size: int) -> dict[Square, int]:
-    """How far from ``source`` each square is that a path inside ``within`` reaches."""
+    """Return the distance from ``source`` of each square that a path inside ``within`` reaches."""
     found = {source: 0}
     todo = deque([source])
     while todo:
@@ -41,7 +41,7 @@ def distances(source: Square, within: set[Square], size: int) -> dict[Square, in
 
 
 def groups(board: Board, cell: int) -> Iterator[set[Square]]:
-    """The maximal orthogonally connected sets of squares that hold ``cell``."""
+    """Yield the maximal orthogonally connected sets of squares that hold ``cell``."""
     left = set(squares_of(board, [cell]))
     while left:
         group = set(distances(min(left), left, len(board)))
@@ -53,7 +53,7 @@ def groups(board: Board, cell: int) -> Iterator[set[Square]]:
 
 
 def longest_path_counts(board: Board) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Both players' groups per length from length 1 up, the second player's with its bonus group."""
+    """Return both players' groups per length from length 1 up, the second player's with its bonus group."""
     first, second = ([_length(group, len(board)) for group in groups(board, cell)] for cell in (1, 2))
     if max(second, default=0) > 1:
         second.append(max(second) - 1)
@@ -69,7 +69,7 @@ def _counts(lengths: list[int]) -> tuple[int, ...]:
 
 
 def pseudo_tonga_points(board: Board) -> tuple[int, int]:
-    """Both players' sums of the squares of the sizes of their isles."""
+    """Return both players' sums of the squares of the sizes of their isles."""
     first, second = (sum(len(group) ** 2 for group in groups(board, cell)) for cell in (1, 2))
     return first, second
 
@@ -78,7 +78,7 @@ def pseudo_tonga_points(board: Board) -> tuple[int, int]:
 
 
 def play_chain_reaction(board: Board, player: int, move: Square) -> bool:
-    """Add an orb and play the waves that follow, in place; whether that wins."""
+    """Add an orb and play the waves that follow, in place; return True if that wins."""
     sign = 1 if player == 0 else -1
     row, column = move
     both_have_moved = any(any(cells) for cells in board)
@@ -108,7 +108,7 @@ def owns_all(board: Board, sign: int) -> bool:
 
 
 def hop_is_legal(board: Board, player: int, path: list[Square]) -> bool:
-    """Whether ``path`` is a step or a sequence of hops of one of the player's pieces."""
+    """Return True if ``path`` is a step or a sequence of hops of one of the player's pieces."""
     own, enemy = (1, 2) if player == 0 else (2, 1)
     board = [row[:] for row in board]
     row, column = path[0]
@@ -129,7 +129,7 @@ def hop_is_legal(board: Board, player: int, path: list[Square]) -> bool:
 
 
 def hop_has_move(board: Board, player: int) -> bool:
-    """Whether any of the player's pieces has a step or a hop."""
+    """Return True if any of the player's pieces has a step or a hop."""
     for row, column in squares_of(board, [player + 1]):
         for near_row, near_column in around((row, column), 8):
             if not board[near_row][near_column]:
@@ -144,7 +144,7 @@ def hop_has_move(board: Board, player: int) -> bool:
 
 
 def linkage_moves(board: Board) -> Iterator[tuple[str, Square, Square]]:
-    """Every placement on a board whose squares next to the opponent's last domino are marked -2."""
+    """Yield every placement on a board whose squares next to the opponent's last domino are marked -2."""
     colours = [c for number, c in enumerate("RBGY", 1) if len(squares_of(board, [number])) < 12]
     for colour in colours:
         for row in range(7):
@@ -155,5 +155,5 @@ def linkage_moves(board: Board) -> Iterator[tuple[str, Square, Square]]:
 
 
 def linkage_groups(board: Board) -> int:
-    """The groups of all four colours together."""
+    """Return the number of groups of all four colours together."""
     return sum(1 for cell in range(1, 5) for _ in groups(board, cell))

@@ -1,15 +1,15 @@
-"""What a power cut costs: a contest on a file system of its own, which is shut down hard in mid-tournament.
+"""The effect of a power cut: a contest on its own file system, which is shut down during the tournament.
 
-``python -m benchmarks.power_loss`` needs root on Linux: it mounts an ext4 image, and has the kernel drop what is
-not on the disk yet, as the power does. Bots that know nothing of it write down, on another disk, what they were
-told. After each cut the file system is mounted again, the records are verified and compared with that, and the
-contest goes on.
+``python -m benchmarks.power_loss`` needs root on Linux: it mounts an ext4 image, and makes the kernel drop all
+data that is not on the disk yet, as a power cut does. The bots log on another disk what the server announced to
+them. After each cut the benchmark mounts the file system again, verifies the records, compares them with the bots'
+log, and resumes the contest.
 
-With ``PRAGMA synchronous = OFF``, the control, results must be lost: else nothing was shown. The disk itself is
-taken to keep its word: one that says that it has written what it has not is not simulated.
+With ``PRAGMA synchronous = OFF``, the control, results must be lost; otherwise the benchmark would show nothing. A
+disk that reports a write before it is done is not simulated.
 
-The server is stopped in the instant of the cut, as the power would do it. One that runs on would see what no power
-cut can show: of the flushes that are under way while the kernel drops everything, some still report success.
+The server is stopped before the cut, as by a loss of power. If it ran on, some flushes would report success while
+the kernel drops their data, which no power cut can cause.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from getstep_server import cli
-from getstep_server.store import Store, StoreError
-from getstep_server.verify import Finding
-from tests.e2e.conftest import Program, Server, free_port, write_contest
+from getstep_server.cli import main as cli
+from getstep_server.storage.database import StoreError
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Finding
 from tests.e2e.ledger import OnRecord, audit, on_record, read_ledger
+from tests.e2e.programs import Program, Server, free_port, write_contest
 
 SHUTDOWN = 0x8004587D
 """The ioctl: EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)."""
@@ -51,7 +52,7 @@ BOTS = Path(__file__).parents[1] / "tests" / "e2e" / "crash_bots.py"
 
 @dataclass
 class Figures:
-    """What was seen with one setting."""
+    """The counts for one setting of ``synchronous``."""
 
     cuts: int = 0
     contests: int = 0
@@ -89,7 +90,7 @@ class Image:
         subprocess.run(["umount", "--lazy", str(self.mounted)], check=True)
 
     def cut(self) -> None:
-        """The power is gone: what is not on the disk never will be, and nothing can be written any more."""
+        """Cut the power: drop all data that is not on the disk, and refuse further writes."""
         folder = os.open(self.mounted, os.O_RDONLY)
         try:
             fcntl.ioctl(folder, SHUTDOWN, NO_LOG_FLUSH)
@@ -97,11 +98,11 @@ class Image:
             os.close(folder)
 
     def write_back(self) -> None:
-        """What the system does of itself after half a minute: journals that nobody flushes reach the disk, too."""
+        """Write all data to the disk, as the system does after half a minute even without a flush."""
         subprocess.run(["sync", "--file-system", str(self.mounted)], check=True)
 
     def mount_again(self) -> None:
-        """The power is back: the file system recovers by its own journal."""
+        """Restore the power: the file system recovers by its own journal."""
         subprocess.run(["umount", str(self.mounted)], check=True)
         self._mount()
 
@@ -110,7 +111,7 @@ class Image:
 
 
 class Contest:
-    """A contest on the image, its bots, and what they write down elsewhere."""
+    """A contest on the image, its bots, and their log on another disk."""
 
     def __init__(self, folder: Path, ledger: Path, server: Sequence[str]) -> None:
         self.folder = folder
@@ -119,7 +120,7 @@ class Contest:
         self._ledger = ledger
         self._server = server
         self._lives: list[Server] = []
-        self._heard = 0
+        self._logged_before = 0
         port = free_port()
         write_contest(folder, [""] * TEAMS, game="linkage", port=port, move_seconds=60.0, absent_seconds=600.0)
         os.sync()
@@ -135,17 +136,17 @@ class Contest:
 
     @property
     def server(self) -> Server:
-        """The one that runs."""
+        """The running server."""
         return self._lives[-1]
 
     @property
     def over(self) -> bool:
-        """Whether the bots have heard that it is."""
+        """True if the bots know that the contest is over."""
         return not self._bots.running
 
     def start(self) -> bool:
-        """Start a server; whether it listens."""
-        self._heard = len(read_ledger(self._ledger))
+        """Start a server; return True if it listens."""
+        self._logged_before = len(read_ledger(self._ledger))
         self._lives.append(Server(self.folder, "--now", server=self._server))
         try:
             return self.server.port > 0
@@ -154,24 +155,24 @@ class Contest:
             return False
 
     def freeze(self) -> None:
-        """Stop the server where it is; a thread that waits for the disk will not get any further either."""
+        """Stop the server at once. A thread that waits for the disk does not continue either."""
         self.server.signal(signal.SIGSTOP)
         threads = Path(f"/proc/{self.server._process.pid}/task")
         while any(_state(thread) not in "TD" for thread in threads.iterdir()):
             time.sleep(0.0001)
 
     def told(self) -> set[int]:
-        """The matches whose end somebody heard of since the last start."""
-        return {line["match"] for line in read_ledger(self._ledger)[self._heard :] if "told" in line}
+        """Return the matches whose end was announced to a bot since the last start."""
+        return {line["match"] for line in read_ledger(self._ledger)[self._logged_before :] if "told" in line}
 
     def wrong(self, record: OnRecord) -> list[str]:
-        """What does not agree with what was announced, by the bots' ledger and the servers' lines."""
+        """Return the differences from the announced results, by the bots' log and the servers' output."""
         found = audit(record, read_ledger(self._ledger), "".join(life.output for life in self._lives))
         return [*found.lost, *found.double]
 
 
 class Host:
-    """Contests on a disk that loses its power again and again."""
+    """Contests on a disk whose power is cut repeatedly."""
 
     def __init__(self, image: Image, scratch: Path, synchronous: str) -> None:
         self.figures = Figures()
@@ -180,8 +181,8 @@ class Host:
         self._synchronous = synchronous
         self._dice = random.Random(synchronous)
 
-    def suffer(self, cuts: int) -> None:
-        """So many power cuts, in as many contests as they need."""
+    def run(self, cuts: int) -> None:
+        """Cut the power ``cuts`` times, in as many contests as needed."""
         server = ("-m", "benchmarks.power_loss", "serve", self._synchronous)
         while self.figures.cuts < cuts:
             self.figures.contests += 1
@@ -191,7 +192,7 @@ class Host:
                     pass
 
     def _live(self, contest: Contest) -> bool:
-        """From a start to a cut; whether there is a contest to go on with."""
+        """Run the server from a start to a cut; return True if the contest can be resumed."""
         if not contest.start():
             self.figures.refused += 1
             return False
@@ -227,17 +228,17 @@ class Host:
         contest.standing = set(record.results)
         if self._synchronous == "FULL":
             figures.wrong += contest.wrong(record)
-        figures.went_on += contest.server.output.count(" goes on after turn ")
+        figures.went_on += contest.server.output.count(" resumes after turn ")
         return True
 
 
 def _state(thread: Path) -> str:
-    """One letter: T is stopped, D an uninterruptible wait."""
+    """Return the thread's state as one letter: T is stopped, D an uninterruptible wait."""
     return (thread / "stat").read_text().rpartition(") ")[2][0]
 
 
 def serve(synchronous: str, arguments: Sequence[str]) -> None:
-    """The server, with another setting of SQLite's ``synchronous``."""
+    """Run the server with another setting of SQLite's ``synchronous``."""
     opened = Store._open
 
     def _open(self: Store) -> None:
@@ -250,7 +251,7 @@ def serve(synchronous: str, arguments: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """Measure and print; 1 if anything was lost that must not be, or the control lost nothing."""
+    """Measure and print; return 1 if a durable result was lost or the control lost nothing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cuts", type=int, default=50, help="with the setting of the server (default: 50)")
     parser.add_argument("--control", type=int, default=10, help="with synchronous = OFF (default: 10)")
@@ -259,19 +260,19 @@ def main() -> int:
     if sys.platform != "linux" or os.geteuid() != 0 or shutil.which("mkfs.ext4") is None:
         print("This needs Linux, root, and mkfs.ext4: it mounts a file system and shuts it down.")
         return 1
-    if not args.own_namespace:  # or somebody else's copy of the mounts keeps the file system as it is
+    if not args.own_namespace:  # otherwise another process's copy of the mounts keeps the file system busy
         again = [sys.executable, "-m", "benchmarks.power_loss", "--own-namespace", *sys.argv[1:]]
         os.execvp("unshare", ["unshare", "--mount", *again])
     return measure(args.cuts, args.control)
 
 
 def measure(cuts_with_full: int, cuts_with_off: int) -> int:
-    """The same, in a mount namespace of one's own."""
+    """Measure in a separate mount namespace; return the exit code."""
     figures = {}
     with tempfile.TemporaryDirectory(prefix="power-loss-") as folder, Image(Path(folder)) as image:
         for synchronous, cuts in (("FULL", cuts_with_full), ("OFF", cuts_with_off)):
             host = Host(image, Path(folder), synchronous)
-            host.suffer(cuts)
+            host.run(cuts)
             print(f"synchronous = {synchronous}: {host.figures}")
             figures[synchronous] = host.figures
     full, off = figures["FULL"], figures["OFF"]

@@ -1,9 +1,9 @@
-"""How long a contest takes, against the least it could: the busiest team's own matches, spread over its seats.
+"""The duration of a contest, compared with a lower bound: the busiest team's own matches, spread over its seats.
 
 ``python -m benchmarks.schedule`` plays double round robins of 40 teams on a simulated clock, in the order of
-`getstep_server.order`, and prints makespan / lower bound over 100 seeds: the mean and the worst. Bots think at
-their own pace in matches of random length. Then it plays the largest contest, for what it takes to say what starts
-next.
+`getstep_server.tournament.match_queue`. It prints the ratio makespan / lower bound over 100 seeds: the mean and the
+worst. Each bot has its own speed, and matches have random lengths. Then it plays the largest contest, to measure
+the time for the choice of the next matches.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from random import Random
 from statistics import fmean, median
 from time import process_time
 
-from getstep_server.formats import RoundRobin
+from getstep_server.formats.round_robin import RoundRobin
 from getstep_server.limits import MAX_TEAMS
-from getstep_server.order import Order
-from getstep_server.schedule import Match
+from getstep_server.records.match import Match
+from getstep_server.tournament.match_queue import MatchQueue
 
 PACES = {"all the same": 0.0, "1 : 4": 0.35, "1 : 16": 0.7}
-"""How far apart 95 % of the teams are in their mean thinking times, and the log-normal σ for that."""
+"""The ratio of mean thinking times that covers 95 % of the teams, and the log-normal σ for it."""
 
 SEATS: dict[str, Callable[[int], int]] = {
     "1 each": lambda _: 1,
@@ -34,21 +34,21 @@ SEATS: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True)
 class Contest:
-    """Matches, and how long each will take in seconds, by its number."""
+    """Matches, and the duration of each in seconds, by its number."""
 
     matches: Sequence[Match]
     seconds: Mapping[int, float]
 
     @classmethod
     def random(cls, teams: int, spread: float, seed: int) -> Contest:
-        """A double round robin; ``spread`` is the σ of the log-normal distribution of the teams' paces."""
+        """Return a double round robin; ``spread`` is the σ of the log-normal distribution of the teams' paces."""
         dice = Random(seed)
         pace = [dice.lognormvariate(0, spread) for _ in range(teams)]
         matches = double_round_robin(teams, seed)
         return cls(matches, {match.number: _seconds(match, pace, dice) for match in matches})
 
     def lower_bound(self, seats: Mapping[int, int]) -> float:
-        """The least that the busiest team needs for its own matches, in seconds."""
+        """Return the seconds that the busiest team needs for its own matches on all its seats."""
         work: defaultdict[int, float] = defaultdict(float)
         for match in self.matches:
             for team in match.teams:
@@ -57,7 +57,7 @@ class Contest:
 
 
 def double_round_robin(teams: int, seed: int) -> list[Match]:
-    """The matches of an event in which every two of so many teams meet twice."""
+    """Return the matches of a double round robin."""
     pairings = RoundRobin(RoundRobin.Options(legs=2), seed).next_pairings(range(teams), [])
     return [
         Match(number, each.round, each.pairing, each.leg, each.teams[0], each.teams[1], "hop")
@@ -70,8 +70,8 @@ def _seconds(match: Match, pace: Sequence[float], dice: Random) -> float:
     return turns * sum(pace[team] * dice.uniform(0.5, 1.5) for team in match.teams)
 
 
-def play(contest: Contest, seats: Mapping[int, int], order: Order) -> Iterator[tuple[float, float]]:
-    """Play it all: for each decision the simulated clock, and the processor time that it took; both in seconds."""
+def play(contest: Contest, seats: Mapping[int, int], order: MatchQueue) -> Iterator[tuple[float, float]]:
+    """Play a contest; yield, for each decision, the simulated clock and the processor time used, in seconds."""
     now, ends = 0.0, list[tuple[float, int, Match]]()
     while True:
         started = process_time()
@@ -86,16 +86,16 @@ def play(contest: Contest, seats: Mapping[int, int], order: Order) -> Iterator[t
 
 
 def ratio(contest: Contest, seats: Mapping[int, int]) -> float:
-    """Makespan over the lower bound."""
-    *_, (makespan, _) = play(contest, seats, Order(contest.matches))
+    """Return the makespan divided by the lower bound."""
+    *_, (makespan, _) = play(contest, seats, MatchQueue(contest.matches))
     return makespan / contest.lower_bound(seats)
 
 
 def largest() -> None:
-    """Play the contest with the most matches that there can be, and print what the decisions take."""
+    """Play the contest with the most matches allowed, and print the time of the decisions."""
     contest = Contest.random(MAX_TEAMS, PACES["1 : 16"], 0)
     started = process_time()
-    order = Order(contest.matches)
+    order = MatchQueue(contest.matches)
     added = process_time() - started
     first, *others = (took for _, took in play(contest, dict.fromkeys(range(MAX_TEAMS), 1), order))
     p99 = sorted(others)[len(others) * 99 // 100]

@@ -1,7 +1,7 @@
-"""How often the sequential test errs, and after how many pairs, with players of known strength.
+"""The error rates and the length of the sequential test, with simulated players of known strength.
 
-``python -m benchmarks.sprt`` prints, for some pairs of hypotheses, how often H1 came out of 1,000 tests where H0 is
-true, how often H0 where H1 is, and the mean number of pairs of games that it took.
+``python -m benchmarks.sprt`` prints, for some pairs of hypotheses and 1,000 tests of each: the rate of H1 if H0 is
+true, the rate of H0 if H1 is true, and the mean number of pairs of games in each case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from getstep_server.formats.sprt import Sprt
 
 ALPHA = BETA = 0.05
 MAX_PAIRS = 10_000
-"""After which a test would be given up. It never came to that."""
+"""The pairs after which a test is aborted. No test has reached it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Trial:
     draw: float
 
     def run(self, elo: float, seed: int) -> tuple[str, int]:
-        """The verdict where the truth is ``elo``, and after how many pairs."""
+        """Run a test with the true difference ``elo``; return its verdict and its number of pairs."""
         players, dice = self.players(elo), Random(seed)
         test = Sprt(self.elo0, self.elo1, ALPHA, BETA)
         for pairs in range(1, MAX_PAIRS + 1):
@@ -45,7 +45,9 @@ class Trial:
         raise RuntimeError(f"no verdict after {MAX_PAIRS} pairs")
 
     def players(self, elo: float) -> Players:
-        """Two whose mean score is what ``elo`` says: by bisection, since draws and the advantage flatten it."""
+        """Return two players whose mean score corresponds to ``elo``, found by bisection.
+
+        The advantage and the draws move the mean score towards 1/2, so there is no closed form."""
         low, high = -4000.0, 4000.0
         while high - low > 1e-6:
             middle = (low + high) / 2
@@ -58,14 +60,14 @@ TRIALS = (Trial(0, 100, 0, 0.1), Trial(0, 50, 60, 0.3), Trial(100, 300, 150, 0))
 
 
 def _mean_score(players: Players) -> float:
-    """Of the first of two players, in a pair of games with colours swapped."""
+    """Return the mean score of the first of two players in a pair of games with colours swapped."""
     (won, drawn, lost), (lost_too, drawn_too, won_too) = players.odds(0, 1), players.odds(1, 0)
     as_first = (won + drawn / 2) / (won + drawn + lost)
     return (as_first + (won_too + drawn_too / 2) / (won_too + drawn_too + lost_too)) / 2
 
 
 def line(trial: Trial, at0: Sequence[tuple[str, int]], at1: Sequence[tuple[str, int]]) -> str:
-    """Of the table: the verdicts where H0 is true, and where H1 is."""
+    """Return a line of the table: the verdicts if H0 is true, and if H1 is true."""
     said = f"{trial.elo0:g} against {trial.elo1:g}, advantage {trial.advantage:g}, draws {trial.draw:.0%}"
     alpha, beta = fmean(verdict == "H1" for verdict, _ in at0), fmean(verdict == "H0" for verdict, _ in at1)
     pairs0, pairs1 = (fmean(pairs for _, pairs in runs) for runs in (at0, at1))

@@ -1,8 +1,9 @@
-"""What may lean on what: import arrows, purity of the engines, and the facts that two places have to agree on."""
+"""The structure of the project: import arrows, purity of the engines, and facts that two places must agree on."""
 
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import sys
 import tomllib
@@ -24,10 +25,10 @@ PACKAGES = {
     "getstep_bots": ROOT / "bots" / "getstep_bots",
 }
 ARROWS = {
-    "getstep": {"getstep"},
+    "getstep": {"getstep", "getstep_engines", "getstep_bots"},
     "getstep_engines": {"getstep_engines"},
     "getstep_server": {"getstep_server", "getstep", "getstep_engines"},
-    "getstep_bots": {"getstep_bots", "getstep", "getstep_engines"},
+    "getstep_bots": {"getstep_bots", "getstep", "getstep_engines"},  # getstep calls the bots: for its types only
 }
 """Which of our packages each of them may import."""
 
@@ -46,7 +47,7 @@ LONGEST_MODULE = 500
 
 
 def modules(package: str) -> list[Path]:
-    """A package's modules, with those it carries as templates."""
+    """Return a package's modules, with those it carries as templates."""
     found = sorted(PACKAGES[package].rglob("*.py"))
     assert found, f"no module in {PACKAGES[package]}"
     return found
@@ -58,7 +59,10 @@ def tree(path: Path) -> ast.Module:
 
 
 def imported(path: Path, package: str) -> set[str]:
-    """The top-level names that a module imports, wherever in it; a relative import is one of its own package."""
+    """Return the top-level names that a module imports, wherever in it.
+
+    A relative import is one of its own package.
+    """
     names: set[str] = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
@@ -86,15 +90,15 @@ def shown(path: Path) -> str:
 
 
 def offenders(package: str, allowed: set[str]) -> dict[str, set[str]]:
-    """The modules of a package that import something else, with what."""
+    """Return the modules of a package that import something else, with what."""
     found = {shown(path): imported(path, package) - allowed for path in modules(package)}
     return {name: names for name, names in found.items() if names}
 
 
 def requirements(pyproject: Path) -> set[str]:
-    """The distributions that a pyproject.toml asks for; here each is named like its package."""
+    """Return the packages of the distributions that a pyproject.toml asks for; but one, each is named like it."""
     names = [re.split(r"[^\w-]", line)[0] for line in project(pyproject)["dependencies"]]
-    return {name.replace("-", "_") for name in names}
+    return {{"markdown-it-py": "markdown_it"}.get(name, name.replace("-", "_")) for name in names}
 
 
 def project(pyproject: Path) -> dict[str, Any]:
@@ -102,7 +106,12 @@ def project(pyproject: Path) -> dict[str, Any]:
     return table
 
 
-SERVER_PROJECT, SDK_PROJECT = ROOT / "pyproject.toml", ROOT / "sdk" / "pyproject.toml"
+PROJECTS = {
+    "getstep": ROOT / "sdk" / "pyproject.toml",
+    "getstep_engines": ROOT / "engines" / "pyproject.toml",
+    "getstep_bots": ROOT / "bots" / "pyproject.toml",
+    "getstep_server": ROOT / "pyproject.toml",
+}
 
 
 # --- arrows ---------------------------------------------------------------------------------------------------
@@ -121,26 +130,48 @@ def test_the_tests_and_benchmarks_are_imported_by_nothing() -> None:
             assert not imported(path, package) & {"tests", "benchmarks"}, shown(path)
 
 
-def test_the_sample_bots_are_named_in_the_demo_only() -> None:
+def test_tests_do_not_import_each_other() -> None:
+    """Code that several test modules use is in a helper module, so that each can be read, run and renamed alone."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom):
+                parts = {*(node.module or "").split("."), *(alias.name for alias in node.names)}
+                assert not [part for part in parts if part.startswith("test_")], f"{path}, line {node.lineno}"
+
+
+def test_the_server_names_the_sample_bots_in_two_modules_only() -> None:
     naming = [path.name for path in modules("getstep_server") if "getstep_bots" in set(_strings(tree(path)))]
-    assert naming == ["demo.py"]
+    assert sorted(naming) == ["contestants_package.py", "sample_bots.py"]
 
 
-def test_the_contestants_side_needs_the_standard_library_and_msgpack() -> None:
-    assert offenders("getstep", {*sys.stdlib_module_names, "getstep", "msgpack"}) == {}
-    assert requirements(SDK_PROJECT) == {"msgpack"}
+def test_the_contestants_side_needs_the_rules_the_bots_and_msgpack() -> None:
+    assert offenders("getstep", {*sys.stdlib_module_names, *ARROWS["getstep"], "msgpack"}) == {}
+    assert requirements(PROJECTS["getstep"]) == {"msgpack", "getstep_engines", "getstep_bots"}
 
 
 def test_the_hosts_side_imports_what_it_asks_for() -> None:
-    asked = requirements(SERVER_PROJECT)
-    assert "getstep" in asked
-    assert (
-        offenders("getstep_server", {*sys.stdlib_module_names, "getstep_server", "getstep_engines", *asked}) == {}
-    )
+    asked = requirements(PROJECTS["getstep_server"])
+    assert {"getstep", "getstep_engines", "getstep_bots"} <= asked
+    allowed = {*sys.stdlib_module_names, "getstep_server", *asked}
+    assert offenders("getstep_server", allowed) == {
+        "server/getstep_server/tournament/_numpy.py": {"numpy"}  # the extra `ratings`; without it, a stand-in
+    }
 
 
 def test_the_sample_bots_need_nothing_that_a_contestant_has_not() -> None:
     assert offenders("getstep_bots", {*sys.stdlib_module_names, *ARROWS["getstep_bots"]}) == {}
+    assert requirements(PROJECTS["getstep_bots"]) == {"getstep_engines"}
+    for path in modules("getstep_bots"):
+        run = [node for node in tree(path).body if isinstance(node, ast.ImportFrom | ast.Import)]
+        assert "getstep" not in {name for node in run for name in _names(node)}, shown(path)
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[str]:
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+
+
+def test_the_engines_need_nothing() -> None:
+    assert requirements(PROJECTS["getstep_engines"]) == set()
 
 
 def test_msgpack_is_known_to_one_module() -> None:
@@ -149,20 +180,218 @@ def test_msgpack_is_known_to_one_module() -> None:
 
 
 def test_the_engines_are_pure() -> None:
-    assert offenders("getstep_engines", PURE) == {}
+    assert offenders("getstep_engines", PURE) == {
+        "engines/getstep_engines/_plugins.py": {"importlib"},  # it reads the list of installed packages
+        "engines/getstep_engines/batch/_words.py": {"numpy"},  # the extra `numpy`
+        "engines/getstep_engines/batch/chain_reaction.py": {"numpy"},
+        "engines/getstep_engines/pettingzoo.py": {"numpy", "gymnasium", "pettingzoo"},  # the extra `pettingzoo`
+        "engines/getstep_engines/testing.py": {"random", "re"},  # it is loaded by tests only
+    }
     for path in modules("getstep_engines"):
         calls = {_called(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
         assert not calls & IMPURE_CALLS, shown(path)
 
 
 def test_the_formats_are_pure() -> None:
-    """They may draw lots, from a seed, and of the server they know nothing but each other."""
-    allowed = PURE - {"getstep_engines"} | {"random", "pydantic", "networkx", "getstep", "formats"}
+    """They may draw lots, from a seed, and know nothing of the server but each other and `validation`."""
+    allowed = PURE - {"getstep_engines"} | {
+        "random",
+        "heapq",
+        "importlib",
+        "msgspec",
+        "getstep",
+        "getstep_server",
+        "formats",
+    }
     for path in (PACKAGES["getstep_server"] / "formats").glob("*.py"):
         assert imported(path, "formats") <= allowed, shown(path)
+        assert rooms_imported(path) <= {"validation"}, shown(path)
         nodes = list(ast.walk(tree(path)))
         assert all(node.level < 2 for node in nodes if isinstance(node, ast.ImportFrom)), shown(path)
         assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
+
+
+def test_the_referee_is_pure() -> None:
+    """It judges by what it is told: the server and practice at home give it the time of each turn."""
+    for path in (PACKAGES["getstep"] / "referee").glob("*.py"):
+        assert imported(path, "referee") <= PURE | {"getstep", "referee"}, shown(path)
+        nodes = list(ast.walk(tree(path)))
+        assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
+
+
+# --- the rooms of the server ------------------------------------------------------------------------------------
+
+ROOMS: dict[str, tuple[int, set[str], str]] = {
+    # room: floor, what it may import, why so
+    "cli": (8, {"*"}, "a command may use whatever it shows or starts"),
+    "attack": (8, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
+    "runtime": (
+        7,
+        {
+            "config",
+            "errors",
+            "events",
+            "incident",
+            "limits",
+            "net",
+            "play",
+            "records",
+            "storage",
+            "text",
+            "tournament",
+        },
+        "it connects the rooms of one run; what is shown is the command's business",
+    ),
+    "play": (
+        6,
+        {"config", "events", "incident", "limits", "net", "records", "storage"},
+        "a match knows no other match",
+    ),
+    "reports": (
+        6,
+        {"config", "errors", "events", "incident", "formats", "limits", "records", "storage", "text", "tournament"},
+        "it reads records and events, and never a running server",
+    ),
+    "web": (
+        7,
+        {
+            "bot_runner",
+            "config",
+            "errors",
+            "formats",
+            "limits",
+            "records",
+            "reports",
+            "storage",
+            "text",
+            "tournament",
+        },
+        "it shows what is on disk, in a process of its own; a running server is none of its business",
+    ),
+    "net": (
+        5,
+        {"config", "errors", "events", "incident", "limits", "text"},
+        "a socket knows no game, result or tournament",
+    ),
+    "storage": (
+        5,
+        {"config", "errors", "events", "incident", "limits", "records", "text", "tournament"},
+        "to open a contest is to project its records",
+    ),
+    "events": (4, {"incident", "records"}, "an event speaks of matches and results"),
+    "tournament": (
+        4,
+        {"config", "errors", "formats", "limits", "records", "text", "validation"},
+        "a pure projection of records",
+    ),
+    "records": (
+        3,
+        {"config", "formats", "limits", "text", "validation"},
+        "a record carries the settings it was made under",
+    ),
+    "bot_runner": (3, {"config", "errors", "text"}, "it starts processes for teams, and knows no match"),
+    "config": (
+        2,
+        {"errors", "formats", "limits", "text", "validation"},
+        "what the host writes comes before what happens",
+    ),
+    "formats": (1, {"validation"}, "pairing algorithms are pure"),
+    "errors": (1, set(), "every room may raise them"),
+    "incident": (1, set(), "it is published, stored and shown"),
+    "limits": (1, set(), "every room obeys them"),
+    "text": (1, set(), "every room shows text"),
+    "validation": (0, set(), "every room checks what comes from outside"),
+}
+"""The server's sub-packages and top-level modules; each imports only rooms on floors below its own."""
+
+EXEMPT = {"__init__", "__main__"}
+"""The package itself holds the version and nothing else; ``python -m`` starts the command."""
+
+
+def _assigned(module: ast.Module) -> set[str]:
+    """Return the names that a module assigns at its top level."""
+    targets = [node.targets[0] for node in module.body if isinstance(node, ast.Assign)]
+    targets += [node.target for node in module.body if isinstance(node, ast.AnnAssign)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGES["getstep_server"]).with_suffix("").parts[0]
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """Return the rooms that a module of the server imports from, its own left out."""
+    home = path.relative_to(PACKAGES["getstep_server"].parent).parent.parts
+    found = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            names = _absolute(node, home)
+            found |= {name.split(".")[1] for name in names if name.startswith("getstep_server.")}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("getstep_server.")}
+    return {room for room in found if room in ROOMS} - {room_of(path)}
+
+
+def _absolute(node: ast.ImportFrom, home: tuple[str, ...]) -> list[str]:
+    """Return the dotted names that an import statement of a module in the package ``home`` may mean."""
+    base = home[: len(home) - node.level + 1] if node.level else ()
+    module = ".".join([*base, *([node.module] if node.module else [])])
+    return [f"{module}.{alias.name}" for alias in node.names]
+
+
+def test_every_room_of_the_server_is_in_the_table() -> None:
+    assert {room_of(path) for path in modules("getstep_server")} - EXEMPT == set(ROOMS)
+
+
+def test_a_room_may_only_use_rooms_on_floors_below() -> None:
+    for room, (floor, allowed, why) in ROOMS.items():
+        assert why, room
+        if room != "cli":
+            assert {other for other in allowed if ROOMS[other][0] >= floor} == set(), room
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_what_the_table_allows(room: str) -> None:
+    _, allowed, _ = ROOMS[room]
+    allowed = {other for other in ROOMS if other != room} if "*" in allowed else allowed
+    found = {shown(path): rooms_imported(path) for path in modules("getstep_server") if room_of(path) == room}
+    assert {name: rooms - allowed for name, rooms in found.items() if rooms - allowed} == {}
+    used = set().union(*found.values())
+    assert room == "cli" or allowed - used == set(), "the table allows what nothing uses"
+
+
+@pytest.mark.parametrize("room", sorted(room for room in ROOMS if (PACKAGES["getstep_server"] / room).is_dir()))
+def test_a_room_says_what_it_is_for_and_names_its_public_modules(room: str) -> None:
+    face = tree(PACKAGES["getstep_server"] / room / "__init__.py")
+    doc = ast.get_docstring(face) or ""
+    assert all(word in doc for word in ("In:", "Out:", "must not know")) or room in ("cli", "formats", "attack"), (
+        room
+    )
+    named = [node for node in face.body if isinstance(node, ast.Assign) and "__all__" in ast.dump(node.targets[0])]
+    assert named, f"{room} names no public face"
+    imported_names = {
+        alias.asname or alias.name for node in face.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    here = {path.stem for path in (PACKAGES["getstep_server"] / room).glob("*.py")}
+    assert set(_strings(named[0])) <= here | imported_names | _assigned(face)
+
+
+@pytest.mark.parametrize("room", sorted(room for room in ROOMS if (PACKAGES["getstep_server"] / room).is_dir()))
+def test_the_modules_of_a_room_do_not_import_each_other_in_a_circle(room: str) -> None:
+    """Also not behind ``TYPE_CHECKING``: a type that would need it is a Protocol of the lower module."""
+    home = ("getstep_server", room)
+    paths = [path for path in (PACKAGES["getstep_server"] / room).glob("*.py") if path.stem != "__init__"]
+    arrows = {path.stem: set(_siblings_imported(path, home)) for path in paths}
+    graphlib.TopologicalSorter(arrows).prepare()  # raises CycleError with the circle
+
+
+def _siblings_imported(path: Path, home: tuple[str, ...]) -> Iterator[str]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            for name in _absolute(node, home):
+                parts = name.split(".")
+                if tuple(parts[:2]) == home and (path.parent / f"{parts[2]}.py").exists():
+                    yield parts[2]
 
 
 # --- the look of the source -----------------------------------------------------------------------------------
@@ -187,22 +416,24 @@ def test_a_package_says_that_it_has_types(package: str) -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     versions = {
-        "pyproject.toml": project(SERVER_PROJECT)["version"],
-        "sdk/pyproject.toml": project(SDK_PROJECT)["version"],
+        **{name: project(pyproject)["version"] for name, pyproject in PROJECTS.items()},
         "getstep.__version__": getstep.__version__,
         "getstep_server.__version__": getstep_server.__version__,
         "CHANGELOG.md": newest_change(),
     }
     assert len(set(versions.values())) == 1, versions
-    assert f"getstep=={getstep.__version__}" in project(SERVER_PROJECT)["dependencies"]
+    asked = [line for pyproject in PROJECTS.values() for line in project(pyproject)["dependencies"]]
+    ours = [line for line in asked if line.startswith("getstep")]
+    assert {line.partition("==")[2] for line in ours} == {getstep.__version__}
 
 
 def newest_change() -> str:
-    """The version of CHANGELOG.md's first heading."""
+    """Return the version of CHANGELOG.md's first heading."""
     heading = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     return heading[1] if heading else "none"
 
 
-def test_both_distributions_come_under_the_same_license() -> None:
-    assert (ROOT / "LICENSE").read_text(encoding="utf-8") == (ROOT / "sdk" / "LICENSE").read_text(encoding="utf-8")
-    assert project(SERVER_PROJECT)["license"] == project(SDK_PROJECT)["license"] == "MIT"
+def test_all_distributions_come_under_the_same_license() -> None:
+    for pyproject in PROJECTS.values():
+        text = (pyproject.parent / "LICENSE").read_text(encoding="utf-8")
+        assert (text, project(pyproject)["license"]) == ((ROOT / "LICENSE").read_text(encoding="utf-8"), "MIT")

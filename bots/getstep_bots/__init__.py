@@ -1,1 +1,1 @@
-"""Sample bots: each a few lines around get_step, to read, to copy and to play against."""
+"""Sample bots to read, copy and play against. Each is a few lines around `get_step`."""

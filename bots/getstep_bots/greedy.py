@@ -1,14 +1,31 @@
-"""Plays any game by looking one move ahead, as the greedy bot of that game does.
+"""A bot for every game that looks one move ahead: it plays the move after which the engine's estimate is best.
 
 Try it: ``getstep play greedy.py --team 7``
-It needs the host's package too: see README.md, "Take part".
+
+Among moves of the same estimate it plays the one that the opponent would like best: that move is then gone.
 """
 
-from importlib import import_module
-from typing import Any
+from __future__ import annotations
 
-from getstep import Turn
+from typing import TYPE_CHECKING, Any
+
+from getstep_engines import GAMES, State
+
+if TYPE_CHECKING:
+    from getstep import Turn
 
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
-    return import_module(f"getstep_bots.greedy_{turn.game}").get_step(board, is_black)
+    game = GAMES[turn.game]
+    mine, theirs = game.from_board(board, is_black), game.from_board(board, not is_black)
+    values = [(value_after(mine, move), move) for move in mine.legal_moves()]
+    best = max(value for value, _ in values)
+    moves = [move for value, move in values if value == best]
+    return max(moves, key=lambda move: value_after(theirs, move) if theirs.is_legal(move) else -1)
+
+
+def value_after(position: State, move: Any) -> float:
+    """Return the estimate after a move, for the player who makes it: from -1 (lost) to 1 (won)."""
+    later = position.copy()
+    later.play(move)
+    return later.estimate() if position.to_move == 0 else -later.estimate()

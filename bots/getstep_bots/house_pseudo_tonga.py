@@ -1,14 +1,14 @@
-"""The house bot of pseudo_tonga, as far as the record of TopCoder Marathon Match 6 tells: beat this first.
+"""The house bot of pseudo_tonga, reconstructed from the description of TopCoder Marathon Match 6: beat it first.
 
 On an empty board it plays one of the four middle squares. Otherwise it searches three plies, its own move,
-the reply and its own next move, and scores what it finds as the sum over its own isles minus the sum over
-the opponent's of ``area² × perimeter``. Near the end it searches as deep as the empty squares allow.
+the reply and its own next move, and scores a position as the sum of ``area² × perimeter`` over its own
+isles minus the same sum over the opponent's isles. Near the end it searches as deep as the empty squares allow.
 Decision: an isle's perimeter is the number of its unit edges that do not face a square of the same isle.
-Decision: of equal moves it plays the one in the lowest row, then in the lowest column.
+Decision: among equal moves it plays the one in the lowest row, then in the lowest column.
 
-The search is exact and yet cheap: an isle's score depends on its own colour's stones alone, so what a pair
-of own stones gains and what the opponent's reply gains are two tables; all that ties them together is that
-no square is taken twice.
+The search is exact and fast. The score of an isle depends only on the stones of its colour. So the gain of a pair
+of own stones and the gain of the opponent's reply come from two separate tables. Their only connection is that no
+square is used twice.
 """
 
 from heapq import nlargest
@@ -29,20 +29,20 @@ def get_step(board: Board, is_black: bool) -> Square:
 
 
 def value(move: Square, others: list[Square], mine: "Isles", theirs: "Isles") -> int:
-    """What ``move`` wins when the reply, on one of the ``others``, is the worst one for it."""
+    """Return the gain of ``move`` if the reply, on one of the ``others``, is the worst one for it."""
     best_two = nlargest(2, [(mine.gain_of_both(move, square), square) for square in others])
 
     def after(reply: Square) -> int:
         mine_then = (gain for gain, square in best_two if square != reply)
-        return next(mine_then, mine.gain[move]) - theirs.gain[reply]  # without a third ply, the first alone
+        return next(mine_then, mine.gain[move]) - theirs.gain[reply]  # without a third ply: the first ply alone
 
     return min(after(reply) for reply in others)
 
 
 class Isles:
-    """The isles of one colour on a board, and what more stones would add to their score.
+    """The isles of one colour on a board, and the gain in score of additional stones.
 
-    ``gain[square]`` is what one stone on that empty square adds.
+    ``gain[square]`` is the gain of one stone on that empty square.
     """
 
     def __init__(self, board: Board, colour: int) -> None:
@@ -58,7 +58,7 @@ class Isles:
         self.gain = {s: self._gain_of_merging(self._touched[s], 1, self._shared[s]) for s in empty}
 
     def gain_of_both(self, one: Square, other: Square) -> int:
-        """What stones on two empty squares add together: more than one by one if they end up in one isle."""
+        """Return the gain of stones on two empty squares: more than the sum if they share an isle."""
         adjacent = abs(one[0] - other[0]) + abs(one[1] - other[1]) == 1
         if not adjacent and self._touched[one].isdisjoint(self._touched[other]):
             return self.gain[one] + self.gain[other]
@@ -66,7 +66,7 @@ class Isles:
         return self._gain_of_merging(self._touched[one] | self._touched[other], 2, shared)
 
     def _gain_of_merging(self, isles: frozenset[int], stones: int, shared: int) -> int:
-        """What joining ``isles`` by new ``stones`` adds; that many ``shared`` edges vanish inside the new isle."""
+        """Return the gain of joining ``isles`` by new ``stones``; ``shared`` edges are inside the new isle."""
         area, perimeter, before = stones, 4 * stones - 2 * shared, 0
         for isle in isles:
             area += self._area[isle]
@@ -76,13 +76,13 @@ class Isles:
 
 
 def around(square: Square) -> list[Square]:
-    """The four orthogonal neighbours, off the board too."""
+    """Return the four orthogonal neighbours, including squares off the board."""
     row, column = square
     return [(row - 1, column), (row, column - 1), (row, column + 1), (row + 1, column)]
 
 
 def components(stones: set[Square]) -> list[set[Square]]:
-    """The maximal orthogonally connected groups of ``stones``."""
+    """Return the maximal orthogonally connected groups of ``stones``."""
     groups, rest = [], set(stones)
     while rest:
         todo = [rest.pop()]

@@ -1,21 +1,20 @@
-"""Plays every game by Monte Carlo tree search, through the engines' interface alone.
+"""A bot for every game that uses Monte Carlo tree search, through the public interface of the engines only.
 
 Try it: ``getstep play mcts.py --team 7``
-It needs the host's package too: see README.md, "Take part".
 
-It plays a few thousand games in its head and then the move that it tried most often. Each of them starts in
-the present position, follows the *tree* of what is known so far, adds one move to it and goes on with random
-moves (a *playout*). The result is written down for each move on the way. In the tree the next move is the one
-that promises most:
+It simulates a few thousand games and then plays the move with the most visits. Each simulation starts in the
+current position, follows the search *tree*, adds one move to it and continues with random moves (a *playout*). The
+result is added to the statistics of each move on the path. The tree policy selects the move with the highest sum
+of:
 
-- its results so far, as an average;
-- what happened in the games in which the same player played the same move *later*, which is not quite the
-  same but is known much sooner ("all moves as first"); it counts as much as ``BORROWED`` results of its own;
-- a bonus for moves tried seldom, so that no good one is overlooked.
+- the average of its results (the exploitation term), combined with
+- the average result of the games in which the same player played the same move *later*: "all moves as first"
+  (AMAF), as in RAVE. It is less exact but known much earlier, and has the weight of ``BORROWED`` own results;
+- an exploration bonus for moves with few visits.
 
-Where moves run out, as on a board that fills up, a playout goes to the end of the game, and random moves tell
-quite well who stands better. Where they do not, as in hop, random moves lead nowhere: the playout stops after
-a few of them, and the engine estimates who is ahead.
+In games whose moves run out, such as games on a board that fills up, a playout goes to the end of the game, and
+random moves show well which player is ahead. In games such as hop, random moves do not approach the end. There the
+playout stops after a few moves, and the engine estimates which player is ahead.
 """
 
 from __future__ import annotations
@@ -25,26 +24,31 @@ from functools import cache
 from math import sqrt
 from random import Random
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from getstep import Turn
 from getstep_engines import GAMES, State
 
+if TYPE_CHECKING:
+    from getstep import Turn
+
 LONGEST_THINK = 1.0
-"""Seconds for a move, at most."""
+"""The longest time for a move, in seconds."""
 
 SHARES = {"move": 1 / 5, "budget": 1 / 40}
-"""How much of the time left to use for a move, by whether it is the time for a move or for all of them."""
+"""The share of the remaining time to use for a move, by the kind of time control.
+
+A fifth of a time for each move leaves a wide margin for the network and for other programs; a fortieth of a budget
+lasts for a whole game, since each share is taken from what is left."""
 
 BORROWED = 20
-"""How many results of its own outweigh what is known of a move from being played later."""
+"""The weight of a move's AMAF average, in own results."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How to search: the random moves after which a playout stops, and the bonus for a move never tried.
+    """The parameters of a search: the number of random moves in a playout, and the bonus of a move without visits.
 
-    The bonus is of the size in which results differ: they are -1 and 1 in the end, and much closer before.
+    The bonus has the scale of the differences between results: they are -1 and 1 at the end, and closer before.
     """
 
     longest_playout: int | None
@@ -64,7 +68,7 @@ def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
 
 @cache
 def moves_run_out(game: str) -> bool:
-    """Whether in the end of a random game there are few moves left to choose from."""
+    """Return True if few moves are left near the end of a random game: under a quarter of those at the start."""
     dice = Random(game)
     state = GAMES[game].start()
     at_first = at_last = len(list(state.legal_moves()))
@@ -76,7 +80,7 @@ def moves_run_out(game: str) -> bool:
 
 
 def search(position: State, seconds: float, style: Style) -> Any:
-    """The best move found in so many seconds."""
+    """Return the best move found within ``seconds``."""
     deadline = perf_counter() + seconds
     dice = Random()
     root = Node(position)
@@ -96,7 +100,7 @@ Played = tuple[list[Any], list[Any]]
 
 
 class Node:
-    """A position in the tree: for each legal move what is known of it, from its player's point of view."""
+    """A position in the tree, with statistics of each legal move from the view of the player on turn."""
 
     def __init__(self, state: State) -> None:
         self.player = state.to_move
@@ -107,10 +111,10 @@ class Node:
         self.totals = [0.0] * len(self.moves)
         self.later_visits = [0] * len(self.moves)
         self.later_totals = [0.0] * len(self.moves)
-        self.promises = [1.0] * len(self.moves)  # at first each promises a win
+        self.values = [1.0] * len(self.moves)  # so that each move is tried once
 
     def learn(self, number: int, result: float, game: Played, bonus: float) -> None:
-        """Write a result down, for the move played here and for all that its player played from here on."""
+        """Add a result to the move played here, and to the AMAF statistics of the player's moves from here on."""
         if self.player == 1:
             result = -result
         self.visits[number] += 1
@@ -123,14 +127,14 @@ class Node:
                 borrowed = BORROWED * self.later_totals[later] / self.later_visits[later]
                 visits = self.visits[later]
                 average = (self.totals[later] + borrowed) / (visits + BORROWED)
-                self.promises[later] = average + bonus / sqrt(visits + 1)
+                self.values[later] = average + bonus / sqrt(visits + 1)
 
 
 def descend(node: Node, state: State, game: Played) -> list[tuple[Node, int]]:
-    """Play from the tree's root to a move that is new to it; what was played, node by node."""
+    """Play from the root of the tree to a move that is new to it; return the path, node by node."""
     path = []
     while True:
-        number = node.promises.index(max(node.promises))
+        number = node.values.index(max(node.values))
         path.append((node, number))
         game[node.player].append(tuple(node.moves[number]))
         state.play(node.moves[number])
@@ -142,7 +146,7 @@ def descend(node: Node, state: State, game: Played) -> list[tuple[Node, int]]:
 
 
 def play_out(state: State, game: Played, longest: int | None, dice: Random) -> None:
-    """Play random moves to the end of the game, or ``longest`` of them."""
+    """Play random moves to the end of the game, or at most ``longest`` of them."""
     played = 0
     while state.outcome is None and played != longest:
         moves = list(state.legal_moves())

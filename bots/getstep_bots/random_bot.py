@@ -1,17 +1,20 @@
-"""Plays any legal move of any game: the first opponent to beat, and the shortest bot there is.
+"""A bot for any game that plays random legal moves: the first opponent to beat, and the shortest sample bot.
 
 Try it: ``getstep play random_bot.py --team 7``
-It needs the host's package too: see README.md, "Take part".
 """
 
-from random import Random
-from typing import Any
+from __future__ import annotations
 
-from getstep import Turn
+from random import Random
+from typing import TYPE_CHECKING, Any
+
 from getstep_engines import GAMES
+
+if TYPE_CHECKING:
+    from getstep import Turn
 
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
     position = GAMES[turn.game].from_board(board, is_black)
-    dice = Random(f"{turn.match} {turn.move_number} {board}")  # the same turn again gives the same move
+    dice = Random(f"{turn.match} {turn.move_number} {board}")  # the same turn gives the same move again
     return dice.choice(list(position.legal_moves()))

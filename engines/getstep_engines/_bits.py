@@ -1,15 +1,15 @@
-"""Square boards as whole numbers, and the checks that every game's moves and boards need.
+"""Bitboards: square boards as integers, and the checks that every game's moves and boards need.
 
 A board of ``size`` × ``size`` squares has one bit a square and one unused *guard* column at the right:
-square (row, column) is bit ``row * (size + 1) + column``. A shift by 1 moves every piece sideways, a shift
-by ``size + 1`` up or down, and what leaves the board at the left or right lands in the guard column, where
-one ``&`` with real squares removes it. So no shift needs a mask of its own.
+square (row, column) is bit ``row * (size + 1) + column``. A shift by 1 moves every piece sideways, and a shift
+by ``size + 1`` moves it up or down. A piece that leaves the board at the left or right lands in the guard column,
+where one ``&`` with the real squares removes it. So no shift needs a mask of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from reprlib import repr as shown  # bounded: a bot may send kilobytes or deep nesting, and reads the message
+from reprlib import repr as short_repr  # bounded: a bot may send 4 KiB or deep nesting, and is shown the message
 
 from ._game import IllegalMove
 
@@ -19,7 +19,7 @@ __all__ = [
     "full",
     "neighbours",
     "read_board",
-    "shown",
+    "short_repr",
     "square",
     "squares",
     "write_board",
@@ -30,25 +30,28 @@ _DIGITS = bytes.maketrans(b"012", bytes((0, 1, 2)))
 
 
 def full(size: int) -> int:
-    """Every square of the board, without the guard column."""
+    """Return every square of the board as bits, without the guard column."""
     return sum(((1 << size) - 1) << row * (size + 1) for row in range(size))
 
 
 def square(pair: object, size: int) -> int:
-    """The bit number of ``pair``, a ``(row, column)`` as the wire delivers it.
+    """Return the bit number of ``pair``, a ``(row, column)`` as the wire delivers it.
 
     Raises:
-        IllegalMove: it is not two whole numbers (True is none) that name a square of the board.
+        IllegalMove: ``pair`` is not two integers that name a square of the board. A bool is not an integer here.
     """
     if isinstance(pair, _LISTS) and len(pair) == 2:
         row, column = pair
         if type(row) is int and type(column) is int and 0 <= row < size and 0 <= column < size:
             return row * (size + 1) + column
-    raise IllegalMove(f"{shown(pair)} is no square, expected (row, column), both from 0 to {size - 1}")
+    raise IllegalMove(
+        f"{short_repr(pair)} is not a square of the {size}x{size} board;"
+        f" a square is (row, column), and both go from 0 to {size - 1}"
+    )
 
 
 def squares(bits: int) -> Iterator[int]:
-    """The numbers of the bits set in ``bits``, lowest first: row by row, left to right."""
+    """Yield the numbers of the bits set in ``bits``, lowest first: row by row, left to right."""
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
@@ -56,15 +59,16 @@ def squares(bits: int) -> Iterator[int]:
 
 
 def neighbours(bits: int, stride: int) -> int:
-    """The squares orthogonally adjacent to any of ``bits``, and guard squares: ``&`` with the real ones.
+    """Return the squares orthogonally adjacent to any of ``bits``.
 
-    ``stride`` is the bits a row takes, guard column included.
+    The result may contain guard squares; the caller removes them by ``&`` with the real squares. ``stride`` is the
+    number of bits in a row, guard column included.
     """
     return bits << 1 | bits >> 1 | bits << stride | bits >> stride
 
 
 def components(bits: int, stride: int) -> Iterator[int]:
-    """The maximal orthogonally connected groups of ``bits``, by their first square."""
+    """Yield the maximal orthogonally connected groups of ``bits``, ordered by their first square."""
     while bits:
         before = bits
         front = bits & -bits
@@ -75,26 +79,26 @@ def components(bits: int, stride: int) -> Iterator[int]:
 
 
 def check_board(board: Sequence[Sequence[int]], size: int, cells: Container[int]) -> None:
-    """Check that ``board`` is ``size`` rows of ``size`` whole numbers, each one of ``cells``.
+    """Check that ``board`` is ``size`` rows of ``size`` integers, each one of ``cells``.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the board, a row or a cell is not of that form.
     """
     if not isinstance(board, _LISTS) or len(board) != size:
-        raise ValueError(f"the board is {shown(board)}, expected {size} rows")
+        raise ValueError(f"the board is {short_repr(board)}; expected {size} rows")
     for number, row in enumerate(board):
         if not isinstance(row, _LISTS) or len(row) != size:
-            raise ValueError(f"row {number} of the board is {shown(row)}, expected {size} whole numbers")
+            raise ValueError(f"row {number} of the board is {short_repr(row)}; expected {size} integers")
         for cell in row:
             if type(cell) is not int or cell not in cells:
-                raise ValueError(f"row {number} of the board has {shown(cell)}, expected one of {cells!r}")
+                raise ValueError(f"row {number} of the board has {short_repr(cell)}; expected one of {cells!r}")
 
 
 def read_board(board: Sequence[Sequence[int]], size: int) -> tuple[int, int]:
-    """The first and the second player's bits on a board of 0 (empty), 1 (first) and 2 (second player).
+    """Return the first and the second player's bits on a board of 0 (empty), 1 (first) and 2 (second player).
 
     Raises:
-        ValueError: it is no such board of ``size`` × ``size`` squares.
+        ValueError: the board does not have ``size`` × ``size`` such cells.
     """
     check_board(board, size, (0, 1, 2))
     cells = [(row * (size + 1) + c, cell) for row in range(size) for c, cell in enumerate(board[row])]
@@ -102,10 +106,11 @@ def read_board(board: Sequence[Sequence[int]], size: int) -> tuple[int, int]:
 
 
 def write_board(pieces: tuple[int, int], size: int) -> list[list[int]]:
-    """The board of 0, 1 and 2 with those two players' bits: what ``read_board`` reads."""
+    """Return the board of 0, 1 and 2 with the bits of the two players: the inverse of ``read_board``."""
     first, second = pieces
     stride = size + 1
-    # Binary digits read as hexadecimal ones leave room to add 2s to 1s: four times faster than bit by bit.
+    # Each binary digit is read as a hexadecimal digit, so that 1s and 2s can be added without a carry. This is four
+    # times as fast as a loop over the bits.
     digits = int(f"{first:b}", 16) + 2 * int(f"{second:b}", 16)
     cells = f"{digits:0{size * stride}x}".encode().translate(_DIGITS)[::-1]
     return [list(cells[start : start + size]) for start in range(0, size * stride, stride)]

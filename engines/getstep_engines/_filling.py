@@ -1,11 +1,11 @@
-"""What games have in common in which the players fill an empty board, a piece a turn, and then count."""
+"""The common part of games in which the players fill an empty board, one piece a turn, and count at the end."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cache
-from typing import Self
+from typing import TypeVar
 
 from ._bits import full, square, write_board
 from ._game import IllegalMove, Move, Outcome, Player, State
@@ -19,11 +19,14 @@ def _moves(size: int) -> Tables[tuple[int, int]]:
     return move_tables([divmod(number, size + 1) for number in range(size * (size + 1))])
 
 
+Filling = TypeVar("Filling", bound="FillingState")
+
+
 class FillingState(State):
     """A position on ``size`` × ``size`` squares; a move is the ``(row, column)`` of an empty one.
 
-    ``pieces`` are the two players' bits, ``empty`` those of the empty squares. While a game goes on there is
-    an empty square, so nobody is ever passed over.
+    ``pieces`` are the two players' bits, ``empty`` the bits of the empty squares. Until the game is over there is
+    an empty square, so no player is ever passed over.
     """
 
     __slots__ = ("empty", "outcome", "pieces", "size", "to_move")
@@ -41,13 +44,13 @@ class FillingState(State):
 
     @abstractmethod
     def _result(self) -> Outcome:
-        """Who has won on the full board."""
+        """Return the outcome of the full board."""
 
     def board(self) -> list[list[int]]:
         return write_board(self.pieces, self.size)
 
     def legal_moves(self) -> Iterator[tuple[int, int]]:
-        """The empty squares, row by row."""
+        """Return the empty squares, row by row."""
         tables = _moves(self.size)
         free = 0 if self.outcome else self.empty
         return moves_at(tables, free.to_bytes(len(tables), "little"))
@@ -68,7 +71,7 @@ class FillingState(State):
         if not self.empty:
             self.outcome = self._result()
 
-    def copy(self) -> Self:
+    def copy(self: Filling) -> Filling:
         twin = object.__new__(type(self))
         twin.size = self.size
         twin.pieces = self.pieces
@@ -78,11 +81,11 @@ class FillingState(State):
         return twin
 
     def _number(self, move: Move) -> int:
-        """The bit number of the square of a legal move."""
+        """Return the bit number of the square of a legal move; raise IllegalMove if the move is illegal."""
         self._expect_running()
         number = square(move, self.size)
         if not self.empty >> number & 1:
-            raise IllegalMove(f"{tuple(move)} is occupied, expected an empty square")
+            raise IllegalMove(f"{tuple(move)} is occupied; a piece goes on an empty square")
         return number
 
     def _expect_running(self) -> None:

@@ -1,4 +1,4 @@
-"""What a game is: the interface that the judge, the bots and outside tools rely on."""
+"""The interface of a game, which the judge, the bots and external tools use."""
 
 from __future__ import annotations
 
@@ -7,22 +7,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from .look import DEFAULT_LOOK, Look, Step, bounded, coordinates, difference
+
 Player: TypeAlias = Literal[0, 1]
 """0 is the first player (``is_black=True`` in the callback), 1 the second."""
 
 Move: TypeAlias = Any
-"""A move as the wire delivers it; each game's module says what its canonical form is."""
+"""A move as the wire delivers it; each game's module defines its canonical form."""
 
 
 class IllegalMove(ValueError):  # noqa: N818 - the interface's fixed name
-    """The rules do not allow this move. The message tells the bot's author why."""
+    """Raised when the rules do not allow a move, or the game is over. The message tells the bot's author why.
+
+    Unlike a plain `ValueError`, which reports a board or an option that no game of this kind has.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a game ended.
 
-    ``winner`` is 0, 1, or None for a draw. ``scores`` are the first and the second player's, in the
+    ``winner`` is 0, 1, or None for a draw. ``scores`` are the scores of the first and the second player, in the
     game's own measure. ``reason`` is a short sentence for people, such as ``"Black has 7 pieces home, White 5"``.
     """
 
@@ -35,21 +40,34 @@ class Outcome:
 class TimeControl:
     """How long a player may think.
 
-    ``kind`` is ``"move"`` (``seconds`` for each move) or ``"budget"`` (``seconds`` for all of one
-    player's moves in a game together).
+    ``kind`` is ``"move"`` (``seconds`` for each move) or ``"budget"`` (``seconds`` for all moves of one player in
+    a game). ``increment`` is the number of seconds added to a player's budget after each turn that the player
+    answered in time: a Fischer clock, as in chess.
+
+    Raises:
+        ValueError: the increment is negative, or is not 0 for the kind ``"move"``.
     """
 
     kind: Literal["move", "budget"]
     seconds: float
+    increment: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.increment < 0 or (self.increment and self.kind != "budget"):
+            raise ValueError(
+                f"increment is {self.increment!r} with kind {self.kind!r}; expected 0, or more with kind 'budget'"
+            )
 
     def __str__(self) -> str:
+        if self.increment:
+            return f"{self.seconds:g} s a game + {self.increment:g} s a move"
         each = "a move" if self.kind == "move" else "for all of one's moves in a game"
         return f"{self.seconds:g} s {each}"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A whole number that a game can be started with: one of ``range(lowest, highest + 1, step)``."""
+    """An integer setting of a game's start: one of ``range(lowest, highest + 1, step)``."""
 
     name: str
     default: int
@@ -62,22 +80,74 @@ class Option:
         """Return ``value`` if this option allows it.
 
         Raises:
-            ValueError: it is not one of the whole numbers allowed.
+            ValueError: ``value`` is not one of the allowed integers.
         """
         if type(value) is int and value in range(self.lowest, self.highest + 1, self.step):
             return value
         raise ValueError(
-            f"{self.name} is {value!r}, expected a whole number from {self.lowest} to {self.highest}"
+            f"{self.name} is {value!r}; expected a whole number from {self.lowest} to {self.highest}"
             f" in steps of {self.step}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class MoveForm:
+    """The form of a move as data: for messages, for starter bots, and for people who type or click a move.
+
+    Args:
+        text: the form for people, such as ``"(row, column)"``.
+        parts: the items of a move, in order. ``"square"`` is ``(row, column)``, ``"path"`` is a list of two
+            squares or more, and a tuple of words is one of these words. A single part is the move itself; several
+            parts are a tuple of them.
+    """
+
+    text: str
+    parts: tuple[Literal["square", "path"] | tuple[str, ...], ...]
+
+    def fits(self, move: Move) -> bool:
+        """Return True if ``move``, which may be any object, has this form. A move of this form may be illegal."""
+        if len(self.parts) == 1:
+            return _fits(self.parts[0], move)
+        return (
+            isinstance(move, (list, tuple))
+            and len(move) == len(self.parts)
+            and all(_fits(part, item) for part, item in zip(self.parts, move, strict=True))
+        )
+
+
+def _fits(part: str | tuple[str, ...], item: object) -> bool:
+    if isinstance(part, tuple):
+        return isinstance(item, str) and item in part
+    if part == "path":
+        return isinstance(item, (list, tuple)) and len(item) > 1 and all(_fits("square", at) for at in item)
+    return isinstance(item, (list, tuple)) and [type(number) for number in item] == [int, int]
+
+
+SQUARE = MoveForm("(row, column)", ("square",))
+"""The form of a move that names one square."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """The comments in the bot that ``getstep new`` writes for this game. Lines have at most 110 characters.
+
+    Args:
+        goal: how a game is won, in two or three sentences.
+        board: what a number on the board means, such as ``"0 for empty, 1 for Black, 2 for White"``.
+        hints: what to try next, a line each.
+    """
+
+    goal: str
+    board: str
+    hints: tuple[str, ...] = ()
 
 
 class State(ABC):
     """A position of a game in progress.
 
-    ``to_move`` is the player who is asked next (0 or 1); its value once ``outcome`` is set means nothing.
-    ``passed`` holds the players, in order, who had no move and were passed over since the last
-    ``play`` or ``fault``: they are never asked.
+    ``to_move`` is the player on turn (0 or 1). It has no meaning once ``outcome`` is set.
+    ``passed`` holds, in order, the players without a legal move that were passed over since the last
+    ``play`` or ``fault``. They are not asked for a move.
     ``outcome`` is None until the game has ended.
     """
 
@@ -89,28 +159,28 @@ class State(ABC):
 
     @abstractmethod
     def board(self) -> list[list[int]]:
-        """The board as the player on turn gets it, row 0 at the top: fresh lists, the caller's to keep."""
+        """Return the board as the player on turn gets it, row 0 at the top, in new lists."""
 
     @abstractmethod
     def legal_moves(self) -> Iterator[Move]:
-        """The moves of the player on turn, in canonical form; never empty while ``outcome`` is None."""
+        """Yield the legal moves of the player on turn, in canonical form; at least one until the game is over."""
 
     @abstractmethod
     def is_legal(self, move: Move) -> bool:
-        """Whether ``play`` would accept ``move``, whatever object it is."""
+        """Return True if ``play`` would accept ``move``, which may be any object."""
 
     @abstractmethod
     def play(self, move: Move) -> None:
         """Apply ``move`` for the player on turn, and the passes that follow from it.
 
         Raises:
-            IllegalMove: the rules do not allow it, or the game is over; the state is unchanged. No
-                other exception is ever raised, whatever object ``move`` is.
+            IllegalMove: the rules do not allow ``move``, or the game is over; the state is unchanged. No
+                other exception is raised, for any object ``move``.
         """
 
     @abstractmethod
     def fault(self) -> None:
-        """Apply the game's own penalty: the player on turn made an illegal move or missed its limit.
+        """Apply the game's penalty for an illegal move or a missed time limit of the player on turn.
 
         Raises:
             IllegalMove: the game is over; the state is unchanged.
@@ -118,13 +188,13 @@ class State(ABC):
 
     @abstractmethod
     def copy(self) -> State:
-        """An independent state in the same position; cheap enough to search with."""
+        """Return an independent state in the same position; fast enough for a search."""
 
     def estimate(self) -> float:
-        """How well the first player stands, from -1 (has lost) over 0 (level) to 1 (has won).
+        """Return an evaluation for the first player, from -1 (lost) over 0 (equal) to 1 (won).
 
-        Exact once the game is over. Before that it is a cheap guess, for bots that cannot play every game
-        out to its end: the difference of ``_measures`` over their sum.
+        The value is exact once the game is over. Before that it is a fast heuristic, for bots that cannot play
+        every game to its end: the difference of ``_measures`` divided by their sum.
         """
         if self.outcome:
             return 0.0 if self.outcome.winner is None else 1.0 - 2.0 * self.outcome.winner
@@ -133,11 +203,11 @@ class State(ABC):
 
     @abstractmethod
     def _measures(self) -> tuple[float, float]:
-        """What each player has of what wins this game, neither below 0, while the game goes on."""
+        """Return how much each player has of the quantity that wins this game, 0 or more, before the end."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """The board as text, a line a row, for people."""
+        """Return the board as text for people, one line for each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +215,22 @@ class Game:
     """One game of the registry.
 
     Args:
-        name: what contest.toml and the wire call it.
-        title: what people call it.
+        name: the identifier in contest.toml and on the wire.
+        title: the name for people.
         players: the names of the first and the second player in this game.
-        time_control: the default one.
-        penalty: what an illegal move or a missed limit costs, as half a sentence for people.
-        options: the whole numbers that ``start`` takes, by name.
-        differs: scores are whole numbers, of which the winner has more unless a fault decided: their difference
-            says by how much it has won.
+        time_control: the default time control.
+        penalty: the penalty for an illegal move or a missed limit, as a clause for people.
+        options: the options of ``start``, by name.
+        differs: True if scores are integers and the winner has the higher one, unless a fault decided the game.
+            Then the score difference is the margin of the win.
+        look: how a board and a move are drawn.
+        summary: the game in a few words, for lists.
+        rules: the rules for people, as ``getstep rules`` prints them: the docstring of the game's module.
+        move_form: the form of a move.
+        starter: the comments for a first bot.
+        scoring: the default table of a contest. ``"signed_roots"`` sums the signed square roots of the score
+            differences, and needs ``differs``.
+        settings: default settings of a contest by format, where they differ from the format's own.
     """
 
     name: str
@@ -164,25 +242,73 @@ class Game:
     _from_board: Callable[..., State] = field(repr=False)
     options: Mapping[str, Option] = field(default_factory=dict)
     differs: bool = False
+    look: Look = field(default=DEFAULT_LOOK, repr=False)
+    summary: str = ""
+    rules: str = field(default="", repr=False)
+    move_form: MoveForm = MoveForm("as the rules say", ())
+    starter: Starter = field(default=Starter("", ""), repr=False)
+    scoring: Literal["points", "signed_roots"] = "points"
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def start(self, **options: int) -> State:
-        """The first position of a new game.
+        """Return the first position of a new game.
 
         Raises:
-            ValueError: an option that this game does not have, or a value it does not take.
+            ValueError: the game does not have one of the options, or does not allow its value.
         """
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             allowed = ", ".join(self.options) or "none"
-            raise ValueError(f"{self.name} has no option {unknown[0]!r}, expected one of: {allowed}")
+            raise ValueError(f"{self.name} has no option {unknown[0]!r}; its options are: {allowed}")
         return self._start(**{n: o.check(options.get(n, o.default)) for n, o in self.options.items()})
 
     def from_board(self, board: Sequence[Sequence[int]], is_black: bool) -> State:
-        """The position that a player sees in ``get_step(board, is_black)``, for bots that search.
+        """Return the position of the call ``get_step(board, is_black)``, for bots that search.
 
-        What the board does not show is taken as at the game's start: hop's count of turns is 0.
+        State that the board does not show has its value at the start of a game: hop's count of turns is 0.
 
         Raises:
-            ValueError: no board of this game looks like that.
+            ValueError: ``board`` is not a board of this game.
         """
         return self._from_board(board, 0 if is_black else 1)
+
+    def view(self, state: State) -> list[list[int]]:
+        """Return the absolute board: the values as the first player gets them, whoever is on turn."""
+        return self.look.view(state) if self.look.view else state.board()
+
+    def trace(self, state: State, move: Move) -> tuple[Step, ...]:
+        """Return the steps of ``move``, at least one and at most `MOST_STEPS`; ``state`` is not changed.
+
+        Each step has the absolute board after it. The last one is the board after ``state.play(move)``.
+
+        Raises:
+            IllegalMove: the rules do not allow ``move``, or the game is over.
+        """
+        after = state.copy()
+        after.play(move)
+        if self.look.trace:
+            return bounded(self.look.trace(state, move))
+        return (difference(self.view(state), self.view(after)),)
+
+    def trace_fault(self, state: State) -> tuple[Step, ...]:
+        """Return, as ``trace`` does, the one step of the penalty for a fault of the player on turn.
+
+        Raises:
+            IllegalMove: the game is over.
+        """
+        after = state.copy()
+        after.fault()
+        return (difference(self.view(state), self.view(after)),)
+
+    def measures(self, state: State) -> tuple[int, int] | None:
+        """Return the two players' numbers in the score line; None if the game has no score line."""
+        return self.look.measures(state) if self.look.measures else None
+
+    def score_line(self, state: State) -> str:
+        """Return the score line, such as ``"orbs: Red 12, Green 3"``; empty if the game has none."""
+        first, second = self.measures(state) or (0, 0)
+        return self.look.score.replace("{0}", str(first)).replace("{1}", str(second))
+
+    def notation(self, move: Move) -> str:
+        """Return the text of a legal move: the game's own notation, or else the coordinates."""
+        return self.look.notation(move) if self.look.notation else coordinates(move)

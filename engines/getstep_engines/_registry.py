@@ -1,19 +1,81 @@
-"""Every game there is. A new game is one module and one line here."""
+"""The registry of games. A new game is one module and one line here, or an entry point of another package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 
 from ._game import Game
+from ._plugins import Plugin, load_plugins
 from .chain_reaction import CHAIN_REACTION
 from .hop import HOP
 from .linkage import LINKAGE
 from .longest_path import LONGEST_PATH
 from .pseudo_tonga import PSEUDO_TONGA
 
-GAMES: dict[str, Game] = {
-    game.name: game
-    for game in (
-        LONGEST_PATH,
-        CHAIN_REACTION,
-        PSEUDO_TONGA,
-        HOP,
-        LINKAGE,
-    )
-}
+_OWN = (
+    LONGEST_PATH,
+    CHAIN_REACTION,
+    PSEUDO_TONGA,
+    HOP,
+    LINKAGE,
+)
+
+
+class UnknownGameError(KeyError, ValueError):
+    """Raised when no game of a name is installed. The message names those that are, and what could not be loaded.
+
+    A `KeyError`, as a mapping raises it, and a `ValueError`, as a wrong name is one.
+    """
+
+    def __str__(self) -> str:
+        """Return the message without the quotes that a KeyError puts around it."""
+        return str(self.args[0])
+
+
+class Registry(Mapping[str, Game]):
+    """The games by name: those of this package, then the installed ones of other packages.
+
+    The installed packages are searched when they are needed: for a name that is not one of ours, or to list all
+    games. The search takes some milliseconds, which a bot that plays hop need not wait for.
+    """
+
+    def __init__(self, own: tuple[Game, ...]) -> None:
+        self._own = {game.name: game for game in own}
+        self._loaded: tuple[Plugin, ...] | None = None
+
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Return the installed games of other packages, the broken ones too."""
+        if self._loaded is None:
+            self._loaded = tuple(load_plugins(self._own))
+        return self._loaded
+
+    def problems(self) -> list[str]:
+        """Return, for each installed game that cannot be used, a sentence that names its package and the reason."""
+        return [plugin.problem for plugin in self.plugins() if plugin.problem]
+
+    def refresh(self) -> None:
+        """Look for the games of other packages again, after packages were installed or removed."""
+        self._loaded = None
+
+    def _others(self) -> dict[str, Game]:
+        return {plugin.name: plugin.game for plugin in self.plugins() if plugin.game}
+
+    def __getitem__(self, name: str) -> Game:
+        game = self._own.get(name) or self._others().get(name)
+        if game is None:
+            broken = [plugin.problem for plugin in self.plugins() if plugin.problem and plugin.name == name]
+            raise UnknownGameError("; ".join([f"unknown game {name!r:.80}; installed: {', '.join(self)}", *broken]))
+        return game
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._own, *self._others()])
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._others())
+
+    def __repr__(self) -> str:
+        return f"<games: {', '.join(self)}>"
+
+
+GAMES = Registry(_OWN)
+"""All games by name. Other packages add theirs by an entry point of the group ``getstep.games``."""

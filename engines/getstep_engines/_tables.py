@@ -1,7 +1,7 @@
-"""From the bits of a board to moves by look-up, eight bits at a time.
+"""Look-up tables from the bits of a board to moves, eight bits at a time.
 
-A search asks for the moves of a position more often than for anything else, and a loop over the bits in
-Python would take most of its time. Here each byte of the bits picks a ready-made tuple of moves.
+A search calls ``legal_moves`` more often than anything else. A Python loop over the bits would take most of the
+search's time. Here each byte of the bits selects a tuple of moves that was built at import.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ Tables: TypeAlias = tuple[tuple[tuple[T, ...], ...], ...]
 
 
 def move_tables(moves: Sequence[T]) -> Tables[T]:
-    """The tables for bits of which bit ``n`` stands for ``moves[n]``."""
+    """Return the tables for bits of which bit ``n`` stands for ``moves[n]``."""
     return tuple(_subsets(moves[first : first + 8]) for first in range(0, len(moves), 8))
 
 
 def moves_at(tables: Tables[T], octets: bytes) -> Iterator[T]:
-    """The moves of the bits set in ``octets``: one byte for each of ``tables``, lowest bits first."""
+    """Return the moves of the bits set in ``octets``: one byte for each of ``tables``, lowest bits first."""
     return chain.from_iterable(map(getitem, tables, octets))
 
 
 def _subsets(items: Sequence[T]) -> tuple[tuple[T, ...], ...]:
-    """For each number below ``2 ** len(items)``, the items that its bits stand for."""
+    """Return, for each number below ``2 ** len(items)``, the items that its bits stand for."""
     subsets: list[tuple[T, ...]] = [()]
     for item in items:
         subsets += [(*subset, item) for subset in subsets]

@@ -1,30 +1,68 @@
 """Hop: cross the board by hopping, as in the NCTU Introduction to AI contest of 2019.
 
-Nine pieces each on 8×8; Black moves first. Black's target region is columns 6 and 7, White's columns 0
-and 1. A move is a list of squares, the moving piece's own square first: either one *step* to an orthogonally
-adjacent empty square, or 1 to 99 *hops*, each over an orthogonally adjacent piece of either player to the
-empty square right behind it. An enemy hopped over is captured and removed at once; an own piece stays.
+- **Game.** Hop (NCTU Introduction to AI 2019), Black against White.
+- **Idea.** Bring your pieces across the board by steps and by hops over other pieces. Hopping over an enemy
+  captures it.
+- **Board.** 8×8, nine pieces each. A cell is 0 if empty, 1 for a piece of Black, 2 for one of White. Black's
+  *target region* is columns 6 and 7, White's is columns 0 and 1, in all rows.
 
-Decision: hops are judged one after the other on the board as it then stands; the mover's starting square
-counts as empty while it travels, and squares may be visited again, so a path may return to where it began.
-Decision: a step cannot be followed by a hop.
-Decision: the game ends when each player has had 200 turns, skipped ones included.
+```text
+At the start
+1 0 0 0 0 0 0 0
+0 1 0 0 0 0 0 2
+1 0 1 0 0 0 2 0
+0 1 0 0 0 2 0 2
+1 0 1 0 0 0 2 0
+0 1 0 0 0 2 0 2
+1 0 0 0 0 0 2 0
+0 0 0 0 0 0 0 2
+```
 
-A turn is skipped when the move is illegal, the limit is missed, or the player has no piece or no legal move;
-in the last two cases the player is not asked. The game ends as well when a player that still has pieces has
-all of them in its target region: the move of either player can bring that about (capturing the last outside
-piece does), so both are looked at after every turn, and when both have arrived at once the game ends just the
-same. A player without pieces does not end the game. However it ends, the score is the number of own pieces
-in the own target region and the higher score wins, so to arrive first is not to win.
+- **Move.** A list of 2 to 100 squares: the square of your piece, then each square on its way, for example
+  `[(2, 2), (2, 3)]`.
+- **Legal** is one *step* to an empty neighbour square, or a sequence of 1 to 99 *hops*, all with the same
+  piece. A hop goes two squares straight up, down, left or right to an empty square, over a piece of either
+  player on the square between. **Decision:** steps and hops never go diagonally. **Decision:** each hop is
+  judged on the board after the hops before it; the square on which the piece started counts as empty, and the
+  piece may visit a square more than once. **Decision:** a move is either a step or hops, never both.
+- **What happens.** The piece ends on the last square. An enemy piece is removed as soon as it is hopped over; a
+  piece of one's own stays.
+- **Skipped turns.** A turn is skipped after a fault. It is also skipped, without asking, if the player has no
+  piece left or no legal move.
+- **End.** After any turn, if a player still has pieces and all of them are in its target region. (The
+  opponent's move can cause this, too, by capturing the last piece outside.) **Decision:** also when each player
+  has had 200 turns, including skipped turns. If a player has no piece left, the game does not end: the opponent
+  plays on.
+- **Score and winner.** The score is the number of one's pieces in one's own target region. The higher score
+  wins, equal scores are a draw. Arriving first has no value of its own.
+- **Time.** 5 s a move.
+- **Faults.** An illegal move or a missed limit: the turn is skipped.
+- **Example.** Black hops over White's piece on (4, 4), which is captured, then over its own piece on (4, 6).
+  All of Black's pieces are now in the target region, so the game is over; but White has four in its own region
+  and wins.
+
+```text
+Black to move   | legal:   [(4, 3), (3, 3)]          # a step                | 2 0 0 0 0 0 0 0
+2 0 0 0 0 0 0 0 | legal:   [(4, 3), (4, 5)]          # a hop                 | 0 0 0 0 0 0 0 0
+0 0 0 0 0 0 0 0 | legal:   [(4, 6), (6, 6), (4, 6)]  # back where it began   | 0 2 0 0 0 0 0 0
+0 2 0 0 0 0 0 0 | illegal: [(4, 3), (3, 3), (3, 5)]  # a step, then a hop    | 0 0 0 0 2 0 0 0
+0 0 0 0 2 0 0 0 | illegal: [(4, 3), (4, 5), (4, 3)]  # (4, 4) is empty then  | 0 0 0 0 0 0 1 1
+0 0 0 1 2 0 1 0 | Black plays [(4, 3), (4, 5), (4, 7)]                       | 0 0 0 0 0 0 1 0
+0 0 0 0 0 0 1 0 |                                                            | 0 2 0 0 0 0 0 0
+0 2 0 0 0 0 0 0 |                                                            | 2 0 0 0 0 0 0 0
+2 0 0 0 0 0 0 0 |                                                            | White wins: 3 and 4
+```
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
-from ._bits import full, read_board, shown, square, squares, write_board
-from ._game import Game, IllegalMove, Move, Outcome, Player, State, TimeControl
+from ._bits import full, read_board, short_repr, square, squares, write_board
+from ._game import Game, IllegalMove, Move, MoveForm, Outcome, Player, Starter, State, TimeControl
+from .look import Look, Piece, Region, Step, make_step
 
 SIZE = 8
 TURNS_EACH = 200
@@ -46,6 +84,7 @@ Path: TypeAlias = list[tuple[int, int]]
 
 _STRIDE = SIZE + 1
 _BOARD = full(SIZE)
+_BOTH: tuple[Player, Player] = (0, 1)
 _OTHER: tuple[Player, Player] = (1, 0)
 _TARGETS = (
     sum(0b11 << row * _STRIDE + 6 for row in range(SIZE)),
@@ -54,7 +93,7 @@ _TARGETS = (
 _GATES = tuple(
     [sum(1 << row * _STRIDE + column for row in range(SIZE) for column in columns) for columns in ways]
     for ways in ([range(first, 8) for first in range(1, 7)], [range(last + 1) for last in range(6, 0, -1)])
-)  # of each player: the squares beyond each of the six steps from its far edge to its target region
+)  # for each player and each of the six columns to cross: the squares beyond that column
 
 _DIRECTIONS = (-_STRIDE, -1, 1, _STRIDE)
 _STEPS = frozenset(_DIRECTIONS)
@@ -70,11 +109,11 @@ _STEPS_FROM = [[n + d for d in _DIRECTIONS if _on_board(n + d)] for n in range(S
 _HOPS_FROM = [
     [(1 << n + d, n + 2 * d) for d in _DIRECTIONS if _on_board(n + d) and _on_board(n + 2 * d)]
     for n in range(SIZE * _STRIDE)
-]  # of each square: the bit hopped over and the square reached
+]  # for each square: the bit hopped over and the square reached
 
 
 class HopState(State):
-    """A position. ``pieces`` are the two players' bits, ``turns`` the turns both have had together."""
+    """A position. ``pieces`` are the two players' bits, ``turns`` the number of turns of both players together."""
 
     __slots__ = ("_rows", "outcome", "passed", "pieces", "to_move", "turns")
 
@@ -82,7 +121,7 @@ class HopState(State):
         self.pieces = pieces
         self.to_move = to_move
         self.turns = 0
-        self._rows: list[list[int]] | None = None  # the board, once somebody has asked for it
+        self._rows: list[list[int]] | None = None  # the result of board(), kept until the next capture
         self._settle()
 
     def board(self) -> list[list[int]]:
@@ -91,11 +130,11 @@ class HopState(State):
         return [row.copy() for row in self._rows]
 
     def score(self, player: Player) -> int:
-        """The player's pieces in its own target region."""
+        """Return the number of the player's pieces in its own target region."""
         return (self.pieces[player] & _TARGETS[player]).bit_count()
 
     def has_move(self, player: Player) -> bool:
-        """Whether ``player`` would have a legal move, were it on turn."""
+        """Return True if ``player`` would have a legal move on its turn."""
         own = self.pieces[player]
         occupied = own | self.pieces[1 - player]
         empty = _BOARD ^ occupied
@@ -106,7 +145,7 @@ class HopState(State):
         return (sideways | along) & empty != 0
 
     def legal_moves(self) -> Iterator[Path]:
-        """Every step, and every path of hops that visits no square twice; there are more legal paths."""
+        """Yield every step, and every path of hops that visits no square twice. Longer paths can be legal, too."""
         if self.outcome:
             return
         own, enemy = self.pieces[self.to_move], self.pieces[1 - self.to_move]
@@ -133,11 +172,11 @@ class HopState(State):
         if captured:
             self._rows = None
         elif self._rows is not None:
-            self._carry(self._rows, path[0], path[-1])
+            self._move_in_rows(self._rows, path[0], path[-1])
         self._end_turn()
 
-    def _carry(self, rows: list[list[int]], start: int, end: int) -> None:
-        """Move a piece on the board: a match that asks for it each turn need not have it written anew each time."""
+    def _move_in_rows(self, rows: list[list[int]], start: int, end: int) -> None:
+        """Move a piece in ``rows``: a match reads the board each turn, and an update is faster than a new board."""
         row, column = _COORDINATES[start]
         rows[row][column] = 0
         row, column = _COORDINATES[end]
@@ -160,9 +199,12 @@ class HopState(State):
         return twin
 
     def _measures(self) -> tuple[float, float]:
-        """The columns that the pieces have come on their way, and for each piece as many as the whole way."""
+        """Return, for each player, the columns that its pieces have crossed, plus six for each piece and six.
+
+        The last six keep the estimate below 1 against a player without pieces, so that going home still counts.
+        """
         black, white = (
-            len(gates) * own.bit_count() + sum((own & beyond).bit_count() for beyond in gates)
+            len(gates) * (1 + own.bit_count()) + sum((own & beyond).bit_count() for beyond in gates)
             for own, gates in zip(self.pieces, _GATES, strict=True)
         )
         return black, white
@@ -171,24 +213,24 @@ class HopState(State):
         return "\n".join(" ".join(map(str, row)) for row in self.board())
 
     def _path(self, move: Move) -> list[int]:
-        """The squares of a move that has the right form, which says nothing yet about the position."""
+        """Return the squares of a move; check its form only, not the position."""
         if self.outcome:
             raise IllegalMove(f"the game is over: {self.outcome.reason}")
         if not isinstance(move, (list, tuple)):
-            raise IllegalMove(f"the move is {shown(move)}, expected a list of squares [(row, column), …]")
+            raise IllegalMove(f"the move is {short_repr(move)}; expected a list of squares [(row, column), …]")
         if not 2 <= len(move) <= MOST_HOPS + 1:
             raise IllegalMove(
-                f"the move {shown(move)} has {len(move)} squares, expected 2 to {MOST_HOPS + 1}:"
+                f"the move {short_repr(move)} has {len(move)} squares; expected 2 to {MOST_HOPS + 1}:"
                 f" the piece's own square, then each square it reaches"
             )
         return [square(pair, SIZE) for pair in move]
 
     def _captures(self, path: list[int]) -> int:
-        """The enemies that a path captures, if it is a legal step or a legal sequence of hops."""
+        """Return the enemies that a path captures; raise IllegalMove unless it is a legal step or legal hops."""
         start, own, enemy = path[0], self.pieces[self.to_move], self.pieces[1 - self.to_move]
         if not own >> start & 1:
             name = PLAYERS[self.to_move]
-            raise IllegalMove(f"{_COORDINATES[start]} is not one of {name}'s pieces, a move starts at one")
+            raise IllegalMove(f"{_COORDINATES[start]} is not one of {name}'s pieces; a move starts at one of them")
         occupied = own ^ 1 << start | enemy
         if len(path) == 2 and path[1] - start in _STEPS:
             _expect_empty(path[1], occupied)
@@ -196,9 +238,9 @@ class HopState(State):
         at = start
         for to in path[1:]:
             between = 1 << (at + to >> 1)
-            # From one row's end to the next row's start the square between is a guard square: never a piece.
+            # From the end of a row to the start of the next, the square between is a guard square: never occupied.
             if to - at not in _HOPS or not occupied & between:
-                raise IllegalMove(_why_no_hop(at, to, alone=len(path) == 2))
+                raise IllegalMove(_explain_no_hop(at, to, alone=len(path) == 2))
             _expect_empty(to, occupied)
             occupied ^= between & enemy
             at = to
@@ -210,7 +252,7 @@ class HopState(State):
         self._settle()
 
     def _settle(self) -> None:
-        """End the game if it has ended, else pass for whoever cannot move."""
+        """Set the outcome if the game has ended; otherwise pass over players without a legal move."""
         self.passed = ()
         self.outcome = None
         if self._is_home(0) or self._is_home(1):
@@ -235,7 +277,7 @@ class HopState(State):
 
 
 def _hop_paths(path: Path, at: int, visited: int, occupied: int, enemy: int) -> Iterator[Path]:
-    """Every path of hops that goes on from ``path``, at ``at``, without a square of ``visited``."""
+    """Yield every path of hops that continues ``path`` from ``at`` and avoids the squares ``visited``."""
     for over, to in _HOPS_FROM[at]:
         if occupied & over and not (occupied | visited) >> to & 1:
             longer = [*path, _COORDINATES[to]]
@@ -245,19 +287,19 @@ def _hop_paths(path: Path, at: int, visited: int, occupied: int, enemy: int) -> 
 
 def _expect_empty(number: int, occupied: int) -> None:
     if occupied >> number & 1:
-        raise IllegalMove(f"{_COORDINATES[number]} is occupied, expected an empty square")
+        raise IllegalMove(f"{_COORDINATES[number]} is occupied; a piece moves to an empty square")
 
 
-def _why_no_hop(at: int, to: int, *, alone: bool) -> str:
-    """The lesson for a move from ``at`` to ``to`` that is neither a step nor a hop."""
+def _explain_no_hop(at: int, to: int, *, alone: bool) -> str:
+    """Return the message for a move from ``at`` to ``to`` that is neither a step nor a hop."""
     (row, column), (to_row, to_column) = _COORDINATES[at], _COORDINATES[to]
     leg = f"{_COORDINATES[at]} to {_COORDINATES[to]}"
     distance = sorted((abs(row - to_row), abs(column - to_column)))
     if distance == [0, 2]:
-        return f"{leg} has no piece in between, expected one to hop over"
+        return f"{leg} has no piece in between; a hop goes over a piece"
     if distance == [0, 1] and not alone:
-        return f"{leg} is a step, expected hops only: a step is a whole move, never part of a longer one"
-    return f"{leg} is neither a step to an adjacent square nor a hop two squares straight ahead"
+        return f"{leg} is a step; a step is a whole move, never part of a longer one"
+    return f"{leg} is neither a step nor a hop; a step goes to an adjacent square, a hop two squares straight"
 
 
 def _from_board(board: Sequence[Sequence[int]], to_move: Player) -> HopState:
@@ -268,6 +310,38 @@ def _start() -> HopState:
     return _from_board(START, 0)
 
 
+# --- the look -----------------------------------------------------------------------------------------------------
+
+
+def _trace(state: HopState, move: Move) -> Iterator[Step]:
+    """Yield a step for each hop, with its capture, or the one step."""
+    board = state.board()
+    path = [(row, column) for row, column in move]
+    for at, to in pairwise(path):
+        own, board[at[0]][at[1]] = board[at[0]][at[1]], 0
+        board[to[0]][to[1]] = own
+        row, column = (at[0] + to[0]) // 2, (at[1] + to[1]) // 2
+        captured = [(row, column)] if board[row][column] == 3 - own else []
+        for row, column in captured:
+            board[row][column] = 0
+        yield make_step(board, source=[at], path=[at, to], to=[to], captured=captured)
+
+
+_LOOK = Look(
+    pieces={
+        1: Piece("black piece", "disc", 0, text="B"),
+        2: Piece("white piece", "ring", 1, text="W"),
+    },
+    colours=("black", "white"),
+    regions=tuple(
+        Region(f"{name}'s target region", player, tuple(_COORDINATES[n] for n in squares(_TARGETS[player])))
+        for player, name in zip(_BOTH, PLAYERS, strict=True)
+    ),
+    score="pieces home: Black {0}, White {1}",
+    measures=lambda state: (state.score(0), state.score(1)),
+    trace=_trace,
+)
+
 HOP = Game(
     name="hop",
     title="Hop (NCTU Introduction to AI 2019)",
@@ -275,6 +349,19 @@ HOP = Game(
     time_control=TimeControl("move", 5.0),
     penalty="the turn is skipped",
     differs=True,
+    look=_LOOK,
+    summary="cross 8x8 by hopping over pieces",
+    rules=__doc__ or "",
+    move_form=MoveForm("a list of squares, the piece's own first", ("path",)),
+    starter=Starter(
+        "You have nine pieces. As Black you want them in columns 6 and 7, as White in columns 0 and 1. A move is"
+        " either one step to a neighbouring empty square, or hops over neighbouring pieces of either colour.",
+        "0 for empty, 1 for Black, 2 for White",
+        (
+            "An enemy piece that is hopped over is removed: take pieces, and protect your own.",
+            "The game ends when one player is home, and then all pieces in the target regions count.",
+        ),
+    ),
     _start=_start,
     _from_board=_from_board,
 )

@@ -1,19 +1,39 @@
-"""Linkage: many small groups or few large ones, the game by Ethan Larson of an ongoing bot ladder.
+"""Linkage: build many small groups or few large ones; a game by Ethan Larson that a bot ladder still plays.
 
-7×7 with a blocked centre, and twenty-four 2×1 dominoes, six in each of red, blue, green and yellow. More
-moves first. In turn a player takes a domino of any colour left and covers two orthogonally adjacent empty
-squares; neither may be orthogonally adjacent to a square of the domino that the opponent placed in its last
-turn. A move is ``(colour, (row, column), (row, column))``, the colour one of "R" "B" "G" "Y" and the squares
-in either order. The game ends when all dominoes are placed or no domino fits anywhere even without the
-restriction. A *group* is a maximal orthogonally connected set of squares of one colour: with 12 or more
-groups More wins, with less Fewer does; there are no draws. An illegal move or a missed limit loses the game.
+- **Game.** Linkage (Ethan Larson), More against Fewer.
+- **Idea.** Both players place dominoes of any colour. More wants many groups of one colour in the end, Fewer
+  wants few.
+- **Board.** 7×7, empty at the start except for the blocked centre. A cell is 0 if empty, 1, 2, 3 or 4 for red,
+  blue, green or yellow, −1 for the centre, −2 if empty but a neighbour of the domino that the opponent placed
+  in its last turn.
+- **Move.** `(colour, square, square)`, the colour one of "R", "B", "G" and "Y", for example
+  `("R", (0, 0), (0, 1))`.
+- **Legal** is a domino of a colour that is left, on two empty squares that are neighbours, in either order.
+  There are six dominoes of each colour: 6 − (squares of that colour) / 2 are left. Neither square may be a
+  neighbour of the domino that the opponent placed in its last turn: both must be 0 on the board that you get.
+  This rule holds for both players.
+- **What happens.** The domino is placed and stays. **Decision:** a player who has no legal move skips; the
+  engine records the skip and does not ask, so `None` is never legal. **Decision:** after a skip the opponent
+  plays without restriction: there is no last domino to avoid, and no −2 on the board.
+- **End.** When all 24 dominoes are placed, or when none would fit anywhere, even if the last domino is ignored.
+- **Score and winner.** With 12 groups or more, of all colours together, More wins; with fewer, Fewer. There are
+  no draws. Both players have the same score: the number of groups.
+- **Time.** 5 s a move.
+- **Faults.** An illegal move or a missed limit: the player loses the game. The score is the number of groups at
+  that moment.
+- **Example.** Blue and yellow are left. After More's move two neighbouring squares are still empty, but (3, 0)
+  touches the new domino. So Fewer is passed over, and More, which may now touch anything, takes both squares.
 
-Decision: a player that has no legal placement skips, and the engine records the skip and does not ask, so
-that ``None`` is never a legal move.
-
-After a skip the opponent plays without restriction: there is no last domino to touch. So a skip is never
-followed by another one. A board does not tell which domino was the last; it marks the empty squares that
-touch it instead, which is all that the rules make of it.
+```text
+More to move         | illegal: ("R", (1, 0), (2, 0))    # all six red ones are placed
+ 2  2  3  3  2  1  1 | illegal: ("B", (3, 0), (4, 0))    # (3, 0) touches Fewer's last domino
+ 0  2  3  3  2  1  1 | legal:   ("B", (2, 0), (1, 0))    # either order
+ 0  2 -2  4  4  2  2 | More plays ("B", (1, 0), (2, 0))
+-2  4  4 -1  4  1  1 | Fewer is passed over
+ 0  1  3  0  4  1  1 | More plays ("B", (3, 0), (4, 0))
+ 4  1  3  3  3  3  3 | More wins: 12 and 12
+ 4  3  3  0  1  1  0 |
+```
 """
 
 from __future__ import annotations
@@ -21,9 +41,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from ._bits import check_board, components, full, shown, square
-from ._game import Game, IllegalMove, Move, Outcome, Player, State, TimeControl
+from ._bits import check_board, components, full, short_repr, square
+from ._game import Game, IllegalMove, Move, MoveForm, Outcome, Player, Starter, State, TimeControl
 from ._tables import Tables, move_tables, moves_at
+from .look import Look, Piece, Step, make_step
+
+# A board does not show which domino was the last. It marks the empty squares that touch the last domino instead,
+# which is all that the rules need.
 
 SIZE = 7
 COLOURS = "RBGY"
@@ -46,13 +70,13 @@ _SYMBOLS = {TOUCHING: "x", BLOCKED: "X", 0: "."} | dict(enumerate(COLOURS, 1))
 
 
 def _dominoes(colour: str) -> list[Domino]:
-    """Of each bit, the domino from its square to the right; then of each, the domino downwards."""
+    """Return, for each bit, the domino from its square to the right; then, for each bit, the domino downwards."""
     pairs = [(divmod(n, _STRIDE), divmod(n + along, _STRIDE)) for along in (1, _STRIDE) for n in range(_BITS)]
     return [(colour, *pair) for pair in pairs]
 
 
 def _moves_of_colours() -> list[Tables[Domino]]:
-    """For each set of colours, as four bits, the tables of its colours one after the other."""
+    """Return, for each set of colours as four bits, the tables of its colours in order."""
     tables = [move_tables(_dominoes(colour)) for colour in COLOURS]
     subsets: list[Tables[Domino]] = [()]
     for table in tables:
@@ -66,8 +90,8 @@ _MOVES = _moves_of_colours()
 class LinkageState(State):
     """A position.
 
-    ``placed`` are the squares of each colour, ``left`` the colours that have a domino left, a bit each,
-    ``empty`` the empty squares and ``free`` those of them that the player on turn may cover.
+    ``placed`` are the squares of each colour. ``left`` has a bit for each colour with a domino left. ``empty`` are
+    the empty squares, and ``free`` the empty squares that the player on turn may cover.
     """
 
     __slots__ = ("empty", "free", "left", "outcome", "passed", "placed", "to_move")
@@ -88,7 +112,7 @@ class LinkageState(State):
         ]
 
     def groups(self) -> int:
-        """The groups on the board, of all colours together."""
+        """Return the number of groups on the board, of all colours together."""
         return sum(1 for squares in self.placed for _ in components(squares, _STRIDE))
 
     def legal_moves(self) -> Iterator[Domino]:
@@ -115,7 +139,7 @@ class LinkageState(State):
         self._settle()
 
     def fault(self) -> None:
-        """The player on turn loses the game."""
+        """End the game; the player on turn loses."""
         self._expect_running()
         name = PLAYERS[self.to_move]
         self._end(_OTHER[self.to_move], self.groups(), f"{name} made a fault")
@@ -132,52 +156,57 @@ class LinkageState(State):
         return twin
 
     def _measures(self) -> tuple[float, float]:
-        """The groups there would be if half of the dominoes left made one each, and what is missing to 24."""
+        """Return the expected groups, if half of the remaining dominoes form one each, and 24 minus that."""
         placed = sum(squares.bit_count() for squares in self.placed) // 2
         groups = self.groups() + (_DOMINOES - placed) / 2
         return groups, _DOMINOES - groups
 
     def __str__(self) -> str:
-        """``X`` is the blocked centre, ``x`` an empty square that touches the opponent's last domino."""
+        """Return the board as text: ``X`` is the blocked centre, ``x`` an empty square next to the last domino."""
         return "\n".join(" ".join(_SYMBOLS[cell] for cell in row) for row in self.board())
 
     def _domino(self, move: Move) -> tuple[int, int]:
-        """The index of the colour and the two squares of a legal move."""
+        """Return the colour's index and the two squares of a legal move; raise IllegalMove if it is illegal."""
         self._expect_running()
         if not isinstance(move, (list, tuple)) or len(move) != 3:
-            raise IllegalMove(f"the move is {shown(move)}, expected (colour, (row, column), (row, column))")
+            raise IllegalMove(f"the move is {short_repr(move)}; expected (colour, (row, column), (row, column))")
         colour = self._colour(move[0])
         first, second = square(move[1], SIZE), square(move[2], SIZE)
         if abs(first - second) not in (1, _STRIDE):
-            raise IllegalMove(f"{shown(move[1])} and {shown(move[2])} are not orthogonally adjacent squares")
+            raise IllegalMove(
+                f"{short_repr(move[1])} and {short_repr(move[2])} are not orthogonally adjacent;"
+                " a domino covers two adjacent squares"
+            )
         domino = 1 << first | 1 << second
         if domino & ~self.free:
-            raise IllegalMove(self._why_not_free(domino & ~self.free))
+            raise IllegalMove(self._explain_not_free(domino & ~self.free))
         return colour, domino
 
     def _colour(self, colour: object) -> int:
         index = _COLOUR_INDEX.get(colour) if isinstance(colour, str) else None
         if index is None:
-            raise IllegalMove(f"the colour is {shown(colour)}, expected one of {', '.join(COLOURS)}")
+            raise IllegalMove(f"the colour is {short_repr(colour)}; expected one of {', '.join(COLOURS)}")
         if not self.left >> index & 1:
             left = ", ".join(c for i, c in enumerate(COLOURS) if self.left >> i & 1)
-            raise IllegalMove(f"all {DOMINOES_EACH} dominoes of colour {colour} are placed, expected {left}")
+            raise IllegalMove(f"all {DOMINOES_EACH} dominoes of colour {colour} are placed; expected one of {left}")
         return index
 
-    def _why_not_free(self, squares: int) -> str:
+    def _explain_not_free(self, squares: int) -> str:
+        """Return the message for a domino on ``squares`` that are not free."""
         at = divmod(squares.bit_length() - 1, _STRIDE)
         if at == CENTRE:
-            return f"{at} is the blocked centre"
+            return f"{at} is the blocked centre; expected two empty squares"
         if squares & ~self.empty:
-            return f"{at} is covered already, expected two empty squares"
-        return f"{at} touches the domino that {PLAYERS[1 - self.to_move]} placed in its last turn"
+            return f"{at} is already covered; expected two empty squares"
+        opponent = PLAYERS[1 - self.to_move]
+        return f"{at} touches the domino that {opponent} placed in its last turn; expected two squares that do not"
 
     def _expect_running(self) -> None:
         if self.outcome:
             raise IllegalMove(f"the game is over: {self.outcome.reason}")
 
     def _settle(self) -> None:
-        """Skip for a player without a legal placement; end the game if no domino fits anywhere."""
+        """Skip a player without a legal placement; end the game if no domino fits anywhere."""
         self.passed: tuple[Player, ...] = ()
         self.outcome: Outcome | None = None
         if self.left and _has_place(self.free):
@@ -196,7 +225,7 @@ class LinkageState(State):
 
 
 def _has_place(squares: int) -> bool:
-    """Whether two of ``squares`` are orthogonally adjacent."""
+    """Return True if two of ``squares`` are orthogonally adjacent."""
     return squares & (squares >> 1 | squares >> _STRIDE) != 0
 
 
@@ -207,12 +236,12 @@ def _from_board(board: Sequence[Sequence[int]], to_move: Player) -> LinkageState
         for column, cell in enumerate(cells):
             planes[cell] |= 1 << row * _STRIDE + column
     if planes[BLOCKED] != _CENTRE:
-        raise ValueError(f"{planes[BLOCKED].bit_count()} squares are {BLOCKED}, expected {CENTRE} alone")
+        raise ValueError(f"{planes[BLOCKED].bit_count()} squares are {BLOCKED}; expected {CENTRE} alone")
     placed = [planes[1 + index] for index in range(len(COLOURS))]
     for colour, squares in zip(COLOURS, placed, strict=True):
         number = squares.bit_count()
         if number not in range(0, 2 * DOMINOES_EACH + 1, 2):
-            raise ValueError(f"{number} squares are {colour}, expected an even number up to {2 * DOMINOES_EACH}")
+            raise ValueError(f"{number} squares are {colour}; expected an even number up to {2 * DOMINOES_EACH}")
     return LinkageState(placed, planes[0], to_move)
 
 
@@ -220,12 +249,62 @@ def _start() -> LinkageState:
     return LinkageState([0] * len(COLOURS), _BOARD, 0)
 
 
+# --- the look -----------------------------------------------------------------------------------------------------
+
+
+def notation(move: Move) -> str:
+    """Return the order notation of the original: the colour, then each square's column A to G and row 1 to 7."""
+    colour, *pair = move
+    first, second = (f"{'ABCDEFG'[column]}{row + 1}" for row, column in pair)
+    return f"{colour}{first}{second}"
+
+
+def _trace(state: LinkageState, move: Move) -> Iterator[Step]:
+    """Yield the one step: the two squares, and the squares that the next player may not cover."""
+    after = state.copy()
+    after.play(move)
+    board = after.board()
+    blocked = [(r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if cell == TOUCHING]
+    yield make_step(board, to=[(row, column) for row, column in move[1:]], blocked=blocked)
+
+
+_NAMES = {"R": "red", "B": "blue", "G": "green", "Y": "yellow"}
+
+_LOOK = Look(
+    pieces={
+        BLOCKED: Piece("blocked centre", "block", text="#", colour="grey"),
+        TOUCHING: Piece("empty, next to the last domino", "dot", text="x", colour="grey"),
+        **{
+            value: Piece(f"{_NAMES[letter]} half-domino", "tile", None, letter, letter, _NAMES[letter])
+            for value, letter in enumerate(COLOURS, 1)
+        },
+    },
+    score=f"groups: {{0}}; {PLAYERS[0]} needs {GROUPS_FOR_MORE}",
+    measures=lambda state: (state.groups(), state.groups()),
+    trace=_trace,
+    notation=notation,
+)
+
 LINKAGE = Game(
     name="linkage",
     title="Linkage (Ethan Larson)",
     players=PLAYERS,
     time_control=TimeControl("move", 5.0),
     penalty="the player loses the game",
+    look=_LOOK,
+    summary="coloured dominoes on 7x7, many groups or few",
+    rules=__doc__ or "",
+    move_form=MoveForm("(colour, square, square)", (tuple(COLOURS), "square", "square")),
+    starter=Starter(
+        "There are 24 dominoes of 2 squares, six of each colour. Both players place any colour they like. The first"
+        " player wins if there are 12 or more groups of squares of one colour at the end, the second if fewer.",
+        "0 for empty, 1 to 4 for R, B, G and Y, -1 for the blocked centre, -2 for empty but not yours now",
+        (
+            "A domino without a neighbour of its colour makes a new group; with one, a group grows.",
+            "The first player wants many groups, the second wants few.",
+        ),
+    ),
+    settings={"ladder": {"missed_limit": "round"}},
     _start=_start,
     _from_board=_from_board,
 )

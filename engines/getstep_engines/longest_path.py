@@ -1,14 +1,42 @@
 """Longest Path: build the most stretched groups, as in the Prodrive Dev Challenge of 2019.
 
-On 11×11, Player 1 first, each turn places one piece on any empty square, ``(row, column)``, until all 121
-are filled. A *group* is a maximal orthogonally connected set of one player's pieces, and its *length* is the
-number of pieces on the longest of all shortest paths inside the group: the group's diameter, plus one.
+- **Game.** Longest Path (Prodrive Dev Challenge 2019), Player 1 against Player 2.
+- **Idea.** The players fill the board, a piece at a time. The player with the longest group wins.
+- **Board.** 11×11, empty at the start. A cell is 0 if empty, 1 for a piece of Player 1, 2 for one of Player 2.
+- **Move.** `(row, column)`: the square for a new piece, for example `(5, 5)`.
+- **Legal** is every empty square.
+- **What happens.** The piece is placed. Pieces never move and never disappear.
+- **End.** When the last of the 121 squares is filled.
+- **Score and winner.** Between any two pieces of a group there is a shortest path through the group. The
+  *length* of the group is the number of pieces on the longest of these shortest paths (its diameter plus one).
+  A row of five has length 5, a block of 2×2 only 3: two corners and one piece between them. A player's score
+  counts its groups by length, from length 1 up: `1-1-0-1` is one group of length 1, one of length 2, none of 3,
+  one of 4. Player 2, who moves second, also gets a *bonus group*, one shorter than its longest group; if the
+  longest has length 1, there is no bonus. To compare two scores, begin at the greatest length in either score
+  and go down. At the first length where the counts differ, the higher count wins. If they do not differ at any
+  length, the game is a draw.
+- **Time.** 3 s a move.
+- **Faults.** An illegal move or a missed limit: the player loses the game. The scores count the pieces on the
+  board at that moment. **Decision:** the original leaves open what an illegal move costs; here it loses, as a
+  missed limit does.
+- **Example.** The last move of a game. Both players have five groups of length 11. One of Player 2's has 16
+  pieces, but no two of them are more than ten steps apart. The bonus group of Player 2 has length 10, Player 1
+  has none of that length.
 
-A player's result is the count of its groups per length, written ``1-1-0-1`` from length 1 up. Player 2 also
-gets a *bonus group*, one shorter than its longest group (none if that would be 0). The results are compared
-from the greatest length present in either downwards: the first length at which the counts differ decides
-for the higher count, and without a difference the game is drawn. An illegal move or a missed limit loses the
-game; the scores are then those of the pieces placed so far.
+```text
+Player 1 to move      | illegal: (0, 0)     # occupied
+1 1 1 1 1 1 1 1 1 1 1 | illegal: (11, 0)    # not on the board
+2 2 2 2 2 2 2 2 2 2 2 | Player 1 plays (10, 10)
+1 1 1 1 1 1 1 1 1 1 1 | Player 2 wins: (6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5) and (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 5)
+2 2 2 2 2 2 2 2 2 2 2 |
+1 1 1 1 1 1 1 1 1 1 1 |
+2 2 2 2 2 2 2 2 2 2 2 |
+1 1 1 1 1 1 1 1 1 1 1 |
+2 2 2 2 2 2 2 2 2 2 2 |
+1 1 1 1 1 1 1 1 1 1 1 |
+2 2 2 2 2 2 2 2 2 2 2 |
+1 2 1 2 1 2 1 2 1 2 0 |
+```
 """
 
 from __future__ import annotations
@@ -18,16 +46,17 @@ from typing import TypeAlias
 
 from ._bits import neighbours, read_board
 from ._filling import FillingState
-from ._game import Game, Outcome, Player, TimeControl
+from ._game import SQUARE, Game, Outcome, Player, Starter, TimeControl
+from .look import Look, Piece
 
 SIZE = 11
 PLAYERS = ("Player 1", "Player 2")
 
 Counts: TypeAlias = tuple[int, ...]
-"""How many groups of length 1, 2, … up to the longest there is."""
+"""The number of groups of length 1, 2, … up to the longest length."""
 
 _STRIDE = SIZE + 1
-_LANE = _STRIDE * _STRIDE  # a board and one guard row: many boards side by side in one number do not touch
+_LANE = _STRIDE * _STRIDE  # a board and one guard row: boards side by side in one integer are not adjacent
 _OTHER: tuple[Player, Player] = (1, 0)
 
 
@@ -37,16 +66,16 @@ class LongestPathState(FillingState):
     __slots__ = ()
 
     def fault(self) -> None:
-        """The player on turn loses."""
+        """End the game; the player on turn loses."""
         self._expect_running()
         winner = _OTHER[self.to_move]
         reason = f"{PLAYERS[self.to_move]} made a fault"
         self.outcome = Outcome(winner, score(*self.pieces), reason)
 
     def _measures(self) -> tuple[float, float]:
-        """The lengths of the longest groups."""
-        first, second = self.pieces
-        return len(count_lengths(first)), len(count_lengths(second))
+        """Return the lengths of the players' longest groups, and a tenth for each square that makes one longer."""
+        first, second = (_promise(pieces, self.empty) for pieces in self.pieces)
+        return first, second
 
     def _result(self) -> Outcome:
         first, second = score(*self.pieces)
@@ -62,7 +91,7 @@ class LongestPathState(FillingState):
 
 
 def score(first: int, second: int) -> tuple[Counts, Counts]:
-    """Both players' groups per length, Player 2's bonus group included.
+    """Return both players' groups per length, Player 2's bonus group included.
 
     Args:
         first: Player 1's pieces as bits, see ``_bits``; ``second``: Player 2's. Other squares are empty.
@@ -75,13 +104,13 @@ def score(first: int, second: int) -> tuple[Counts, Counts]:
 
 
 def count_lengths(pieces: int) -> Counts:
-    """How many groups of each length ``pieces`` form, from length 1 up, without trailing zeros."""
+    """Return the number of groups of each length in ``pieces``, from length 1 up, without trailing zeros."""
     lengths = _lengths(pieces)
     return tuple([lengths.count(length) for length in range(1, max(lengths, default=0) + 1)])
 
 
 def _lengths(pieces: int) -> list[int]:
-    """The length of every group of ``pieces``."""
+    """Return the length of every group of ``pieces``."""
     singles = pieces & ~neighbours(pieces, _STRIDE)
     lengths = [1] * singles.bit_count()
     rest = pieces ^ singles
@@ -93,8 +122,30 @@ def _lengths(pieces: int) -> list[int]:
     return lengths
 
 
+def _promise(pieces: int, empty: int) -> float:
+    """Return the length of the longest group, and a tenth for each empty square at an end of such a group.
+
+    The length is that of a path found by two searches, which is nearly always the longest one. A square next to
+    another piece of the group than the ends does not count: it makes a shortcut.
+    """
+    longest, open_ends = 0, 0
+    rest = pieces
+    while rest:
+        layers = _layers(rest & -rest, rest)
+        group = sum(layers)
+        rest ^= group
+        other_end = layers[-1]
+        layers = _layers(other_end & -other_end, group)
+        if len(layers) >= longest:
+            ends = other_end | layers[-1]
+            beside = neighbours(ends, _STRIDE) & empty & ~neighbours(group ^ ends, _STRIDE)
+            open_ends = beside if len(layers) > longest else open_ends | beside
+            longest = len(layers)
+    return longest + open_ends.bit_count() / 10
+
+
 def _layers(source: int, within: int) -> list[int]:
-    """The squares of ``within`` by their distance from the square ``source``: a breadth-first search."""
+    """Return the squares of ``within`` by their distance from the square ``source``: a breadth-first search."""
     layers = []
     front = source
     while front:
@@ -105,19 +156,21 @@ def _layers(source: int, within: int) -> list[int]:
 
 
 def _length(group: int, farthest: int) -> int:
-    """The number of pieces on the longest shortest path of ``group``.
+    """Return the number of pieces on the longest shortest path of ``group``: its diameter plus one.
 
-    ``farthest`` are the squares farthest from any one square. A search from one of them nearly always finds
-    a longest path, and in a tree always; what follows proves that, or finds the longer path.
+    ``farthest`` are the squares farthest from some square of the group. A search from one of them finds a longest
+    path in every tree, and nearly always in other groups. The rest of the function proves that the path is a
+    longest one, or finds a longer one.
     """
     size = group.bit_count()
     if size < 4:
         return size
     layers = _layers(farthest & -farthest, group)
     edges = (group & group << 1).bit_count() + (group & group << _STRIDE).bit_count()
-    if edges == size - 1 or len(layers) >= size - 1:  # a tree; or as long as a group with a cycle can be
+    if edges == size - 1 or len(layers) >= size - 1:  # a tree, or the longest path of a group with a cycle
         return len(layers)
-    # Within half a path of its middle no two squares are farther from each other than the path's ends are.
+    # Two squares within half the path's length of its middle are not farther apart than the ends of the path. So
+    # a longer path has an end outside that ball, and only those squares are searched from.
     radius = (len(layers) - 1) // 2
     ball = _at_distance(radius, layers)
     for _ in range(radius):
@@ -127,7 +180,7 @@ def _length(group: int, farthest: int) -> int:
 
 
 def _at_distance(distance: int, layers: list[int]) -> int:
-    """The square so far from the source of ``layers``, on a shortest path to one of the farthest squares."""
+    """Return a square at ``distance`` from the source of ``layers``, on a shortest path to a farthest square."""
     path = layers[-1] & -layers[-1]
     for layer in reversed(layers[distance:-1]):
         path = neighbours(path, _STRIDE) & layer
@@ -135,7 +188,10 @@ def _at_distance(distance: int, layers: list[int]) -> int:
 
 
 def _greatest_distance(sources: int, group: int) -> int:
-    """The greatest distance from any of ``sources`` to any square of ``group``, searched for all at once."""
+    """Return the greatest distance from any of ``sources`` to any square of ``group``.
+
+    All searches run at once: each source has its own copy of the board (a lane) in one integer.
+    """
     reached = goal = 0
     lane = 0
     while sources:
@@ -152,7 +208,7 @@ def _greatest_distance(sources: int, group: int) -> int:
 
 
 def _decisive_length(first: Counts, second: Counts) -> int:
-    """The greatest length at which two different counts differ."""
+    """Return the greatest length at which two different counts differ."""
     if len(first) != len(second):
         return max(len(first), len(second))
     return max(length for length, pair in enumerate(zip(first, second, strict=True), 1) if pair[0] != pair[1])
@@ -166,12 +222,34 @@ def _start() -> LongestPathState:
     return LongestPathState(SIZE, (0, 0), 0)
 
 
+_LOOK = Look(
+    pieces={
+        1: Piece("piece of Player 1", "disc", 0, "1", "1"),
+        2: Piece("piece of Player 2", "diamond", 1, "2", "2"),
+    },
+    score="longest group: Player 1 {0}, Player 2 {1}",
+    measures=lambda state: (len(count_lengths(state.pieces[0])), len(count_lengths(state.pieces[1]))),
+)
+
 LONGEST_PATH = Game(
     name="longest_path",
     title="Longest Path (Prodrive Dev Challenge 2019)",
     players=PLAYERS,
     time_control=TimeControl("move", 3.0),
     penalty="the player loses the game",
+    look=_LOOK,
+    summary="fill 11x11, the longest shortest path counts",
+    rules=__doc__ or "",
+    move_form=SQUARE,
+    starter=Starter(
+        "Both players fill the board in turn. The length of a group of yours is the number of pieces on the longest"
+        " of the shortest ways through it. The longest group decides; if those are equal, the next longer ones.",
+        "0 for empty, 1 for the first player, 2 for the second",
+        (
+            "A path grows at its ends: a square with exactly one piece of yours next to it makes it longer.",
+            "A square that joins two long groups is worth more, to both players.",
+        ),
+    ),
     _start=_start,
     _from_board=_from_board,
 )

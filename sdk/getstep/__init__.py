@@ -6,11 +6,19 @@
 >>> getstep.play(get_step, team=7, token="kq3m-x7fd-29pt", host="192.168.1.10")  # doctest: +SKIP
 """
 
-from ._client import play
-from ._errors import BotError, GetstepError, Refused, SetupError, Unreachable
-from ._match import Result
-from ._turn import Turn
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ._version import __version__
+
+if TYPE_CHECKING:
+    from ._client import play
+    from ._errors import BotError, GetstepError, Refused, SetupError, Unreachable
+    from ._match import Result
+    from ._practice import practice
+    from ._turn import Turn
 
 __all__ = [
     "BotError",
@@ -22,4 +30,32 @@ __all__ = [
     "Unreachable",
     "__version__",
     "play",
+    "practice",
 ]
+
+_MODULES = {
+    "BotError": "_errors",
+    "GetstepError": "_errors",
+    "Refused": "_errors",
+    "Result": "_match",
+    "SetupError": "_errors",
+    "Turn": "_turn",
+    "Unreachable": "_errors",
+    "play": "_client",
+    "practice": "_practice",
+}
+"""The module of each public name. It is imported on first use (PEP 562): `getstep.wire` must not load the client.
+The client takes 25 ms of CPU time, and the server's commands import the wire for its limits alone."""
+
+
+if not TYPE_CHECKING:  # a type checker must still report a name that is not there
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"getstep.{_MODULES[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Loading a contestant's file."""
+"""The loader of a contestant's file."""
 
 from __future__ import annotations
 
@@ -11,40 +11,45 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from ._errors import BotError
-from ._turn import Callback, author_trace, missing_package
+from ._turn import Callback, author_trace
 
 loading = False
-"""Whether a bot's file is being imported just now: `play` must not start from there."""
+"""True while a bot's file is imported: `play` must not start from there."""
 
 
 class _FreshLoader(importlib.machinery.SourceFileLoader):
-    """Reads the source each time: cached bytecode may be of another edit within the same second."""
+    """Reads the source each time: cached bytecode may belong to an earlier edit within the same second."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
         raise OSError(f"{path} is never cached")
 
 
 def load(path: Path) -> Callback:
-    """The ``get_step`` of the file at ``path``, whose folder becomes importable.
+    """Import the file at ``path`` and return its ``get_step``. The file's folder becomes importable.
 
-    Its ``__name__`` is the file's, never ``"__main__"``.
+    The module's ``__name__`` is the file's, never ``"__main__"``.
 
     Raises:
         BotError: there is no such file, it does not import, or it has no usable ``get_step``.
     """
-    module = _import(_checked(path))
+    module = _import(find(path))
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")
     return Callback(module.get_step)
 
 
 def module_name(stem: str) -> str:
-    """A module's name for a file: its own, unless that is taken."""
+    """Return a module name for a file: its stem, unless another module has that name."""
     taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
     return f"bot_{stem}" if taken else stem
 
 
-def _checked(path: Path) -> Path:
+def find(path: Path) -> Path:
+    """Return the whole path of a bot's file.
+
+    Raises:
+        BotError: there is no such file.
+    """
     if path.is_file():
         return path.resolve()
     with_suffix = path.with_name(path.name + ".py")
@@ -70,16 +75,15 @@ def _import(path: Path) -> ModuleType:
         raise
     except BaseException as error:
         sys.modules.pop(name, None)
-        trace = author_trace(error, _from_file(error.__traceback__, str(path)))
-        text = f"{path.name} does not load; the error is above.\n{missing_package(error)}".rstrip()
-        raise BotError(text, trace) from None
+        trace = author_trace(error, _skip_to_file(error.__traceback__, str(path)))
+        raise BotError(f"{path.name} does not load; the error is above.", trace) from None
     finally:
         loading = False
     return module
 
 
-def _from_file(trace: TracebackType | None, file: str) -> TracebackType | None:
-    """The traceback without the frames before the first in ``file``; none of a file with a syntax error."""
+def _skip_to_file(trace: TracebackType | None, file: str) -> TracebackType | None:
+    """Return the traceback from the first frame in ``file`` on; None if there is none, as after a syntax error."""
     while trace is not None and trace.tb_frame.f_code.co_filename != file:
         trace = trace.tb_next
     return trace

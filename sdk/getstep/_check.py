@@ -1,4 +1,4 @@
-"""``getstep check``: what is right and what is wrong on the way from the bot to the contest, a line each."""
+"""The command ``getstep check``: it tests each step from the bot to the contest, and prints one line for each."""
 
 from __future__ import annotations
 
@@ -12,51 +12,65 @@ from pathlib import Path
 from traceback import StackSummary
 from typing import Any
 
+from getstep_engines import GAMES, TimeControl
+
 from . import _bot
-from ._client import refusal, version_text
-from ._errors import BotError, NotGetstep, SetupError, Unreachable
-from ._form import misfit
-from ._games import Board, info, start_board
-from ._link import Link, connect, explain, greet, join, resolve, speaks_our_version
+from ._client import NOT_PROVED, refusal, version_text
+from ._errors import BotError, NotGetstep, NotProved, SetupError, Unreachable
+from ._games import Board, first_move_error, game_named, games_named, move_text, start_board
 from ._match import limit_text, options_text
+from ._position import position_text
+from ._server_connection import (
+    ServerConnection,
+    connect,
+    explain,
+    log_in,
+    read_hello,
+    resolve,
+    speaks_our_version,
+)
 from ._settings import Address, Login
-from ._text import Console, duration, printable, shown
-from ._turn import Callback, Thought, Turn
-from ._watchdog import Watchdog, calls
+from ._text import Console, duration, escape_control_chars, short_repr
+from ._turn import Callback, CallResult, Turn
+from ._watchdog import Watchdog, format_calls
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
 
 _GOODBYE_SECONDS = 1.0
 
 _PATIENCE_SECONDS = 1.0
-"""Beyond a game's limit: after that, get_step is taken to be caught in a loop."""
+"""Seconds beyond a game's limit after which get_step is considered to be in an endless loop."""
+
+_BOT_SECONDS = 17.0
+"""Seconds for all checks of a bot. With the server's checks and its process, ``check`` takes less than 20 s."""
 
 _GRACE_SECONDS = 2.0
-"""For a get_step that is broken off to give way; one that catches everything or sleeps does not."""
+"""Seconds for an interrupted get_step to end. One that catches every exception or sleeps does not end in time:
+then the process is ended."""
 
 
-class Failed(Exception):  # noqa: N818 - caught and printed as a line, never an error to anybody else
-    """A check that failed and makes the ones after it meaningless."""
+class _CheckFailed(Exception):  # noqa: N818 - already reported as a line when it is raised
+    """A check has failed, and the later ones make no sense."""
 
 
 class Report:
-    """The lines, and whether all is well."""
+    """The printed lines. ``all_ok`` is False once a check has failed."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self.well = True
+        self.all_ok = True
 
-    def good(self, what: str, text: str) -> None:
-        """This is as it should be."""
+    def ok(self, what: str, text: str) -> None:
+        """Print that a check has passed."""
         self._line("ok", what, text)
 
-    def open(self, what: str, text: str) -> None:
-        """This was not checked."""
+    def skip(self, what: str, text: str) -> None:
+        """Print that a check was not made, or has no clear result."""
         self._line("--", what, text)
 
-    def bad(self, what: str, text: str) -> None:
-        """This is wrong."""
+    def fail(self, what: str, text: str) -> None:
+        """Print that a check has failed."""
         self._line("BAD", what, text)
-        self.well = False
+        self.all_ok = False
 
     def _line(self, mark: str, what: str, text: str) -> None:
         self._console.say(f"{mark:<4}{what:<9}" + text.replace("\n", "\n" + " " * 13))
@@ -68,38 +82,38 @@ def check(
     bot: Path | None = None,
     console: Console | None = None,
 ) -> bool:
-    """Print what is right and what is wrong; whether all is well.
+    """Print one line for each check. Return True if none failed.
 
-    Never takes the seat of a bot that plays. ``login`` is who to log in as, None to leave that out; a
-    SetupError from it is a line like the others. ``bot`` is a file to load and to time.
+    The seat of a bot that plays is never taken. ``login`` returns the team to log in as, or None to skip the
+    login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time.
     """
     report = Report(console or Console())
     welcome: Welcome | None = None
-    with contextlib.suppress(Failed):
+    with contextlib.suppress(_CheckFailed):
         welcome = _check_server(report, address, login)
     if bot is not None:
-        with contextlib.suppress(Failed):
+        with contextlib.suppress(_CheckFailed):
             _check_bot(report, bot, welcome)
-    return report.well
+    return report.all_ok
 
 
 def _check_server(report: Report, address: Address, login: Callable[[], Login | None]) -> Welcome | None:
     _check_name(report, address)
-    link, connecting_ms = _check_port(report, address)
-    with link:
-        hello = _check_greeting(report, link)
+    connection, connecting_ms = _check_port(report, address)
+    with connection:
+        hello = _check_hello(report, connection)
         try:
-            who = login()
+            team = login()
         except SetupError as error:
-            raise _failed(report, "login", str(error)) from error
-        if who is None:
-            report.open("login", "not tried; give --team and --token, too")
+            raise _fail(report, "login", str(error)) from error
+        if team is None:
+            report.skip("login", "not tried; it needs --team and --token")
             return None
         started = time.perf_counter()
-        welcome = _check_login(report, link, hello, who)
+        welcome = _check_login(report, connection, hello, team)
         _check_clock(report, welcome, max(connecting_ms, _ms_since(started)))
         with contextlib.suppress(OSError, RemoteProtocolError):
-            link.first(_GOODBYE_SECONDS)  # the server's goodbye: a polite end
+            connection.next_message(_GOODBYE_SECONDS)  # the server's goodbye
         return welcome
 
 
@@ -107,58 +121,67 @@ def _check_name(report: Report, address: Address) -> None:
     try:
         found = sorted({str(entry[4][0]) for entry in resolve(address)})
     except Unreachable as error:
-        raise _failed(report, "name", str(error)) from error
-    report.good("name", address.host if found == [address.host] else f"{address.host} is {' and '.join(found)}")
+        raise _fail(report, "name", str(error)) from error
+    report.ok("name", address.host if found == [address.host] else f"{address.host} is {' and '.join(found)}")
 
 
-def _check_port(report: Report, address: Address) -> tuple[Link, float]:
+def _check_port(report: Report, address: Address) -> tuple[ServerConnection, float]:
     started = time.perf_counter()
     try:
-        link = connect(address)
+        connection = connect(address)
     except OSError as error:
-        raise _failed(report, "port", f"{address}: {explain(error)}") from error
-    report.good("port", f"{address} takes connections")
-    return link, _ms_since(started)
+        raise _fail(report, "port", f"{address}: {explain(error, address)}") from error
+    report.ok("port", f"{address} accepts connections")
+    return connection, _ms_since(started)
 
 
-def _check_greeting(report: Report, link: Link) -> Hello:
+def _check_hello(report: Report, connection: ServerConnection) -> Hello:
     try:
-        hello = greet(link)
+        hello = read_hello(connection)
     except NotGetstep as error:
-        raise _failed(report, "server", explain(error)) from error
+        raise _fail(report, "server", explain(error)) from error
     if isinstance(hello, Goodbye):
-        raise _failed(report, "server", f"{printable(hello.reason)}: {printable(hello.detail)}")
-    report.good("server", f"{printable(hello.contest)}, hosted by {printable(hello.server)}")
+        raise _fail(report, "server", f"{escape_control_chars(hello.reason)}: {escape_control_chars(hello.detail)}")
+    report.ok("server", f"{escape_control_chars(hello.contest)}, hosted by {escape_control_chars(hello.server)}")
     if not speaks_our_version(hello):
-        raise _failed(report, "version", version_text(hello.versions))
-    report.good("version", "the server and this getstep speak the same protocol")
+        raise _fail(report, "version", version_text(hello.versions))
+    report.ok("version", "the server and this getstep speak the same version of the protocol")
     return hello
 
 
-def _check_login(report: Report, link: Link, hello: Hello, login: Login) -> Welcome:
+def _check_login(report: Report, connection: ServerConnection, hello: Hello, login: Login) -> Welcome:
     try:
-        answer = join(link, hello, login, purpose="check")
+        answer = log_in(connection, hello, login, purpose="check")
+    except NotProved as error:
+        raise _fail(report, "proof", str(error)) from error
     except (OSError, RemoteProtocolError) as error:
-        raise _failed(report, "login", explain(error)) from error
+        raise _fail(report, "login", explain(error)) from error
     if isinstance(answer, Goodbye):
-        raise _failed(report, "login", str(refusal(answer, login.team)))
-    report.good("login", f"team {answer.team} is {printable(answer.name)}; the token is right")
+        raise _fail(report, "login", str(refusal(answer, login.team)))
+    report.ok("login", f"team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted")
+    if connection.proved:
+        report.ok("proof", "the server has proved that it knows your token")
+    else:
+        report.skip(
+            "proof",
+            f"{NOT_PROVED}\nA bot plays there, but does not stop when this server says that the contest is over.",
+        )
     return answer
 
 
 def _check_clock(report: Report, welcome: Welcome, round_trip_ms: float) -> None:
     for game in welcome.games:
-        report.good("clock", f"{_named(game)}: {limit_text(game['time_kind'], game['time_ms'])}")
-    measured = f"a message takes {duration(round_trip_ms)} there and back"
+        report.ok("clock", f"{_game_name(game)}: {_limit_of(game)}")
+    measured = f"a round trip takes {duration(round_trip_ms)}"
     if welcome.lag_ms == 0:
-        report.good("lag", f"{measured}; there is no allowance, so leave that much of each limit unused")
+        report.ok("lag", f"{measured}; nothing is added to the limits for it, so answer that much earlier")
     elif round_trip_ms <= welcome.lag_ms:
-        report.good("lag", f"{measured}; {duration(welcome.lag_ms)} are allowed on top of each limit")
+        report.ok("lag", f"{measured}; {duration(welcome.lag_ms)} are added to each limit for it")
     else:
-        report.bad(
+        report.fail(
             "lag",
-            f"{measured}, and only {duration(welcome.lag_ms)} are allowed on top of each limit.\n"
-            "Use a cable or go nearer to the access point, or leave the difference of each limit unused.",
+            f"{measured}, and only {duration(welcome.lag_ms)} are added to each limit for it.\n"
+            "Use a cable, move closer to the access point, or answer earlier by the difference.",
         )
 
 
@@ -166,84 +189,141 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
     try:
         callback = _bot.load(path)
     except BotError as error:
-        raise _failed(report, "bot", f"{error.trace}\n{error}".lstrip()) from error
+        raise _fail(report, "bot", f"{error.trace}\n{error}".lstrip()) from error
     parameters = "board, is_black, turn" if callback.takes_turn else "board, is_black"
-    report.good("bot", f"{path.name} has get_step({parameters})")
-    if welcome is None:
-        report.open("time", "not measured; that needs the contest's limits")
+    report.ok("bot", f"{path.name} has get_step({parameters})")
+    until = time.perf_counter() + _BOT_SECONDS
+    games = _games_at_home(path) if welcome is None else welcome.games
+    if not games:
+        report.skip("time", "not measured; it needs the contest's games and limits")
+    for game in games:
+        seconds = until - time.perf_counter()
+        if seconds < _PATIENCE_SECONDS:
+            report.skip("time", f"{_game_name(game)}: not measured; the checks before it took too long")
+        elif _check_turn(report, callback, game, seconds):
+            _check_whole_games(report, path, game, until - time.perf_counter())
+
+
+def _games_at_home(path: Path) -> list[dict[str, Any]]:
+    """Return the game that a bot's file names, as a server announces it by default; none if it names several."""
+    found = [GAMES[name] for name in games_named(path)]
+    controls = [(game.name, game.time_control) for game in found[:1] if len(found) == 1]
+    return [
+        {
+            "game": name,
+            "options": {},
+            "time_kind": control.kind,
+            "time_ms": round(control.seconds * 1000),
+            "increment_ms": round(control.increment * 1000),
+        }
+        for name, control in controls
+    ]
+
+
+def _check_whole_games(report: Report, path: Path, game: dict[str, Any], seconds: float) -> None:
+    """Play whole games, which find what only happens later: a loop, an exception in mid-game, a slow move."""
+    from ._practice.trial import TRIAL_GAMES, try_bot  # here: `getstep play` needs no boards
+
+    rules, name = game_named(game["game"]), _game_name(game)
+    if rules is None:
         return
-    for game in welcome.games:
-        _check_turn(report, callback, game)
+    increment = (game.get("increment_ms") or 0) / 1000
+    control = TimeControl(game["time_kind"], game["time_ms"] / 1000, increment)
+    try:
+        results = try_bot(path, rules, game["options"], control, seconds)
+    except BotError as error:
+        raise _fail(report, "game", f"{name}: {error.trace}\n{error}") from error
+    moves = [turn for match in results.matches for turn in match.turns if turn.player == match.bot]
+    slowest = (
+        f"the slowest of {len(moves)} moves took {duration(max((t.seconds for t in moves), default=0) * 1000)}"
+    )
+    if results.faults:
+        report.fail("game", f"{name}, against random: {results.first_fault()}")
+    elif results.stopped:
+        report.skip("game", f"{name}, against random: not over after {seconds:.0f} s, no fault so far; {slowest}")
+    else:
+        report.ok("game", f"{name}: {TRIAL_GAMES} whole games against random without a fault; {slowest}")
 
 
-def _check_turn(report: Report, callback: Callback, game: dict[str, Any]) -> None:
+def _check_turn(report: Report, callback: Callback, game: dict[str, Any], seconds: float) -> bool:
+    """Call get_step on the first board. Return True if its answer is a legal move in time."""
     board = start_board(game["game"], game["options"])
     if board is None:
-        report.open("time", f"{_named(game)}: a game newer than this getstep")
-        return
-    turn = Turn(game["game"], 1, 1, "check", None, game["time_ms"], dict(game["options"]))
-    thought = _tried(report, callback, board, turn)
-    if thought is None:
-        return
-    _check_time(report, thought, game)
-    if not thought.complaint:
-        _check_move(report, thought.move, game)
+        report.skip("time", f"{_game_name(game)}: a game that is not installed here")
+        return False
+    options, increment_ms = dict(game["options"]), game.get("increment_ms")
+    turn = Turn(game["game"], 1, 1, "check", None, game["time_ms"], options, increment_ms or 0)
+    call = _call_with_timeout(report, callback, board, turn, seconds)
+    if call is None:
+        return False
+    in_time = _check_time(report, call, game)
+    return not call.problem and _check_move(report, call.move, game) and in_time
 
 
-def _check_time(report: Report, thought: Thought, game: dict[str, Any]) -> None:
-    limit = limit_text(game["time_kind"], game["time_ms"])
-    if thought.complaint:
-        report.bad("time", f"{_named(game)}: {thought.complaint}")
-    elif thought.ms > game["time_ms"]:
-        report.bad("time", f"{_named(game)}: get_step took {duration(thought.ms)}, the limit is {limit}")
+def _check_time(report: Report, call: CallResult, game: dict[str, Any]) -> bool:
+    limit = _limit_of(game)
+    if call.problem:
+        report.fail("time", f"{_game_name(game)}: {call.problem}")
+    elif call.ms > game["time_ms"]:
+        report.fail("time", f"{_game_name(game)}: get_step took {duration(call.ms)}, the limit is {limit}")
     else:
-        took = f"get_step took {duration(thought.ms)} of {limit}"
-        report.good("time", f"{_named(game)}: {took}; it returned {shown(thought.move)}")
+        took = f"get_step took {duration(call.ms)} of {limit}"
+        report.ok("time", f"{_game_name(game)}: {took}; it returned {short_repr(call.move)}")
+        return True
+    return False
 
 
-def _check_move(report: Report, move: Any, game: dict[str, Any]) -> None:
-    """Against a fresh board: the bot may have scribbled on the one it got."""
+def _check_move(report: Report, move: Any, game: dict[str, Any]) -> bool:
+    """Check the move by the rules on a fresh board: the bot may have changed its own."""
     name = game["game"]
-    board = start_board(name, game["options"])
-    if board is not None and (wrong := misfit(name, board, move)):
-        report.bad("move", f"{_named(game)}: {wrong}\nExpected for {name}: {info(name).move}")
+    if wrong := first_move_error(name, game["options"], move):
+        board = start_board(name, game["options"])
+        shown = "" if board is None else f"\n{position_text(name, board, True, move)}"
+        report.fail("move", f"{_game_name(game)}: {wrong}\nExpected for {name}: {move_text(name)}{shown}")
+    return not wrong
 
 
-def _tried(report: Report, callback: Callback, board: Board, turn: Turn) -> Thought | None:
-    """One call of get_step; None if it had to be broken off, which is in the report then.
+def _call_with_timeout(
+    report: Report, callback: Callback, board: Board, turn: Turn, most: float
+) -> CallResult | None:
+    """Call get_step once. If it does not return in time, interrupt it, report that, and return None.
 
-    It runs in the main thread, as in a contest: a bot may use signals for its own clock.
+    The call runs in the main thread, as in a contest: a bot may use signals for its own clock.
     """
-    seconds = turn.time_left_ms / 1000 + _PATIENCE_SECONDS
+    seconds = min(turn.time_left_ms / 1000 + _PATIENCE_SECONDS, most)
     last_resort = threading.Timer(_GRACE_SECONDS, os._exit, (1,))
     last_resort.daemon = True
-    broken_off = threading.Event()
+    interrupted = threading.Event()
 
-    def late(stack: StackSummary) -> None:
-        where = f"is there an endless loop? It is at\n{calls(stack)}"
-        report.bad("time", f"{turn.game}: get_step has not answered within {seconds:g} s: {where}")
-        broken_off.set()
+    def interrupt(stack: StackSummary) -> None:
+        where = f"is there an endless loop? It is at\n{format_calls(stack)}"
+        report.fail("time", f"{turn.game}: get_step has not answered within {seconds:g} s: {where}")
+        interrupted.set()
         last_resort.start()
         _thread.interrupt_main()
 
     try:
-        with Watchdog().over(seconds, late):
-            thought = callback.think(board, True, turn)
+        with Watchdog().watch((seconds, interrupt)):
+            call = callback.call(board, True, turn)
     except KeyboardInterrupt:
-        if not broken_off.is_set():
+        if not interrupted.is_set():
             raise
     finally:
         last_resort.cancel()
-    return None if broken_off.is_set() else thought
+    return None if interrupted.is_set() else call
 
 
-def _failed(report: Report, what: str, text: str) -> Failed:
-    report.bad(what, text)
-    return Failed()
+def _fail(report: Report, what: str, text: str) -> _CheckFailed:
+    report.fail(what, text)
+    return _CheckFailed()
 
 
-def _named(game: dict[str, Any]) -> str:
-    return printable(game["game"]) + options_text(game["options"])
+def _limit_of(game: dict[str, Any]) -> str:
+    return limit_text(game["time_kind"], game["time_ms"], game.get("increment_ms") or 0)
+
+
+def _game_name(game: dict[str, Any]) -> str:
+    return escape_control_chars(game["game"]) + options_text(game["options"])
 
 
 def _ms_since(started: float) -> float:

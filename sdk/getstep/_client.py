@@ -1,24 +1,27 @@
-"""Playing: the conversation of protocol.md from the client's side, with reconnecting around it."""
+"""Playing: the client's side of the conversation of protocol.md, and reconnecting."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from traceback import StackSummary
 
 from . import _bot
-from ._errors import BotError, NotGetstep, Refused, Unreachable
-from ._link import Link, connect, explain, greet, join, speaks_our_version
-from ._match import Match, Result, ending, lateness, penalty_text, waiting
+from ._bot_output import BotOutput, RepeatedProblems
+from ._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
+from ._match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
+from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds
+from ._saved_login import note_seen
+from ._server_connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
 from ._settings import Address, Login, find_address, find_login
-from ._text import Console, printable
-from ._turn import Callback, GetStepFunction, Thought
+from ._text import Console, escape_control_chars
+from ._turn import Callback, CallResult, GetStepFunction
+from ._uncaught import print_plainly_if_uncaught
 from ._version import __version__
-from ._watchdog import Watchdog, place
+from ._watchdog import Watchdog, location
 from .wire import (
     VERSION,
     End,
@@ -34,20 +37,16 @@ from .wire import (
     Welcome,
 )
 
-FIRST_PAUSE_SECONDS = 0.2
-LONGEST_PAUSE_SECONDS = 5.0
-"""Between attempts to connect; doubled each time (protocol.md, "Reconnecting")."""
-
-JITTER = 0.1
-"""The part of a pause that is drawn, so that a room full of bots does not come back in one instant."""
-
-_UPDATE = "Bring your getstep up to date: python -m pip install --upgrade getstep"
+_UPDATE = "Update getstep: python -m pip install --upgrade getstep"
 _ADVICE = {
-    "bad_token": "Copy the token again from the slip from the host, dashes included.",
-    "unknown_team": "Ask the host for your team's id, or look at the slip with the token.",
+    "bad_token": "Copy the token again from the slip from the host, and check the host's address.",
+    "unknown_team": "Ask the host for your team's id, or look at the slip; check the host's address, too.",
     "replaced": "Is a second copy of your bot running? The newest one plays, this one stops.",
     "unsupported_version": _UPDATE,
 }
+NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)"
+_NOT_OBEYED = "The bot plays, but does not stop when this server says that the contest is over; Ctrl-C stops it."
+_NOT_BELIEVED = "The server that said so has not proved that it is your host; Ctrl-C stops the bot."
 
 
 def play(
@@ -62,11 +61,11 @@ def play(
 ) -> list[Result]:
     """Play in a contest until it is over; the one call a bot needs.
 
-    ``get_step(board, is_black)`` is called whenever it is this bot's turn and returns a move. ``board`` is a
+    ``get_step(board, is_black)`` is called whenever it is this bot's turn, and returns a move. ``board`` is a
     fresh list of rows of ints; ``is_black`` is True for the first player. With a third parameter it also gets
-    a `Turn`. An exception in it costs that turn only. After a lost connection this connects again and carries
-    on, in the middle of a match too; a server that is not there yet is waited for. Ctrl-C ends the program
-    with exit code 130.
+    a `Turn`. An exception in it costs that turn only. If the server is not running yet or the connection is
+    lost, `play` connects again until it succeeds, and resumes a match in progress. Ctrl-C ends the program with
+    exit code 130.
 
     Args:
         get_step: the bot.
@@ -81,7 +80,7 @@ def play(
         The matches that ended while the bot was connected, in order.
 
     Raises:
-        SetupError: the team, the token, the host or the port is missing or cannot be right.
+        SetupError: the team, the token, the host or the port is missing or not valid.
         BotError: ``get_step`` cannot be called with a board and a colour.
         Unreachable: the host's name does not resolve.
         Refused: the server does not let this bot play: a wrong token or team, a server of another version,
@@ -92,54 +91,40 @@ def play(
             'getstep.play is called while the file is loaded; put it under if __name__ == "__main__":\n'
             "or remove it: getstep play calls it for you."
         )
-    callback = Callback(get_step)
-    client = Client(callback, find_address(host, port), find_login(team, token, token_file), Console(quiet=quiet))
+    console = Console(quiet=quiet)
     try:
-        return client.run()
+        callback = Callback(get_step)
+        return Client(callback, find_address(host, port), find_login(team, token, token_file), console).run()
+    except GetstepError:
+        print_plainly_if_uncaught()
+        raise
     except KeyboardInterrupt:
-        client.console.say("Stopped.")
+        console.say("Stopped.")
         raise SystemExit(130) from None
-
-
-class Pauses:
-    """How long to wait before connecting again, in seconds: growing, with a little chance in it."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """A login held: the next pause is short again."""
-        self._next = FIRST_PAUSE_SECONDS
-
-    def next(self) -> float:
-        """The pause to make now."""
-        pause = self._next
-        self._next = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        return pause * random.uniform(1 - JITTER, 1)
 
 
 @dataclass
 class Question:
-    """A question, what the callback made of it, and whether that has been said."""
+    """A `get_step` from the server, the callback's result, and whether that was sent."""
 
     ask: GetStep
-    thought: Thought | None = None
+    call: CallResult | None = None
     answered: bool = False
 
     def same_as(self, ask: GetStep) -> bool:
-        """Whether the server repeats this question after a reconnect; the time that is left has changed."""
+        """Return True if ``ask`` repeats this question after a reconnect; only the time left has changed."""
         return replace(ask, time_left_ms=self.ask.time_left_ms) == self.ask
 
 
 class Client:
-    """A bot's way through a contest, over as many connections as it takes.
+    """A bot in a contest, over as many connections as it takes.
 
     Args:
         callback: the bot.
-        address: where the server is.
-        login: who plays.
-        console: where the lines go.
-        sleep: makes the pauses, in seconds; tests pass their own.
+        address: the server's address.
+        login: the team to play for.
+        console: prints the lines for the bot's author.
+        sleep: waits that many seconds; tests pass their own.
     """
 
     def __init__(
@@ -155,18 +140,23 @@ class Client:
         self._address = address
         self._login = login
         self._sleep = sleep
-        self._pauses = Pauses()
+        self._backoff = Backoff()
         self._watchdog = Watchdog()
+        self._output = BotOutput()
+        self._problems = RepeatedProblems()
         self._results: list[Result] = []
         self._match: Match | None = None
         self._question: Question | None = None  # the newest
         self._goodbye: Goodbye | None = None
         self._welcomed = False  # on this connection
         self._ever_welcomed = False
-        self._said: set[str] = set()  # the troubles since the last welcome
+        self._proved = False  # on this connection
+        self._contest = ""  # the name, from the server that has proved itself
+        self._ever_proved = False
+        self._warned: set[str] = set()  # the problems reported since the last good connection
 
     def run(self) -> list[Result]:
-        """Play until the server says not to come back; raises as `play` does."""
+        """Play until the server says not to come back. Raises like `play`."""
         self.console.say(f"Connecting to {self._address} as team {self._login.team} ...")
         while True:
             try:
@@ -174,179 +164,234 @@ class Client:
             except Unreachable as error:
                 if not self._ever_welcomed:
                     raise
-                pause = self._in_trouble(str(error))
-            except (OSError, NotGetstep, RemoteProtocolError) as error:
-                pause = self._in_trouble(explain(error))
+                pause = self._on_failure(str(error))
+            except (OSError, NotGetstep, NotProved, RemoteProtocolError) as error:
+                pause = self._on_failure(explain(error, self._address))
             else:
-                if goodbye.retry_ms is None:
-                    return self._over(goodbye)
-                pause = self._sent_away(goodbye, goodbye.retry_ms)
+                if ends_the_run(
+                    goodbye, proved=self._proved, welcomed=self._welcomed, ever_proved=self._ever_proved
+                ):
+                    return self._end_run(goodbye)
+                pause = self._on_goodbye(goodbye)
             self._sleep(pause)
 
     # --- one connection ---
 
     def _one_connection(self) -> Goodbye:
-        self._welcomed, self._goodbye = False, None
-        with connect(self._address) as link:
-            hello = greet(link)
+        """Connect, log in and play; return the server's goodbye."""
+        self._welcomed, self._proved, self._goodbye = False, False, None
+        with connect(self._address) as connection:
+            hello = read_hello(connection)
             if isinstance(hello, Goodbye):
                 return hello
             if not speaks_our_version(hello):
-                raise Refused("unsupported_version", version_text(hello.versions))
-            answer = join(link, hello, self._login)
+                return self._other_version(hello)
+            answer = log_in(connection, hello, self._login)
             if isinstance(answer, Goodbye):
                 return answer
-            self._enter(hello, answer)
-            return self._stay(link)
+            if self._ever_proved and not connection.proved:
+                raise NotProved(f"{NOT_PROVED}, as it did before; to play all the same, start the bot again")
+            self._proved = connection.proved
+            self._on_welcome(hello, answer)
+            return self._play_until_goodbye(connection)
 
-    def _enter(self, hello: Hello, welcome: Welcome) -> None:
+    def _other_version(self, hello: Hello) -> Goodbye:
+        text = version_text(hello.versions)
+        if not self._ever_proved:
+            raise Refused("unsupported_version", text)
+        return Goodbye("unsupported_version", text, None)
+
+    def _on_welcome(self, hello: Hello, welcome: Welcome) -> None:
         if self._ever_welcomed:
-            self.console.say("Connected again.")
+            self.console.say("Reconnected.")
         else:
-            who = f"{printable(welcome.name)} (team {welcome.team})"
-            self.console.say(f"Connected to {printable(hello.contest)} as {who}.")
+            team = f"{escape_control_chars(welcome.name)} (team {welcome.team})"
+            self.console.say(f"Connected to {escape_control_chars(hello.contest)} as {team}.")
         self._welcomed = self._ever_welcomed = True
-        self._said.clear()
-        self._pauses.reset()
+        if self._proved:
+            self._ever_proved = True
+            self._contest = escape_control_chars(hello.contest)
+            self._note_seen()
+            self._reset_problems()
+        else:
+            self._warn_once(f"Careful: {NOT_PROVED}. {_NOT_OBEYED}")
 
-    def _stay(self, link: Link) -> Goodbye:
-        while self._goodbye is None:
-            self._note(link.wait())
-            while link.open_question is not None:
-                self._answer(link)
+    def _play_until_goodbye(self, connection: ServerConnection) -> Goodbye:
+        since = time.monotonic()
+        try:
+            while self._goodbye is None:
+                self._handle(connection.wait_for_messages())
+                while connection.open_question is not None:
+                    self._answer(connection)
+        finally:
+            if time.monotonic() - since >= STEADY_SECONDS:
+                self._reset_problems()
         return self._goodbye
 
-    def _answer(self, link: Link) -> None:
-        """Think; read what has arrived meanwhile; answer, unless that has closed the question."""
-        match, question = self._running()
+    def _answer(self, connection: ServerConnection) -> None:
+        """Call the bot, read what has arrived since, and answer."""
+        match, question = self._current()
         try:
-            thought = question.thought or self._think(match, question)
+            call = question.call or self._call(match, question)
         except KeyboardInterrupt:
-            self._note_the_last(link)
+            self._handle_last_messages(connection)
             raise
-        self._note(link.arrived())
-        if link.open_question != question.ask.id:
-            late = lateness(match.number, question.ask, thought.ms)
-            self.console.warn(f"{late}; the question was closed meanwhile, so the answer was not sent")
+        self._handle(connection.read_available())
+        if connection.open_question != question.ask.id:
+            self._answer_late(connection, match, question.ask, call)
             return
-        if thought.error is not None:
-            link.say(Raised(id=question.ask.id, error=thought.error))
-        else:
-            link.say(Step(id=question.ask.id, move=thought.move))
-            match.moved(question.ask.id)
+        connection.send(_answer_to(question.ask, call))
+        if call.error is None:
+            match.add_move(question.ask.id)
         question.answered = True
 
-    def _think(self, match: Match, question: Question) -> Thought:
+    def _answer_late(self, connection: ServerConnection, match: Match, ask: GetStep, call: CallResult) -> None:
+        """Answer a closed question if its match continues: this shows the server that the bot has not stalled."""
+        late = lateness_text(match.number, ask, call.ms)
+        if self._match is match and self._goodbye is None:
+            connection.send(_answer_to(ask, call))
+            self.console.warn(f"{late}; the turn was already over, so the answer changes nothing")
+        else:
+            self.console.warn(f"{late}; the match was already over, so the answer was not sent")
+
+    def _call(self, match: Match, question: Question) -> CallResult:
         ask = question.ask
-        board = [list(row) for row in ask.board]  # the bot may scribble on it
+        board = [list(row) for row in ask.board]  # a copy, which the bot may change
         limit_ms = ask.time_left_ms + match.lag_ms
+        stalled_ms = match.stalled_after_ms(ask)
 
-        def late(stack: StackSummary) -> None:
-            self.console.warn(waiting(match.number, ask, limit_ms, place(stack)))
+        def warn_late(stack: StackSummary) -> None:
+            self.console.warn(still_running_text(match.number, ask, limit_ms, location(stack)))
 
-        with self._watchdog.over(limit_ms / 1000, late):
-            thought = self._callback.think(board, ask.is_black, match.turn(ask))
-        question.thought = thought
-        match.thought(thought)
-        if thought.complaint:
-            self.console.warn(f"Match {match.number}, move {ask.move_number}: {thought.complaint}")
-        return thought
+        def warn_stalled(stack: StackSummary) -> None:
+            self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack)))
 
-    def _running(self) -> tuple[Match, Question]:
-        """The match and the question that are open."""
-        if self._match is None or self._question is None:  # the codec lets no question in without a match
+        alarms = (limit_ms / 1000, warn_late), (stalled_ms / 1000, warn_stalled)
+        with self._output.counted(), self._watchdog.watch(*alarms):
+            call = self._callback.call(board, ask.is_black, match.turn(ask))
+        question.call = call
+        match.add_time(call.ms)
+        if call.problem and self._problems.is_new(call.problem):
+            self.console.warn(f"Match {match.number}, move {ask.move_number}: {call.problem}")
+        return call
+
+    def _current(self) -> tuple[Match, Question]:
+        """Return the match and the open question."""
+        if self._match is None or self._question is None:  # the codec allows no question without a match
             raise RuntimeError("a question is open without a match")
         return self._match, self._question
 
-    # --- what the server says ---
+    # --- messages from the server ---
 
-    def _note_the_last(self, link: Link) -> None:
-        """Tell what get_step has missed, before the contestant who stopped it is left alone."""
+    def _handle_last_messages(self, connection: ServerConnection) -> None:
+        """Report what arrived during the call that Ctrl-C has stopped."""
         with contextlib.suppress(OSError, RemoteProtocolError):
-            self._note(link.arrived())
+            self._handle(connection.read_available())
 
-    def _note(self, messages: list[Message]) -> None:
+    def _handle(self, messages: list[Message]) -> None:
         for message in messages:
             if isinstance(message, Start):
-                self._begin(message)
+                self._on_start(message)
             elif isinstance(message, GetStep):
-                self._take(message)
+                self._on_get_step(message)
             elif isinstance(message, Penalty):
-                self._punish(message)
+                self._on_penalty(message)
             elif isinstance(message, End):
-                self._finish(message)
+                self._on_end(message)
             elif isinstance(message, Goodbye):
                 self._goodbye = message
 
-    def _begin(self, start: Start) -> None:
+    def _on_start(self, start: Start) -> None:
         before = self._match
         if before is not None and before.number == start.match:
-            self.console.say(f"Match {start.match} goes on.")
+            self.console.say(f"Match {start.match} continues.")
             return
         if before is not None:
             self.console.warn(f"Match {before.number} ended while this bot was not connected; ask the host how.")
         self._match, self._question = Match(start), None
-        self.console.say(self._match.beginning())
+        self.console.say(self._match.start_text())
 
-    def _take(self, ask: GetStep) -> None:
-        """A question; one that is repeated on a new connection need not be thought about twice."""
+    def _on_get_step(self, ask: GetStep) -> None:
+        """Note the question. If it is repeated on a new connection, the callback's result is kept."""
         if self._question is None or not self._question.same_as(ask):
             self._question = Question(ask)
 
-    def _punish(self, penalty: Penalty) -> None:
+    def _on_penalty(self, penalty: Penalty) -> None:
         match, question = self._match, self._question
         if match is None or question is None or question.ask.id != penalty.id:
             self.console.warn(penalty_text(penalty, match.number if match else None))
             return
-        self.console.warn(penalty_text(penalty, match.number, question.ask, question.thought))
-        if penalty.reason == "missed_limit" and question.answered and question.thought:
-            late = lateness(match.number, question.ask, question.thought.ms)
-            self.console.warn(f"{late}; the answer came too late")
+        self.console.warn(penalty_text(penalty, match.number, question.ask, question.call))
+        if board := match.fault_board(penalty, question.ask, question.call):
+            self.console.warn(board)
+        if penalty.reason in ("missed_limit", "stalled") and question.answered and question.call:
+            late = lateness_text(match.number, question.ask, question.call.ms)
+            self.console.warn(f"{late}; the answer arrived too late")
 
-    def _finish(self, end: End) -> None:
+    def _on_end(self, end: End) -> None:
         if self._match is not None:
             result = self._match.result(end)
             self._results.append(result)
-            self.console.say(ending(result))
+            for line in filter(None, [self._output.end_match(), *self._problems.end_match()]):
+                self.console.warn(f"Match {result.match}: {line}")
+            self.console.say(end_text(result))
         self._match = None
 
-    # --- no connection ---
+    # --- the end of a connection ---
 
-    def _in_trouble(self, why: str) -> float:
-        """Say once what is wrong; how long to wait."""
+    def _on_failure(self, why: str) -> float:
+        """Report once what is wrong; return how long to wait."""
         what = "Connection lost" if self._welcomed else f"No connection to {self._address}"
-        self._warn_once(f"{what}: {why}. Trying again until it works; Ctrl-C stops.")
-        return self._pauses.next()
+        self._warn_once(f"{what}: {why}. Trying again until it works; Ctrl-C stops the bot.")
+        return self._backoff.next()
 
-    def _sent_away(self, goodbye: Goodbye, retry_ms: int) -> float:
-        self._warn_once(f"{_spoken(goodbye)}. Coming back.")
-        return retry_ms / 1000 * random.uniform(1, 1 + JITTER)
+    def _on_goodbye(self, goodbye: Goodbye) -> float:
+        """Report what the server said; return how long to wait."""
+        text = f"{_goodbye_text(goodbye)}. Connecting again."
+        self._warn_once(text if goodbye.retry_ms is not None else f"{text} {_NOT_BELIEVED}")
+        return retry_seconds(goodbye, self._backoff, proved=self._proved)
 
     def _warn_once(self, line: str) -> None:
-        if line not in self._said:
-            self._said.add(line)
+        if line not in self._warned:
+            self._warned.add(line)
             self.console.warn(line)
 
-    def _over(self, goodbye: Goodbye) -> list[Result]:
-        if goodbye.reason in _ADVICE or not (self._welcomed or goodbye.reason == "contest_over"):
+    def _reset_problems(self) -> None:
+        """Make the next pause short, and report the next problem even if it is the same."""
+        self._warned.clear()
+        self._backoff.reset()
+
+    def _note_seen(self, *, over: bool = False) -> None:
+        note_seen(self._address.host, self._address.port, self._login.team, self._contest, over=over)
+
+    def _end_run(self, goodbye: Goodbye) -> list[Result]:
+        if goodbye.reason in _ADVICE or not self._welcomed:
             raise refusal(goodbye, self._login.team)
-        self.console.say(printable(goodbye.detail or goodbye.reason))
+        if self._proved and goodbye.reason == "contest_over":
+            self._note_seen(over=True)
+        self.console.say(escape_control_chars(goodbye.detail or goodbye.reason))
         return self._results
 
 
+def _answer_to(ask: GetStep, call: CallResult) -> Raised | Step:
+    if call.error is not None:
+        return Raised(id=ask.id, error=call.error)
+    return Step(id=ask.id, move=call.move)
+
+
 def refusal(goodbye: Goodbye, team: int) -> Refused:
-    """What a goodbye that wants no retry means to the bot's author."""
-    text = f"Team {team} may not play: {_spoken(goodbye)}."
+    """Return the error for a goodbye that ends the bot."""
+    text = f"Team {team} may not play: {_goodbye_text(goodbye)}."
     advice = _ADVICE.get(goodbye.reason)
     return Refused(goodbye.reason, f"{text}\n{advice}" if advice else text)
 
 
 def version_text(versions: list[int]) -> str:
-    """What to do about a server that speaks other versions of the protocol."""
+    """Return what to do about a server that speaks other versions of the protocol."""
     theirs = ", ".join(str(version) for version in versions) or "none"
     ours = f"this getstep {__version__} speaks {VERSION}"
     return f"The server speaks version {theirs} of the protocol, {ours}.\n{_UPDATE}"
 
 
-def _spoken(goodbye: Goodbye) -> str:
-    return f"{printable(goodbye.reason)}: {printable(goodbye.detail).rstrip('.')}"
+def _goodbye_text(goodbye: Goodbye) -> str:
+    return f"{escape_control_chars(goodbye.reason)}: {escape_control_chars(goodbye.detail).rstrip('.')}"

@@ -1,18 +1,18 @@
-"""What can go wrong for a contestant. Each message says what is wrong and what to do."""
+"""The errors that a contestant sees. Each message says what is wrong and what to do."""
 
 from __future__ import annotations
 
 
 class GetstepError(Exception):
-    """Base of the errors below: ``except getstep.GetstepError`` catches them all."""
+    """The base of the errors below: ``except getstep.GetstepError`` catches them all."""
 
 
 class SetupError(GetstepError):
-    """The team, the token, the host or the port is missing or cannot be right."""
+    """The team, the token, the host or the port is missing or not valid."""
 
 
 class BotError(GetstepError):
-    """The bot cannot be used: no such file, no ``get_step``, wrong parameters, or an error while importing it.
+    """The bot cannot be used: no such file, no ``get_step``, wrong parameters, or an error during its import.
 
     Args:
         message: one or two lines for the bot's author.
@@ -29,14 +29,18 @@ class Unreachable(GetstepError):  # noqa: N818 - reads better where it is caught
 
 
 class NotGetstep(GetstepError):  # noqa: N818
-    """Something listens there, but it does not speak as a getstep server does."""
+    """A program listens there, but it is not a getstep server."""
+
+
+class NotProved(GetstepError):  # noqa: N818
+    """The server accepted the login, but did not prove that it knows the token, or its proof is wrong."""
 
 
 class Refused(GetstepError):  # noqa: N818
-    """The server does not let this bot play, or no longer.
+    """The server refused the login, or gave the bot's seat to a newer login.
 
     Args:
-        reason: the goodbye code of protocol.md: ``"bad_token"``, ``"unknown_team"``,
+        reason: the goodbye code of protocol.md, such as ``"bad_token"``, ``"unknown_team"``,
             ``"unsupported_version"`` or ``"replaced"``.
         message: what is wrong and what to do.
     """

@@ -1,66 +1,64 @@
-"""What the client knows of each game: names, what a move looks like, a board to try a bot on. No rules."""
+"""What the client says about each game: its title, the form of a move, the first board. The rules are the engines'.
+
+The contest may have a game that is not installed here. Its bots can still play it: nothing here is needed for that.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+import re
+from pathlib import Path
+from typing import Any
 
-from .wire import MAX_ARRAY
+from getstep_engines import GAMES, Game, IllegalMove, UnknownGameError
 
 Board = list[list[int]]
 
 
-@dataclass(frozen=True)
-class GameInfo:
-    """A game for people. ``move`` is the form of a move that ``get_step`` returns, with an example."""
-
-    title: str
-    move: str
-
-
-_SQUARE = "(row, column), for example (3, 4)"
-
-GAMES: dict[str, GameInfo] = {
-    "longest_path": GameInfo("fill 11x11, the longest shortest path counts", _SQUARE),
-    "chain_reaction": GameInfo("orbs that explode on 8x8", _SQUARE),
-    "pseudo_tonga": GameInfo("fill the board, big islands count", _SQUARE),
-    "hop": GameInfo(
-        "cross 8x8 by hopping over pieces",
-        "a list of squares, the piece's own first, for example [(2, 2), (2, 3)]",
-    ),
-    "linkage": GameInfo(
-        "coloured dominoes on 7x7, many groups or few",
-        '(colour, square, square), for example ("R", (0, 0), (0, 1))',
-    ),
-}
-
-_UNKNOWN = GameInfo("a game newer than this getstep", "as the contest's rules say")
-
-_HOP = (
-    "1.......",
-    ".1.....2",
-    "1.1...2.",
-    ".1...2.2",
-    "1.1...2.",
-    ".1...2.2",
-    "1.....2.",
-    ".......2",
-)
-
-
-def info(game: str) -> GameInfo:
-    """What is known of ``game``, whether or not this version has heard of it."""
-    return GAMES.get(game, _UNKNOWN)
-
-
-def start_board(game: str, options: dict[str, int]) -> Board | None:
-    """The board the first player sees first; None for a game this version does not know."""
-    if game == "hop":
-        return [[0 if cell == "." else int(cell) for cell in row] for row in _HOP]
-    sizes = {"longest_path": 11, "chain_reaction": 8, "pseudo_tonga": options.get("size", 8), "linkage": 7}
-    size = sizes.get(game, 0)
-    if size not in range(1, MAX_ARRAY + 1):
+def game_named(name: str) -> Game | None:
+    """Return the game, or None if it is not installed."""
+    try:
+        return GAMES[name]
+    except UnknownGameError:
         return None
-    board = [[0] * size for _ in range(size)]
-    if game == "linkage":
-        board[3][3] = -1  # blocked
-    return board
+
+
+def move_text(name: str) -> str:
+    """Return the form of a move with an example, such as ``"(row, column), for example (0, 0)"``."""
+    game = game_named(name)
+    if game is None:
+        return "as the contest's rules say"
+    example = next(iter(game.start().legal_moves()))
+    return f"{game.move_form.text}, for example {example}"
+
+
+def start_board(name: str, options: dict[str, int]) -> Board | None:
+    """Return the first player's first board, or None for a game or an option that is not installed here."""
+    game = game_named(name)
+    try:
+        return game.start(**options).board() if game else None
+    except ValueError:
+        return None
+
+
+def first_move_error(name: str, options: dict[str, int], move: Any) -> str:
+    """Return why ``move`` is not a legal first move, or an empty string. In an unknown game every move is legal."""
+    game = game_named(name)
+    try:
+        if game:
+            game.start(**options).play(move)
+    except IllegalMove as error:
+        return str(error)
+    return ""
+
+
+def games_named(file: Path) -> list[str]:
+    """Return the games that a bot's file names: those in its first line, or else anywhere."""
+    text = ""
+    with contextlib.suppress(OSError):
+        text = file.read_text(encoding="utf-8", errors="replace")
+    for part in (text.partition("\n")[0], text):
+        words = set(re.findall(r"\w+", part))
+        if found := [name for name in GAMES if name in words]:
+            return found
+    return []

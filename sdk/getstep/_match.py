@@ -1,26 +1,36 @@
-"""One match as its contestant sees it: what is printed about it, and the result that `play` returns."""
+"""One match on the contestant's side: the lines printed about it, and the result that `play` returns."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from ._text import duration, printable, shown
-from ._turn import Thought, Turn, as_move
+from ._position import position_text
+from ._text import duration, escape_control_chars, short_repr
+from ._turn import CallResult, Turn, as_move
 from .wire import End, GetStep, Penalty, Start
+
+STALLED_MISSES = 3
+"""Limits missed in silence after which the server skips a player's turns (protocol.md, "Playing")."""
+
+BOARDS_DRAWN = 3
+"""Faults in one match whose board is drawn: a bot may make one in every turn, and its author needs few."""
+
+_DRAWN = ("illegal_move", "raised", "malformed_answer")  # the bot answered, or failed, on this board
 
 _OUTCOMES = {"win": "won", "draw": "a draw", "loss": "lost", "void": "void"}
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a match ended for this bot.
+    """The result of a match for this bot.
 
-    ``match`` is the match number, ``game`` the game's name, ``is_black`` whether this bot was the first player.
-    ``result`` is for this bot; ``"void"`` does not count and is played again. ``reason`` is an end code of
-    protocol.md, such as ``"finished"`` or ``"missed_limit"``, and ``detail`` a sentence for people. ``scores``
-    are the first player's and the second player's in the game's own measure, or None. ``moves`` is how many
-    moves this bot sent, ``longest_ms`` and ``total_ms`` how long get_step took at most and in all.
+    ``match`` is the match number, ``game`` the game's name. ``is_black`` is True if this bot was the first player.
+    ``result`` is this bot's; a match that is ``"void"`` does not count. ``reason`` is an end code of protocol.md,
+    such as ``"finished"`` or ``"missed_limit"``, and ``detail`` a sentence for people. ``scores`` are the first
+    player's and the second player's in the game's own measure, or None. ``moves`` is the number of moves that
+    this bot sent. ``longest_ms`` is the longest time that get_step took, ``total_ms`` the sum.
     """
 
     match: int
@@ -37,33 +47,35 @@ class Result:
 
 
 class Match:
-    """A match going on.
+    """A match in progress.
 
     Args:
-        start: what the server said when it began, or when this bot came back to it.
+        start: the server's message at its beginning, or after this bot has reconnected.
     """
 
     def __init__(self, start: Start) -> None:
         self.number = start.match
         self.lag_ms = start.lag_ms
         self._start = start
-        self._game = printable(start.game)
-        self._opponent = printable(start.opponent)
-        self._moved: set[int] = set()  # questions, since an answer may have to be sent again after a reconnect
+        self._game = escape_control_chars(start.game)
+        self._opponent = escape_control_chars(start.opponent)
+        self._answered: set[int] = set()  # ids: an answer may be sent again after a reconnect, and counts once
         self._times_ms: list[float] = []
+        self._boards_left = BOARDS_DRAWN
 
-    def beginning(self) -> str:
-        """The line that says what is played, against whom, and how fast."""
+    def start_text(self) -> str:
+        """Return the line with the game, the opponent and the time limit."""
         start = self._start
         colour = "the first player (is_black=True)" if start.is_black else "the second player (is_black=False)"
-        limit = f"{limit_text(start.time_kind, start.time_ms)}, {duration(start.lag_ms)} more for lag"
+        limit = limit_text(start.time_kind, start.time_ms, start.increment_ms or 0)
+        lag = duration(start.lag_ms)
         begins = (
-            f"Match {self.number}{' goes on' if start.resumed else ''}: {self._game}{options_text(start.options)}"
+            f"Match {self.number}{' continues' if start.resumed else ''}: {self._game}{options_text(start.options)}"
         )
-        return f"{begins} against {self._opponent}, you are {colour}; {limit}"
+        return f"{begins} against {self._opponent}, you are {colour}; {limit}, plus {lag} for network delay"
 
     def turn(self, ask: GetStep) -> Turn:
-        """The callback's third argument."""
+        """Return the callback's third argument."""
         return Turn(
             game=self._game,
             match=self.number,
@@ -72,56 +84,77 @@ class Match:
             last_move=as_move(ask.last_move),
             time_left_ms=ask.time_left_ms,
             options=dict(self._start.options),
+            increment_ms=self._start.increment_ms or 0,
         )
 
-    def thought(self, thought: Thought) -> None:
-        """Take note of how long the callback took."""
-        self._times_ms.append(thought.ms)
+    def stalled_after_ms(self, ask: GetStep) -> float:
+        """Return how many milliseconds after the question the server begins to skip turns if it hears nothing.
 
-    def moved(self, question: int) -> None:
-        """Take note of a move that was sent in answer to ``question``, for the first time or again."""
-        self._moved.add(question)
+        Infinity if the limit is for the whole match: the first missed limit takes all of it.
+        """
+        if self._start.time_kind != "move":
+            return math.inf
+        return ask.time_left_ms + self.lag_ms + (STALLED_MISSES - 1) * (self._start.time_ms + self.lag_ms)
+
+    def fault_board(self, penalty: Penalty, ask: GetStep, call: CallResult | None) -> str:
+        """Return the board on which this bot made the fault, or "" if it says nothing about the fault.
+
+        Only the first `BOARDS_DRAWN` boards of a match are returned.
+        """
+        if penalty.reason not in _DRAWN or not self._boards_left:
+            return ""
+        self._boards_left -= 1
+        return position_text(self._start.game, ask.board, ask.is_black, call.move if call else None)
+
+    def add_time(self, ms: float) -> None:
+        """Record how long one call of the callback took."""
+        self._times_ms.append(ms)
+
+    def add_move(self, question: int) -> None:
+        """Record a move that was sent in answer to ``question``, for the first time or again."""
+        self._answered.add(question)
 
     def result(self, end: End) -> Result:
-        """How it ended."""
+        """Return the result."""
         return Result(
             match=self.number,
             game=self._game,
             opponent=self._opponent,
             is_black=self._start.is_black,
             result=cast(Literal["win", "draw", "loss", "void"], end.result),
-            reason=printable(end.reason),
-            detail=printable(end.detail),
+            reason=escape_control_chars(end.reason),
+            detail=escape_control_chars(end.detail),
             scores=None if end.scores is None else (end.scores[0], end.scores[1]),
-            moves=len(self._moved),
+            moves=len(self._answered),
             longest_ms=max(self._times_ms, default=0.0),
             total_ms=sum(self._times_ms),
         )
 
 
-def ending(result: Result) -> str:
-    """The line that says how a match ended."""
+def end_text(result: Result) -> str:
+    """Return the line with the result of a match."""
     line = f"Match {result.match}: {_OUTCOMES[result.result]} ({result.reason}): {result.detail.rstrip('.')}."
     if result.scores is not None:
         mine, theirs = result.scores if result.is_black else reversed(result.scores)
-        line += f" Score: you {shown(mine)}, they {shown(theirs)}."
+        line += f" Score: you {short_repr(mine)}, they {short_repr(theirs)}."
     times = f"longest {duration(result.longest_ms)}, together {duration(result.total_ms)}"
     return f"{line} Your moves: {result.moves}, {times}."
 
 
 def penalty_text(
-    penalty: Penalty, match: int | None, ask: GetStep | None = None, thought: Thought | None = None
+    penalty: Penalty, match: int | None, ask: GetStep | None = None, call: CallResult | None = None
 ) -> str:
-    """What a turn cost and why; with the move that was sent, as far as this end knows it."""
+    """Return the line about a penalty; with the illegal move, if this client sent it."""
     which = f"move {ask.move_number}" if ask else f"question {penalty.id}"
-    line = f"Match {match}, {which}: penalty for {printable(penalty.reason)}: {printable(penalty.detail)}"
-    if penalty.reason == "illegal_move" and thought:
-        line += f" (you returned {shown(thought.move)})"
+    why = escape_control_chars(f"{penalty.reason}: {penalty.detail}")
+    line = f"Match {match}, {which}: penalty for {why}"
+    if penalty.reason == "illegal_move" and call:
+        line += f" (you returned {short_repr(call.move)})"
     return line
 
 
-def lateness(match: int, ask: GetStep, ms: float) -> str:
-    """How late an answer was, as far as this end can tell: the server's clock counts the network's time, too."""
+def lateness_text(match: int, ask: GetStep, ms: float) -> str:
+    """Return how late an answer was. Only an estimate: the server's clock also counts the time of the network."""
     took = f"Match {match}, move {ask.move_number}: get_step took {duration(ms)}"
     over = ms - ask.time_left_ms
     if over <= 0:
@@ -129,18 +162,28 @@ def lateness(match: int, ask: GetStep, ms: float) -> str:
     return f"{took}, {duration(over)} over the limit of {duration(ask.time_left_ms)}"
 
 
-def waiting(match: int, ask: GetStep, ms: float, place: str) -> str:
-    """That get_step, asked ``ms`` milliseconds ago, is late and still running at ``place``."""
+def still_running_text(match: int, ask: GetStep, ms: float, location: str) -> str:
+    """Return the warning that get_step, called ``ms`` milliseconds ago, is still running at ``location``."""
     took = f"Match {match}, move {ask.move_number}: get_step has taken {duration(ms)}"
-    return f"{took}, over the limit of {duration(ask.time_left_ms)}; still waiting for it. It is at {place}"
+    return f"{took}, over the limit of {duration(ask.time_left_ms)}, and is still running. It is at {location}"
 
 
-def limit_text(time_kind: str, time_ms: int) -> str:
-    """``"5 s a move"`` or ``"20 s for all your moves together"``."""
-    return f"{duration(time_ms)} {'a move' if time_kind == 'move' else 'for all your moves together'}"
+def stalled_text(match: int, ask: GetStep, ms: float, location: str) -> str:
+    """Return the warning that get_step, called ``ms`` milliseconds ago, counts as stalled at ``location``."""
+    took = f"Match {match}, move {ask.move_number}: get_step has taken {duration(ms)}, {STALLED_MISSES} limits"
+    skips = "your bot is stalled: unless the match is over, the server skips its turns until get_step returns"
+    return f"{took}; {skips}. It is at {location}"
+
+
+def limit_text(time_kind: str, time_ms: int, increment_ms: int = 0) -> str:
+    """Return ``"5 s a move"`` or ``"20 s for all your moves together"``, with the increment if there is one."""
+    if time_kind == "move":
+        return f"{duration(time_ms)} a move"
+    added = f" and {duration(increment_ms)} more after each answer" if increment_ms else ""
+    return f"{duration(time_ms)} for all your moves together{added}"
 
 
 def options_text(options: dict[str, int]) -> str:
-    """``" (size 8)"``, or nothing."""
-    listed = ", ".join(f"{printable(name)} {value}" for name, value in options.items())
+    """Return ``" (size 8)"``, or an empty string."""
+    listed = ", ".join(f"{escape_control_chars(name)} {value}" for name, value in options.items())
     return f" ({listed})" if listed else ""

@@ -1,4 +1,4 @@
-"""Text for people: plain lines that any terminal can show, whatever the text in them."""
+"""Text for people: lines that any terminal can show, whatever text they contain."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 4, 120, 120
 _SHORT.maxlist = _SHORT.maxtuple = 12
 
 
-def printable(text: str) -> str:
-    """``text`` with control, bidi and other invisible characters as escapes: it can do nothing but be read."""
+def escape_control_chars(text: str) -> str:
+    """Return ``text`` with control, bidi and other invisible characters escaped, so that it is safe to print."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shown(value: Any) -> str:
-    """``repr(value)`` for a message: on one line, shortened, and never an error."""
-    text = printable(_SHORT.repr(value))
+def short_repr(value: Any) -> str:
+    """Return ``repr(value)`` on one line and shortened. Never raises."""
+    text = escape_control_chars(_SHORT.repr(value))
     return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."
 
 
 def sendable_text(text: str) -> str:
-    """``text`` as a text field of the wire takes it: valid UTF-8, at most ``MAX_TEXT`` characters."""
+    """Return ``text`` as valid UTF-8 of at most ``MAX_TEXT`` characters, for a text field on the wire."""
     return text[:MAX_TEXT].encode("utf-8", "backslashreplace").decode()[:MAX_TEXT]
 
 
 def duration(ms: float) -> str:
-    """A time in milliseconds as people read it: ``"0.8 ms"``, ``"35 ms"``, ``"0.35 s"``, ``"20 s"``."""
+    """Return a time in milliseconds for people: ``"0.8 ms"``, ``"35 ms"``, ``"0.35 s"``, ``"20 s"``."""
     if 0 < ms < 0.1:
         return "under 0.1 ms"
     if 0 < ms < 100:
@@ -41,10 +41,10 @@ def duration(ms: float) -> str:
 
 
 class Console:
-    """Where the lines go: progress to standard output, problems to standard error.
+    """Prints progress to standard output, and problems to standard error.
 
     Args:
-        quiet: say no progress, only problems.
+        quiet: print problems only.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -56,12 +56,12 @@ class Console:
             _write(sys.stdout, line)
 
     def warn(self, text: str) -> None:
-        """Print a problem, quiet or not; ``text`` may have several lines."""
+        """Print a problem, also if ``quiet``; ``text`` may have several lines."""
         _write(sys.stderr, text)
 
 
 def _write(stream: TextIO | None, text: str) -> None:
-    """Print at once. What the stream's encoding lacks is escaped; a stream that is gone ends no match."""
+    """Print without buffering. Characters outside the stream's encoding are escaped; a closed stream is ignored."""
     if stream is None:  # a program without a console on Windows
         return
     encoding = getattr(stream, "encoding", None) or "utf-8"

@@ -1,4 +1,4 @@
-"""One turn on the contestant's side: the callback, what it is given, what it gives back, what went wrong."""
+"""One turn on the contestant's side: the callback, its arguments, its result, and errors in it."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ from types import TracebackType
 from typing import Any
 
 from ._errors import BotError
-from ._games import Board, info
-from ._text import sendable_text, shown
+from ._games import Board, move_text
+from ._text import sendable_text, short_repr
 from .wire import MAX_ARRAY, MAX_DEPTH, MAX_ID, Connection, Role, State, Step
-
-_HOST_PACKAGE = (
-    "{name} is part of the host's package, not of getstep: in a clone of the project"
-    " type pip install -e ./sdk -e . or use its .venv"
-)
 
 GetStepFunction = Callable[..., Any]
 
 _WRONG_PARAMETERS = (
     "get_step{signature} has the wrong parameters, expected def get_step(board, is_black)\n"
-    "or, to know more about the turn, def get_step(board, is_black, turn)."
+    "or, with more about the turn, def get_step(board, is_black, turn)."
 )
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What ``get_step(board, is_black, turn)`` gets as its third argument.
+    """The third argument of ``get_step(board, is_black, turn)``.
 
     ``game`` is the game's name, such as ``"hop"``. ``match`` is the match number. ``move_number`` is 1 for the
     match's first turn; both players' turns count, passed and skipped ones too. ``opponent`` is the other team's
     name. ``last_move`` is the opponent's last move as ``get_step`` would return it, or None if there was none.
     ``time_left_ms`` is the time for this move in milliseconds; if the limit is for all moves of a match
-    together, it is what is left of it. ``options`` are the game's options, such as ``{"size": 8}``.
+    together, it is the rest of that limit. ``options`` are the game's options, such as ``{"size": 8}``.
+    ``increment_ms`` is added to such a limit after each turn that was answered in time; 0 if nothing is.
     """
 
     game: str
@@ -46,52 +42,53 @@ class Turn:
     last_move: Any
     time_left_ms: int
     options: dict[str, int] = field(default_factory=dict)
+    increment_ms: int = 0
 
 
 @dataclass(frozen=True)
-class Thought:
-    """What came of calling the callback once.
+class CallResult:
+    """The result of calling the callback once.
 
-    ``move`` can go onto the wire as it is, unless ``error`` says why there is none. ``complaint`` is what the
-    bot's author should read, or an empty string. ``ms`` is how long it took.
+    ``move`` can be sent as it is, unless ``error`` says why there is no move. ``problem`` is the text that the
+    bot's author should read, or an empty string. ``ms`` is the time that the call took.
     """
 
     move: Any
     error: str | None
-    complaint: str
+    problem: str
     ms: float
 
 
 class Callback:
-    """A contestant's ``get_step``, its parameters checked.
+    """A contestant's ``get_step`` with valid parameters.
 
-    It gets ``turn`` if it takes a third parameter. Two exceptions, because a surprise here costs every turn: a
-    third parameter with a default other than None (``depth=3``) is the contestant's own, and ``*args`` alone,
-    as in a decorator's wrapper, gets what everybody gets.
+    A function with a third parameter also gets ``turn``. There are two exceptions, because a wrong guess costs
+    every turn: a third parameter with a default other than None (``depth=3``) belongs to the contestant, and a
+    function with ``*args`` alone, such as a decorator's wrapper, gets the board and the colour only.
 
     Raises:
-        BotError: it cannot be called with a board and a colour.
+        BotError: ``function`` cannot be called with a board and a colour.
     """
 
     def __init__(self, function: GetStepFunction) -> None:
         self._function = function
         self.takes_turn = _takes_turn(function)
 
-    def think(self, board: Board, is_black: bool, turn: Turn) -> Thought:
-        """Ask for a move. Whatever the callback does, this returns, except on Ctrl-C."""
+    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        """Ask for a move. No exception of the callback escapes, except KeyboardInterrupt."""
         arguments = (board, is_black, turn) if self.takes_turn else (board, is_black)
         started = time.perf_counter()
         try:
             value = self._function(*arguments)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a SystemExit, too, costs this turn and no more
-            return _raised(error, _since(started))
-        return _returned(value, turn.game, _since(started))
+        except BaseException as error:  # even a SystemExit costs this turn only
+            return _after_exception(error, _ms_since(started))
+        return _after_return(value, turn.game, _ms_since(started))
 
 
 def as_move(value: Any) -> Any:
-    """A move from the wire as ``get_step`` would return it: squares are tuples, so is what begins with a colour."""
+    """Return a move from the wire in the form that ``get_step`` returns: squares and dominoes are tuples."""
     if not isinstance(value, list):
         return value
     if not any(isinstance(item, list) for item in value):
@@ -101,37 +98,31 @@ def as_move(value: Any) -> Any:
 
 
 def author_trace(error: BaseException, start: TracebackType | None) -> str:
-    """The traceback of ``error`` from the frame ``start`` on; if even that fails, its type's name."""
+    """Return the traceback of ``error`` from the frame ``start`` on, or the type's name if that fails."""
     try:
         return "".join(traceback.format_exception(type(error), error, start)).rstrip()
-    except Exception:  # the contestant's own __str__ or __repr__
+    except Exception:  # raised by the contestant's own __str__ or __repr__
         return type(error).__name__
 
 
 def summary(error: BaseException) -> str:
-    """The error without its traceback: ``"ValueError: no move left"``."""
+    """Return the error without its traceback, such as ``"ValueError: no move left"``."""
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception:  # the contestant's own __str__
+    except Exception:  # raised by the contestant's own __str__
         return name
     return f"{name}: {text}" if text else name
 
 
-def missing_package(error: BaseException) -> str:
-    """What to do when the host's package is what ``error`` could not import, in one line; else nothing."""
-    name = error.name if isinstance(error, ModuleNotFoundError) else ""
-    return _HOST_PACKAGE.format(name=name) if name in ("getstep_engines", "getstep_bots") else ""
-
-
 def _takes_turn(function: GetStepFunction) -> bool:
     if not callable(function):
-        raise BotError(f"get_step is {shown(function)}, expected a function: def get_step(board, is_black)")
+        raise BotError(f"get_step is {short_repr(function)}, expected a function: def get_step(board, is_black)")
     if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
         raise BotError("get_step is an async function or a generator, expected a plain def that returns a move.")
     try:
         signature = inspect.signature(function)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return False
     third = _third_parameter(signature)
     with_turn = third is not None and (third.default is inspect.Parameter.empty or third.default is None)
@@ -148,31 +139,34 @@ def _third_parameter(signature: inspect.Signature) -> inspect.Parameter | None:
     return positional[2] if len(positional) > 2 else None
 
 
-def _raised(error: BaseException, ms: float) -> Thought:
+def _after_exception(error: BaseException, ms: float) -> CallResult:
     tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
-    complaint = f"get_step raised:\n{author_trace(error, tail)}\n{missing_package(error)}".rstrip()
-    return Thought(None, sendable_text(summary(error)), complaint, ms)
+    problem = f"get_step raised:\n{author_trace(error, tail)}"
+    return CallResult(None, sendable_text(summary(error)), problem, ms)
 
 
-def _returned(value: Any, game: str, ms: float) -> Thought:
-    expected = f"Expected for {game}: {info(game).move}"
+def _expected(game: str) -> str:
+    return f"Expected for {game}: {move_text(game)}"
+
+
+def _after_return(value: Any, game: str, ms: float) -> CallResult:
     if value is None:
-        complaint = f"get_step returned None: is a return missing? It counts as an illegal move.\n{expected}"
-        return Thought(None, None, complaint, ms)
+        problem = f"get_step returned None: is a return missing? It counts as an illegal move.\n{_expected(game)}"
+        return CallResult(None, None, problem, ms)
     try:
         move = _plain(value, MAX_DEPTH)
-        _try_to_say(move)
-    except Exception as problem:  # the codec's refusal, or whatever somebody's tolist raises
-        reason = summary(problem).removeprefix("LocalProtocolError: ").removeprefix("cannot be sent: ")
-        error = f"get_step returned {shown(value)}, which cannot be sent: {reason}"
-        return Thought(None, sendable_text(error), f"{error}\n{expected}", ms)
-    return Thought(move, None, "", ms)
+        _check_sendable(move)
+    except Exception as refusal:  # the codec's, or any exception of a foreign tolist
+        reason = summary(refusal).removeprefix("LocalProtocolError: ").removeprefix("cannot be sent: ")
+        error = f"get_step returned {short_repr(value)}, which cannot be sent: {reason}"
+        return CallResult(None, sendable_text(error), f"{error}\n{_expected(game)}", ms)
+    return CallResult(move, None, "", ms)
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Lists and numbers in place of tuples and numpy's things, which are not imported for that.
+    """Replace tuples and numpy's types by lists and numbers, without importing numpy.
 
-    What is too deep or too long stays as it is; the codec refuses it.
+    A value that is too deep or too long stays as it is; the codec refuses it.
     """
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -181,8 +175,8 @@ def _plain(value: Any, depth: int) -> Any:
     return value
 
 
-def _try_to_say(move: Any) -> None:
-    """Let a codec try, so that what is sendable is decided in one place.
+def _check_sendable(move: Any) -> None:
+    """Encode ``move`` with the codec: only the codec decides what can be sent.
 
     Raises:
         LocalProtocolError: ``move`` cannot be sent.
@@ -192,5 +186,5 @@ def _try_to_say(move: Any) -> None:
     scratch.send(Step(id=MAX_ID, move=move))
 
 
-def _since(started: float) -> float:
+def _ms_since(started: float) -> float:
     return (time.perf_counter() - started) * 1000

@@ -1,3 +1,3 @@
-"""The version, for the package and for what the client tells the host."""
+"""The version, for the package and for the client's name in its login."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""A second pair of eyes on a call of the contestant's: where it is, when it does not come back in time."""
+"""The watchdog: it reports a call that does not return in time, with the line where it is."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,88 +17,94 @@ from traceback import FrameSummary, StackSummary, extract_stack
 from ._turn import Callback
 
 _LONGEST_SLEEP_SECONDS = 0.25
-"""After the last call the thread is gone that soon, and a limit shorter than the one before is seen that late."""
+"""The thread ends that soon after the last call. A limit shorter than the one before is noticed that late."""
 
-_MOST_CALLS = 8
+_MAX_CALLS = 8
 
-Late = Callable[[StackSummary], None]
+OnLate = Callable[[StackSummary], None]
 
 
 @dataclass(eq=False)
 class _Watched:
-    """A call: the thread that makes it, when it is late (``time.perf_counter()``), and who is told."""
+    """A call in ``thread``, and its alarms: a time (``time.perf_counter()``) and a function each, soonest first."""
 
     thread: int
-    until: float
-    late: Late
+    alarms: deque[tuple[float, OnLate]]
 
 
 class Watchdog:
-    """Tells, once for each call, when it is late and still running. It changes nothing about the call.
+    """Reports that a call is late and still running. The call itself is not changed.
 
-    One sleeping thread serves many calls: a bot answers within a millisecond, and starting a thread for each
-    would take as long.
+    One sleeping thread serves many calls: a bot often answers within a millisecond, and starting a thread for
+    each call would take as long.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._watched: _Watched | None = None
-        self._awake = False
+        self._running = False
 
     @contextlib.contextmanager
-    def over(self, seconds: float, late: Late) -> Iterator[None]:
-        """Watch what runs inside: after ``seconds``, ``late`` is called with its calls, from another thread.
+    def watch(self, *alarms: tuple[float, OnLate]) -> Iterator[None]:
+        """Watch the block: if it still runs after some seconds, call a function with its stack from another thread.
 
-        ``late`` has returned, or is never called, once this is left.
+        When the block is left, each function has returned or will not be called.
+
+        Args:
+            alarms: pairs of seconds and function, in ascending order.
         """
+        now = time.perf_counter()
+        due = deque((now + seconds, on_late) for seconds, on_late in alarms)
         with self._lock:
-            self._watched = _Watched(threading.get_ident(), time.perf_counter() + seconds, late)
-            if not self._awake:
-                self._wake()
+            self._watched = _Watched(threading.get_ident(), due)
+            if not self._running:
+                self._start_thread()
         try:
             yield
         finally:
             with self._lock:
                 self._watched = None
 
-    def _wake(self) -> None:
-        with contextlib.suppress(RuntimeError):  # a bot that has used up all threads plays on, unwatched
-            threading.Thread(target=self._watch, name="getstep watchdog", daemon=True).start()
-            self._awake = True
+    def _start_thread(self) -> None:
+        with contextlib.suppress(RuntimeError):  # a bot that has used up all threads plays without a watchdog
+            threading.Thread(target=self._run, name="getstep watchdog", daemon=True).start()
+            self._running = True
 
-    def _watch(self) -> None:
-        while seconds := self._look():
+    def _run(self) -> None:
+        while seconds := self._check():
             time.sleep(seconds)
 
-    def _look(self) -> float:
-        """Tell if it is time to; how long to sleep then, 0 if there is nothing left to watch."""
+    def _check(self) -> float:
+        """Report the call if it is late. Return how long to sleep, 0 if there is nothing to watch."""
         with self._lock:
             watched = self._watched
-            left = watched.until - time.perf_counter() if watched else 0.0
-            if left > 0:
-                return min(left, _LONGEST_SLEEP_SECONDS)
-            self._watched, self._awake = None, False
-            if watched:
-                watched.late(_stack(watched.thread))
+            while watched and watched.alarms:
+                until, on_late = watched.alarms[0]
+                left = until - time.perf_counter()
+                if left > 0:
+                    return min(left, _LONGEST_SLEEP_SECONDS)
+                watched.alarms.popleft()
+                on_late(_stack(watched.thread))
+            self._watched, self._running = None, False
         return 0.0
 
 
-def place(stack: StackSummary) -> str:
-    """Where the contestant's code is: ``"my_bot.py line 12"``, the innermost call that is no library's."""
+def location(stack: StackSummary) -> str:
+    """Return the innermost call outside libraries, such as ``"my_bot.py line 12"``."""
     call = next((call for call in reversed(stack) if _is_own(call)), stack[-1] if stack else None)
     return f"{Path(call.filename).name} line {call.lineno}" if call else "an unknown place"
 
 
-def calls(stack: StackSummary) -> str:
-    """The innermost calls as a traceback shows them."""
-    return "".join(StackSummary.from_list(stack[-_MOST_CALLS:]).format()).rstrip()
+def format_calls(stack: StackSummary) -> str:
+    """Return the innermost calls as in a traceback."""
+    return "".join(StackSummary.from_list(stack[-_MAX_CALLS:]).format()).rstrip()
 
 
 def _stack(thread: int) -> StackSummary:
-    """What the callback has called in ``thread``, get_step first."""
+    """Return the calls in ``thread`` inside the callback, get_step first."""
     frame = sys._current_frames().get(thread)
     stack = extract_stack(frame) if frame else StackSummary()
-    ours = Callback.think.__code__
+    ours = Callback.call.__code__
     begin = [n for n, call in enumerate(stack) if (call.filename, call.name) == (ours.co_filename, ours.co_name)]
     return StackSummary.from_list(stack[begin[-1] + 1 :] if begin else stack)
 

@@ -1,4 +1,4 @@
-"""The command ``getstep``: new, check, play."""
+"""The command ``getstep``: rules, new, practice, login, check, play."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
-from string import Template
 
-from . import _bot
+from getstep_engines import GAMES, Game, UnknownGameError
+
+from . import _bot, _starter
 from ._check import check
 from ._client import Client
 from ._errors import BotError, GetstepError, SetupError
-from ._games import GAMES, info
+from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._settings import DEFAULT_HOST, DEFAULT_PORT, Login, find_address, find_login, find_team, find_token
 from ._text import Console
+from ._uncaught import error_text
 from ._version import __version__
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
-"""Exit codes: the contest is over or all is well; refused or failed; usage or the bot's file; Ctrl-C."""
+"""Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
 
 _DESCRIPTION = """\
 Play in a getstep bot contest. You write one function, get_step(board, is_black), which returns a move.
 
 The first five minutes:
 
-  getstep new my_bot.py --game hop                                   a bot that already plays
-  getstep check my_bot.py --host 192.168.1.10 --team 7 --token T     is everything in place?
-  getstep play my_bot.py --host 192.168.1.10 --team 7 --token T      play until the contest is over
+  getstep rules hop                    read the rules
+  getstep new my_bot.py --game hop     write a bot that already plays
+  getstep practice my_bot.py           play it against a sample bot on this computer
+  getstep login                        type the host's address, your team's id and its token, once
+  getstep check my_bot.py              test the connection and the bot
+  getstep play my_bot.py               play until the contest is over
 
-The host tells you the address, your team's id and its token."""
+The host tells you the address, your team's id and its token, on a slip."""
 
 _NEW = """\
-Write a file with a bot that already makes legal moves, with comments, to begin from.
-A file that exists is never overwritten. A bot for several games has a file for each,
-and one that has the right one play.
+Write a bot that already makes legal moves, with comments, as a starting point.
+An existing file is never overwritten. For several games, each gets its own file,
+and FILE calls the right one.
 
 examples:
   getstep new my_bot.py --game hop
@@ -46,24 +50,52 @@ examples:
 games:
 """
 
-_CHECK = """\
-Say in one line each what is right and what is wrong: the host's name, the port, the server, your token, the
-clocks. With a bot file, also load it, time get_step on the first board of each game, and look at the form of
-its move; a get_step that is caught in a loop is broken off a second after the limit. Your bot may be playing
-meanwhile: check does not disturb it. The exit code is 0 if all is well, else 1.
+_RULES = """\
+Print the rules of a game: the board, the moves, the end, the score and a worked example.
 
 examples:
+  getstep rules
+  getstep rules hop"""
+
+_PRACTICE = """\
+Play whole games on this computer, with the rules, the time limits and the penalties of a contest. No host is
+needed. The colours are swapped after each game. Then you see how often your bot won, its faults on the board
+with what would have been legal, its slowest moves, and where the replays are: one html file for your browser.
+
+Your bot and its opponent are a process each. A bot that hangs, crashes or prints disturbs nobody: it costs
+its turn as in a contest, and you read where it was. A bot whose process has ended is started again for the
+next game.
+
+examples:
+  getstep practice my_bot.py
+  getstep practice my_bot.py --against mcts --games 4 --open
+  getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
+  getstep practice my_bot.py --watch
+  getstep practice my_bot.py --human
+
+exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
+
+_CHECK = """\
+Check the host's name, the port, the server, your token and the time limits, and print one line for each.
+With a bot file, also load it, time get_step on the first board of each game, and check its move by the rules.
+Then it plays two whole games against random moves: they find an endless loop, an exception or a slow move
+that comes later in a game. All of it takes less than 20 seconds. If your bot is playing, it is not disturbed.
+The exit code is 0 if every check passed, else 1.
+
+examples:
+  getstep check my_bot.py                      after getstep login
   getstep check --host 192.168.1.10
   getstep check my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt"""
 
 _PLAY = """\
-Load a bot file and play until the contest is over. Start it before the contest if you like: it waits for the
-server, and comes back by itself when the connection is lost. Ctrl-C stops it.
+Load a bot file and play until the contest is over. You can start it before the contest: it waits for the
+server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
 
-example:
+examples:
+  getstep play my_bot.py                       after getstep login
   getstep play my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 
-Others on this computer can see the command line. To keep the token off it, put it into a file
+Other users of this computer can see the command line. To hide the token, put it into a file
 (--token-file token.txt) or into the variable GETSTEP_TOKEN. The variables GETSTEP_HOST, GETSTEP_PORT,
 GETSTEP_TEAM and GETSTEP_TOKEN_FILE work as well.
 
@@ -71,8 +103,8 @@ exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage or bot fil
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; ``arguments`` without the program's name, by default those of the process."""
-    _never_fail_to_print()
+    """Run the command and return its exit code; ``arguments`` are by default those of the process."""
+    _set_up_streams()
     parser = _parser()
     options = parser.parse_args(arguments)
     console = Console(quiet=getattr(options, "quiet", False))
@@ -92,78 +124,104 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(console: Console, error: GetstepError, code: int) -> int:
-    trace = getattr(error, "trace", "")
-    console.warn(f"{trace}\ngetstep: {error}".lstrip())
+    console.warn(error_text(error))
     return code
 
 
 def _new(options: argparse.Namespace, console: Console) -> int:
     games = list(GAMES) if options.game == ["all"] else list(dict.fromkeys(options.game or []))
-    strange = [game for game in games if game not in GAMES]
-    if strange or not games:
-        asked = f"There is no game {strange[0]!r}." if strange else "Which game?"
-        raise SetupError(f"{asked} Give --game and one of these, or all:\n{_games_listed()}")
-    path = _named_like_a_bot(options.file)
+    if not games:
+        raise SetupError(f"Which game? Give --game and one of these, or all:\n{_game_list()}")
+    for game in games:
+        _game(game)
+    path = _check_name(options.file)
     files = _first_bot(path, games)
     for file in files:
         if file.exists():
-            raise SetupError(f"{file} exists and is left as it is; choose another name.")
+            raise SetupError(f"{file} already exists; choose another name.")
     for file, text in files.items():
         try:
             with file.open("x", encoding="utf-8") as stream:
                 stream.write(text)
         except OSError as error:
             raise SetupError(f"{file} cannot be written: {error.strerror or error}.") from None
-    _say_next(console, path, games)
+    _print_next_steps(console, path, games)
     return OVER
 
 
+def _game(name: str) -> Game:
+    """Return the game with the name that ``--game`` or ``getstep rules`` gives.
+
+    Raises:
+        SetupError: no game of this name is installed.
+    """
+    try:
+        return GAMES[name]
+    except UnknownGameError as error:
+        raise SetupError(f"{error}.") from None
+
+
+def _rules(options: argparse.Namespace, console: Console) -> int:
+    if options.game is None:
+        console.say(f"Which rules? Give one of these:\n{_game_list()}")
+        return USAGE
+    console.say(_plain(_game(options.game).rules))
+    return OVER
+
+
+def _plain(markdown: str) -> str:
+    """Return text for a terminal: without the marks of bold words, and with examples indented."""
+    lines, inside = [], False
+    for line in markdown.strip().splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        else:
+            lines.append(f"    {line}" if inside else line.replace("**", ""))
+    return "\n".join(lines)
+
+
 def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
-    """The files of a first bot: for several games one for each, and ``path`` has the right one play."""
+    """Return the files to write. For several games there is one for each, and ``path`` calls the right one."""
     if len(games) == 1:
-        return {path: _template(f"{games[0]}.py")}
+        return {path: _starter.one_game(GAMES[games[0]])}
     if not path.stem.isidentifier():
         raise SetupError(
-            f"With several games, --game all too, {path.name} imports a file for each, and {path.stem!r} is no name"
-            f" that Python can import.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
+            f"With several games, {path.name} imports one file for each, and Python cannot import"
+            f" the name {path.stem!r}.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
         )
     parts = {game: f"{path.stem}_{game}" for game in games}
-    imports = "\n".join(f"import {part}" for part in sorted(parts.values()))
-    bots = "\n".join(f'    "{game}": {part},' for game, part in parts.items())
-    every = Template(_template("every_game.txt")).substitute(imports=imports, bots=bots)
-    return {path: every, **{path.with_name(f"{part}.py"): _template(f"{game}.py") for game, part in parts.items()}}
+    files = {path.with_name(f"{part}.py"): _starter.one_game(GAMES[game]) for game, part in parts.items()}
+    return {path: _starter.several_games(parts), **files}
 
 
 def _importable(stem: str) -> str:
-    """A name like ``stem`` that Python can import."""
+    """Return a name like ``stem`` that Python can import."""
     name = "".join(char if f"_{char}".isidentifier() else "_" for char in stem)
     return name if name.isidentifier() else f"bot_{name}"
 
 
-def _template(name: str) -> str:
-    """A file of the folder of templates."""
-    return resources.files(__package__).joinpath("_templates", name).read_text(encoding="utf-8")
-
-
-def _named_like_a_bot(path: Path) -> Path:
+def _check_name(path: Path) -> Path:
     path = path if path.suffix else path.with_suffix(".py")
     if path.suffix != ".py":
-        raise SetupError(f"{path} is no name for a Python file; it should end in .py.")
+        raise SetupError(f"{path} is not the name of a Python file; it must end in .py.")
     if path.stem in ("getstep", "msgpack") or path.stem in sys.stdlib_module_names:
         raise SetupError(f"A file {path.name} would hide Python's own {path.stem}; choose another name.")
     return path
 
 
-def _say_next(console: Console, path: Path, games: list[str]) -> None:
+def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
     name = f'"{path}"' if " " in str(path) else str(path)
-    login = "--host HOST --team TEAM --token TOKEN"
     if len(games) == 1:
-        console.say(f"Wrote {path}: a bot that plays {games[0]} ({info(games[0]).title}).")
+        console.say(f"Wrote {path}: a bot that plays {games[0]} ({GAMES[games[0]].summary}).")
     else:
-        console.say(f"Wrote {path} and a file beside it for each game: {', '.join(games)}.")
-    console.say("The host tells you HOST, TEAM and TOKEN. Next, type:")
-    console.say(f"  getstep check {name} {login}")
-    console.say(f"  getstep play {name} {login}")
+        console.say(f"Wrote {path}, and one file for each game beside it: {', '.join(games)}.")
+    game = f" --game {games[0]}" if len(games) > 1 else ""
+    console.say("Next, play it against a sample bot on this computer:")
+    console.say(f"  getstep practice {name}{game}")
+    console.say("For the contest, type (the host tells you the address, your team's id and its token):")
+    console.say("  getstep login")
+    console.say(f"  getstep check {name}")
+    console.say(f"  getstep play {name}")
 
 
 def _check(options: argparse.Namespace, console: Console) -> int:
@@ -171,8 +229,14 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         team, token = find_team(options.team), find_token(options.token, options.token_file)
         return None if team is None and token is None else find_login(team, token)
 
-    well = check(find_address(options.host, options.port), login, options.bot, console)
-    return OVER if well else FAILED
+    all_ok = check(find_address(options.host, options.port), login, options.bot, console)
+    return OVER if all_ok else FAILED
+
+
+def _practice(options: argparse.Namespace, console: Console) -> int:
+    from ._practice.command import practise  # here: the other commands need neither its boards nor its replays
+
+    return practise(options, console)
 
 
 def _play(options: argparse.Namespace, console: Console) -> int:
@@ -183,31 +247,58 @@ def _play(options: argparse.Namespace, console: Console) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    as_written = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser("getstep", description=_DESCRIPTION, formatter_class=as_written)
+    verbatim = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("getstep", description=_DESCRIPTION, formatter_class=verbatim)
     parser.add_argument("--version", action="version", version=f"getstep {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     new = commands.add_parser(
-        "new", help="write a first bot", description=_NEW + _games_listed(), formatter_class=as_written
+        "new", help="write a first bot", description=_NEW + _game_list(), formatter_class=verbatim
     )
     new.add_argument("file", type=Path, help="the file to write, such as my_bot.py")
-    new.add_argument("--game", action="append", help="the game it plays; again for another, or all")
+    new.add_argument("--game", action="append", help="a game that it plays, repeatable; or all")
     new.set_defaults(run=_new)
+
+    ruling = commands.add_parser(
+        "rules", help="print the rules of a game", description=_RULES, formatter_class=verbatim
+    )
+    ruling.add_argument("game", nargs="?", help="the game, such as hop; without it, the games are listed")
+    ruling.set_defaults(run=_rules)
+
+    _add_practice(
+        commands.add_parser(
+            "practice",
+            help="play against sample bots on this computer",
+            description=_PRACTICE,
+            formatter_class=verbatim,
+        )
+    )
+
+    entering = commands.add_parser(
+        "login",
+        help="keep the host's address, your team and its token",
+        description=LOGIN_HELP,
+        formatter_class=verbatim,
+    )
+    _add_connection(entering)
+    entering.set_defaults(run=login)
+
+    leaving = commands.add_parser("logout", help="remove the kept login", description=LOGOUT_HELP)
+    leaving.set_defaults(run=logout)
 
     checking = commands.add_parser(
         "check",
-        help="say what is right and what is wrong",
+        help="test the connection to the contest, and your bot",
         description=_CHECK,
-        formatter_class=as_written,
+        formatter_class=verbatim,
     )
     checking.add_argument("bot", type=Path, nargs="?", help="your bot's file, such as my_bot.py")
     _add_connection(checking)
     checking.set_defaults(run=_check)
 
     playing = commands.add_parser(
-        "play", help="play until the contest is over", description=_PLAY, formatter_class=as_written
+        "play", help="play until the contest is over", description=_PLAY, formatter_class=verbatim
     )
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
     _add_connection(playing)
@@ -216,8 +307,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_practice(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bot", help="your bot's file, such as my_bot.py")
+    parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
+    opponent = parser.add_mutually_exclusive_group()
+    opponent.add_argument(
+        "--against", metavar="BOT", default="greedy", help="random, greedy (the default), mcts, or a bot's file"
+    )
+    opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
+    parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
+    parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
+    parser.add_argument("--watch", action="store_true", help="draw the games while they are played")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="the file for the replays (default my_bot-practice.html)"
+    )
+    parser.add_argument("--open", action="store_true", help="show the replays in your browser")
+    parser.set_defaults(run=_practice)
+
+
 def _add_connection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help=f"the host's name or address (default {DEFAULT_HOST}, this computer)")
+    parser.add_argument("--host", help=f"the host's name or address (default: the saved one, else {DEFAULT_HOST})")
     parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
     parser.add_argument("--team", help="your team's id, a number")
     token = parser.add_mutually_exclusive_group()
@@ -225,12 +335,14 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
     token.add_argument("--token-file", metavar="FILE", help="a text file that holds the token alone")
 
 
-def _games_listed() -> str:
-    return "\n".join(f"  {name:<16}{game.title}" for name, game in GAMES.items())
+def _game_list() -> str:
+    """Return a line for each game, and one for each installed game that cannot be used."""
+    lines = [f"  {name:<16}{game.summary}" for name, game in GAMES.items()]
+    return "\n".join([*lines, *(f"  {problem}" for problem in GAMES.problems())])
 
 
-def _never_fail_to_print() -> None:
-    """Let a bot's own print escape what the console cannot show, and let each line be seen at once."""
+def _set_up_streams() -> None:
+    """Escape characters in a bot's own output that the console cannot show, and flush after each line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace", line_buffering=True)

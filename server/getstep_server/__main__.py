@@ -1,6 +1,6 @@
 """``python -m getstep_server`` is ``getstep-server``."""
 
-from .cli import main
+from getstep_server.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -1,29 +1,34 @@
-"""What happens in a contest, as typed events: published once, consumed by the progress view, the log and the tests.
+"""Typed events of a running contest, consumed by the progress view, the log and the tests.
 
-A consumer is called in the event loop, in the order of subscribing, and must return at once. One that raises ends
-nothing: an event is published in the middle of a match or of a connection, which has no part in it.
+Consumers are called in the event loop, in the order in which they subscribed, and must return at once. An exception
+in a consumer does not reach the publisher, which may be a match or a connection and is not responsible for it.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from getstep_engines import Player
+from getstep_server.incident import Incident
+from getstep_server.records.decision import Decision
+from getstep_server.records.match import Match
+from getstep_server.records.result import Result
 
-from .combined import Tables
-from .decisions import Decision
-from .results import Result
-from .schedule import Match
+MakeTables: TypeAlias = Callable[[], Any]
+"""Returns the current `getstep_server.tournament.combined.Tables`; any thread may call it.
+
+An event does not know the tournament: its type is on a higher floor than a room of plain data may import.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The server takes connections at ``host``:``port``; ``classic_port`` is None unless asked for.
+    """The server accepts connections at ``host``:``port``; ``classic_port`` is None if there is none.
 
-    ``stamped``: arrivals are timed by the kernel; else by when the server woke up to read them.
+    ``stamped``: the kernel timestamps received data; otherwise the time of the read counts.
     """
 
     host: str
@@ -33,8 +38,16 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
+class PageEnded:
+    """The process of the live page has ended with exit ``code``; it is started again in ``seconds``."""
+
+    code: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class TeamArrived:
-    """A bot of a team has logged in: ``here`` are here now. ``again`` if one had sat there before."""
+    """A bot of a team has logged in; ``here`` of its bots are connected. ``again``: the seat was taken before."""
 
     team: int
     address: str
@@ -45,7 +58,7 @@ class TeamArrived:
 
 @dataclass(frozen=True, slots=True)
 class TeamLeft:
-    """A connection of a team is gone; ``here`` of its bots are still here. With none the team has left."""
+    """A connection of a team has ended; ``here`` of its bots are still connected. With none, the team has left."""
 
     team: int
     why: str
@@ -53,23 +66,8 @@ class TeamLeft:
 
 
 @dataclass(frozen=True, slots=True)
-class Incident:
-    """Hostile or refused traffic. ``team`` is None before a valid login; ``first_bytes`` are hexadecimal.
-
-    ``match`` is the number of the match that is played over the connection, if there is one.
-    """
-
-    code: str
-    detail: str
-    address: str
-    team: int | None
-    first_bytes: str
-    match: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ServerFault:
-    """The server itself failed in one place; ``trace`` is the traceback. It is never a bot's loss."""
+    """The server itself failed; ``trace`` is the traceback. No bot loses because of it."""
 
     where: str
     trace: str
@@ -77,7 +75,7 @@ class ServerFault:
 
 @dataclass(frozen=True, slots=True)
 class ServerLate:
-    """The server itself was ``seconds`` late in a turn of ``match``: that time is not held against the player."""
+    """The server itself was ``seconds`` late in a turn of ``match``: that time is given back to the player."""
 
     match: Match
     player: Player
@@ -88,26 +86,33 @@ class ServerLate:
 class ContestStarted:
     """The first match is about to begin; ``done`` of ``total`` matches were already played earlier.
 
-    ``to_come``: so many more are going to be given out later, as far as the formats can tell.
+    ``remaining_estimate`` further matches will be issued later, as far as the formats can tell.
     """
 
     done: int
     total: int
-    to_come: int = 0
+    remaining_estimate: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStarted:
-    """A match begins, or goes on after ``turns`` that were played in an earlier run."""
+    """A match begins, or resumes after ``turns`` that were played in an earlier run.
+
+    ``turns_now`` returns the current number of turns. ``head`` is the header of the match's record, and
+    ``turns_from`` returns the turns as on record from the n-th on, 0 being the first. Any thread may call both.
+    """
 
     match: Match
     turns: int = 0
+    turns_now: Callable[[], int] = field(default=lambda: 0, compare=False)
+    head: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    turns_from: Callable[[int], Sequence[bytes]] = field(default=lambda _: (), compare=False, repr=False)
 
 
 class MovePlayed(NamedTuple):
-    """A legal move. ``thought`` is the thinking time in seconds, by the kernel's stamp or by our wake-up.
+    """A legal move. ``thought`` is the thinking time in seconds, by the receive timestamp or the wake-up.
 
-    A tuple, because there are many: it is made in half the time.
+    A tuple and not a dataclass, because there is one for each move: making it takes half the time.
     """
 
     match: Match
@@ -129,18 +134,35 @@ class TurnFaulted:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerStalled:
+    """A connected player has missed limits without an answer: its turns are skipped until it answers."""
+
+    match: Match
+    player: Player
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerAskedAgain:
+    """A stalled player is asked again after ``skipped`` turns: it has sent something, or lost its connection."""
+
+    match: Match
+    player: Player
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
 class MatchEnded:
-    """A match is over and its result is on disk. Any thread may have ``tables`` make the tables of the moment."""
+    """A match is over and its result is on disk. ``tables`` makes the current tables; any thread may call it."""
 
     result: Result
     done: int
     total: int
-    tables: Callable[[], Tables]
+    tables: MakeTables
 
 
 @dataclass(frozen=True, slots=True)
 class MatchCalledOff:
-    """A match that was being played, or was just over, does not count by what the host has decided."""
+    """A decision of the host has superseded an attempt at a match that was running or had just ended."""
 
     match: Match
     why: str
@@ -148,13 +170,13 @@ class MatchCalledOff:
 
 @dataclass(frozen=True, slots=True)
 class DecisionTaken:
-    """The host has decided something, about ``match`` if that is not None; the rest as with `MatchEnded`."""
+    """A decision was recorded, about ``match`` if that is not None. The other fields are those of `MatchEnded`."""
 
     decision: Decision
     match: Match | None
     done: int
     total: int
-    tables: Callable[[], Tables]
+    tables: MakeTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +189,15 @@ class JournalCut:
 
 @dataclass(frozen=True, slots=True)
 class DiskFull:
-    """There is no room on the disk of ``folder``: no new match starts until there is."""
+    """The disk of ``folder`` is full: no match starts until there is room again."""
 
     folder: str
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseHeld:
-    """Another program does not let go of the database in ``folder``: the same until it does."""
+class DatabaseLocked:
+    """Another program keeps the database in ``folder`` locked: no match starts until it is unlocked."""
 
     folder: str
     why: str
@@ -183,27 +205,41 @@ class DatabaseHeld:
 
 @dataclass(frozen=True, slots=True)
 class DiskUsable:
-    """Everything can be written again, and goes on."""
+    """The disk can be written again, after `DiskFull` or `DatabaseLocked`."""
 
     folder: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """No match can start: these teams have matches to play and are not connected."""
+    """No match can start: these teams have matches to play and are not connected.
+
+    ``gathering``: all other matches wait for them, too, until all are present or the host presses Enter.
+    """
 
     teams: tuple[int, ...]
+    gathering: bool = False
 
 
-Repeatable: TypeAlias = Incident | ServerFault | ServerLate | TeamArrived | TeamLeft | TurnFaulted | Waiting
-"""What can come in floods."""
+Repeatable: TypeAlias = (
+    Incident
+    | PlayerStalled
+    | PlayerAskedAgain
+    | ServerFault
+    | ServerLate
+    | TeamArrived
+    | TeamLeft
+    | TurnFaulted
+    | Waiting
+)
+"""The events that can come in floods, and are therefore throttled."""
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
-    """``event`` deserves a line: it is the ``count``-th one alike, and those in between are only counted.
+class Throttled:
+    """``event`` is worth a line: it is the ``count``-th of its kind. Those in between are only counted.
 
-    Whoever writes lines for people goes by this instead of by the event in it; `repeats` decides.
+    Consumers that write lines for people use this instead of ``event`` itself; see `runtime.throttle`.
     """
 
     event: Repeatable
@@ -212,12 +248,12 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class ContestOver:
-    """All is played and on record; now everybody is told goodbye, which takes a while if somebody is away."""
+    """All matches are played and recorded. The clients now get their goodbye, which may take a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentsSummed:
-    """The run is over: the number of incidents, and of the ``most`` frequent kinds the first one and the count."""
+    """The run is over: the ``total`` of incidents, and the ``most`` frequent kinds with their counts."""
 
     total: int
     most: tuple[tuple[Incident, int], ...]
@@ -225,6 +261,7 @@ class IncidentsSummed:
 
 Event: TypeAlias = (
     Listening
+    | PageEnded
     | TeamArrived
     | TeamLeft
     | Incident
@@ -234,42 +271,44 @@ Event: TypeAlias = (
     | MatchStarted
     | MovePlayed
     | TurnFaulted
+    | PlayerStalled
+    | PlayerAskedAgain
     | MatchEnded
     | MatchCalledOff
     | DecisionTaken
     | JournalCut
     | DiskFull
-    | DatabaseHeld
+    | DatabaseLocked
     | DiskUsable
     | Waiting
-    | Noted
+    | Throttled
     | ContestOver
     | IncidentsSummed
 )
 Publish: TypeAlias = Callable[[Event], None]
 
 EVERY: tuple[type[Event], ...] = get_args(Event)
-SELDOM: tuple[type[Event], ...] = tuple(kind for kind in EVERY if kind is not MovePlayed)
-"""All but what happens with every move, for who has nothing to say about that."""
+EXCEPT_MOVES: tuple[type[Event], ...] = tuple(kind for kind in EVERY if kind is not MovePlayed)
+"""All events but `MovePlayed`. A consumer that ignores moves subscribes to these, to save a call a move."""
 
 
 class Bus:
-    """Hands each event to every subscriber."""
+    """An event bus, which passes each event to all subscribers."""
 
     def __init__(self) -> None:
         self._consumers: dict[type[Event], tuple[Publish, ...]] = {}
         self._failed: list[Publish] = []
 
     def subscribe(self, consumer: Publish, kinds: Iterable[type[Event]] = EVERY) -> None:
-        """Have ``consumer`` called with every event of these kinds from now on."""
+        """Call ``consumer`` with each event of these kinds from now on."""
         for kind in kinds:
             self._consumers[kind] = (*self._consumers.get(kind, ()), consumer)
 
     def publish(self, event: Event) -> None:
-        """Hand ``event`` to every consumer of its kind; never raises.
+        """Pass ``event`` to all consumers of its kind. Never raises.
 
-        A consumer that raises keeps getting events, since the next one may suit it; the others are told of its
-        first failure only.
+        A consumer that raises keeps getting events, because it may handle the next one. Only its first failure is
+        published as a `ServerFault`.
         """
         faults = []
         for consumer in self._consumers.get(type(event), ()):

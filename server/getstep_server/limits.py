@@ -1,153 +1,289 @@
-"""Every limit of the server, in one place. What one connection may say is bounded by `getstep.wire` as well.
+"""The limits of the server, each with the reason for its value. `getstep.wire` has the limits of a single message.
 
-protocol.md, "Limits", states those that a client can notice; a test compares the two. That a test holds each of
-them is checked by taking them away one by one: `python tests/limits_removed.py`.
+protocol.md, "Limits", states the limits that a client can notice; a test compares both. Every limit is held by a
+test: `python tests/limits_removed.py` removes the limits one at a time and names the test that fails.
+
+Unless a docstring says otherwise, figures were measured on a shared two-core machine with Python 3.11.
 """
 
 from __future__ import annotations
 
 LOGIN_SECONDS = 10.0
-"""From connecting to a complete join: a program does it in milliseconds, and nobody logs in by hand."""
+"""The time from the connection to a complete join. A program needs milliseconds, and no person logs in by hand."""
 
 FRAME_SECONDS = 5.0
-"""From a frame's first byte to its last. 4 KiB need 0.4 s on the slowest link anybody brings (100 kbit/s)."""
+"""The time from a frame's first byte to its last. 4 KiB take 0.4 s at 100 kbit/s, the slowest network expected."""
 
 LINGER_SECONDS = 2.0
-"""How long to wait, after goodbye, for the client to read it and close."""
+"""The time after goodbye for the client to read it and close. Then the server closes the connection."""
 
-FAREWELL_SECONDS = 6.0
-"""How long a contest that is over still listens for teams that are just reconnecting: clients pause 5 s at most."""
+SHUTDOWN_SECONDS = 6.0
+"""The time for which a finished contest still accepts connections, so that reconnecting teams get their goodbye.
+
+Clients pause for at most 5 s between two attempts.
+"""
 
 LINGER_BYTES = 1 << 20
-"""How much a client may still send after goodbye before the connection is reset."""
+"""The bytes that a client may send after goodbye. Then the server resets the connection."""
 
 RECEIVE_BYTES = 1 << 14
-"""Asked of the kernel at once: four of the longest frames."""
+"""The size of one read from a socket: four of the longest frames (4 KiB each)."""
 
 CLOCK_STEP_SECONDS = 0.001
-"""A wall clock that moved this much against the monotonic one has been set; slewing needs 2 s for it."""
+"""The jump of the wall clock against the monotonic clock that counts as a clock change.
+
+Slewing (at most 500 ppm) needs 2 s to reach it.
+"""
 
 READS_AT_ONCE = 64
-"""Connections read, and their moves judged, before the other tasks get their turn: about 3 ms of work. Larger
-batches cost less a move."""
+"""The number of readable connections that one poll returns."""
+
+READ_SECONDS = 0.0015
+"""The time for reading connections of teams and judging their moves, before other tasks run.
+
+Together with the last read and the write to the journal it is 2 ms. A larger batch costs less for each move, but
+delays the other tasks.
+"""
+
+LOGIN_READ_SECONDS = 0.0002
+"""The same time for connections before login. Each of them has only one short frame (512 bytes) to send."""
 
 ACCEPTS_AT_ONCE = 64
-"""Connections taken in before the other tasks get their turn: about 5 ms of work."""
+"""The number of connections accepted before other tasks run."""
+
+ACCEPT_SECONDS = 0.0002
+"""The time for accepting connections before other tasks run: enough for about four.
+
+The tasks of those four take 0.4 ms more in the same turn of the event loop. Portions are small because, on a busy
+machine, the operating system makes a process that runs for long wait as long as the others have run.
+"""
+
+LOGIN_SHARE = 0.05
+"""The share of one processor, during matches, for accepting connections and reading them before login.
+
+It allows about 180 connections a second. If the server gets only 0.4 of a processor, it is an eighth of that.
+"""
+
+LOGIN_BURST_SECONDS = 0.1
+"""The processor time that connections before login may use at once: 350 connections.
+
+A whole class that reconnects together is therefore not delayed.
+"""
+
+CONNECTION_COSTS = 4
+"""The cost of a connection that never logs in, as a multiple of the cost of accepting it (80 µs).
+
+It includes its task, hello, goodbye and closing.
+"""
 
 KEEPALIVE_IDLE_SECONDS = 10
 KEEPALIVE_EVERY_SECONDS = 5
 KEEPALIVE_TRIES = 4
-"""After 30 s without a sign of the other machine a connection is lost (else hours later): who is away can be told
-from who thinks, and a player that has lost its machine without a word is `absent` before its match is over."""
+"""TCP keepalive: a connection is closed after 30 s without a sign of the other machine (10 + 4 × 5).
+
+Without it the operating system takes hours. It allows a disconnected player to be distinguished from one that is
+thinking, and a player whose machine has failed to be `absent` before its match is over.
+"""
 
 MAX_CONNECTIONS = 4096
-"""In all. A class of forty needs forty; 10,000 idle ones were measured to fit into 60 MiB."""
+"""The number of open connections. A class of forty needs forty; 10,000 idle ones were measured to take 60 MiB."""
 
 MAX_CONNECTIONS_PER_ADDRESS = 256
-"""From one address: a whole class behind one NAT, with bots to spare."""
+"""The number of open connections from one address: enough for a class behind one NAT with several bots each."""
 
 SPARE_FILES = 16
-"""Descriptors that connections leave free: the store, the log, the lock and the journal."""
+"""The file descriptors that connections must leave free: for the database, the log, the lock and the journal."""
 
 CROWDED_PAUSE_SECONDS = 0.02
-"""Once there are too many, before taking in the next ones: a connect flood costs a few per cent of one core."""
+"""The pause before the next accept while a connection limit is exceeded.
+
+With it a flood of connects costs a few per cent of one core.
+"""
 
 BAD_LOGIN_FIRST_SECONDS = 0.25
-"""How long the second wrong login from an address waits for its answer; each further one twice as long."""
+"""The delay of the answer to the second wrong login from an address. Each further delay is twice as long."""
 
 BAD_LOGIN_LONGEST_SECONDS = 8.0
-"""Where that stops."""
+"""The longest delay of the answer to a wrong login."""
 
 BAD_LOGIN_FORGET_SECONDS = 60.0
-"""An address without a wrong login for so long starts afresh."""
+"""The time without a wrong login after which an address has no delay again."""
 
 MAX_ADDRESSES_KEPT = 4096
-"""Addresses whose wrong logins are remembered; the oldest are forgotten first."""
+"""The number of addresses whose wrong logins are counted. The oldest are dropped first."""
 
 LOGINS_PER_WINDOW = 20
 LOGIN_WINDOW_SECONDS = 10.0
-"""Valid logins of one team in a stretch of time, for each bot that it may have here. An honest client that loses
-every connection makes ten of them."""
+"""The valid logins of one team in a sliding window, for each of its seats.
+
+A correct client that loses every connection logs in ten times in 10 s.
+"""
 
 CLASSIC_REFUSAL_SECONDS = 1.0
-"""How long a refused classic client is kept waiting: the original ones come back at once, for ever."""
+"""The delay before a refused classic client is disconnected. The original clients reconnect at once and forever."""
 
 CLASSIC_MAX_SQUARES = 100
-"""Squares in a classic path: the original's own bound."""
+"""The number of squares in a classic path: the limit of the original protocol."""
 
-ABSENT_MISSES = 3
-"""Missed limits in a row without a connection that lose the match (rule: hop must not be held up for 200 turns)."""
+MAX_TEAMS = 1024
+"""The number of teams in a contest. `benchmarks.scale` measures what that many cost."""
 
-MAX_TEAMS = 256
-"""Teams in one contest: a double round robin of them is 65,280 matches."""
+MAX_MATCHES = 525_000
+"""The number of matches in an event, computed from its settings and teams.
 
-MAX_MATCHES = 200_000
-"""Of an event, by its settings and teams: three times a double round robin of 256. All that is given out at once is
-one record, of 20 MB then."""
+A single round robin of 1,024 teams has 523,776. All pairings that are published at once are one record: 42 MB for
+that event. The server then needs 600 MB of memory and 15 s to start.
+"""
 
 MAX_SEATS = 16
-"""Bots of one team at once: what a good machine has cores for, and 16 such teams fit behind one address."""
+"""The number of seats of one team: a good machine has that many cores, and 16 such teams fit behind one address."""
 
 MAX_EVENTS = 256
-"""Events in one contest. A class tournament of all games has five; a benchmark has one for each pair of bots."""
+"""The number of events in a contest. A class tournament has five. A benchmark has one for each pair of bots."""
 
 MAX_CONFIG_BYTES = 1 << 20
-"""Of contest.toml, teams.toml or a roster: a thousand teams take 100 KiB."""
+"""The size of contest.toml, teams.toml or a roster. A thousand teams take 100 KiB."""
 
-CLASSIC_STRAYS = 16
-"""Stale answers that a classic client may send between two questions: after a reconnect it may repeat itself."""
+MAX_STALE_ANSWERS = 16
+"""The answers to no open question that a classic client may send between two questions.
+
+One more is allowed for each question that it has not answered. A client may repeat answers after a reconnect.
+"""
+
+NO_SHOWS_UNTIL_FINAL = 3
+"""The no-shows at one match after which its forfeit is final. It bounds the records of a team that comes and goes.
+
+Two no-shows can be innocent: first both teams were missing, then one of them.
+"""
 
 MATCH_ATTEMPTS = 3
-"""How often a match is tried when the server itself fails in it, before the contest stops and says so."""
+"""The attempts at a match in which the server fails. After the last one the contest stops with an error."""
 
-WATCH_SECONDS = 0.02
-"""How often the event loop is looked at; standing still for longer than this is noted."""
+STALL_CHECK_SECONDS = 0.02
+"""The interval at which the event loop is checked for stalls. A longer delay between two checks is a stall."""
 
 STALLS_KEPT = 1000
-"""How many of those times are remembered: the last minutes of a server in trouble."""
+"""The number of stalls that are remembered: some minutes of a server in trouble."""
 
 INCIDENT_ROWS_PER_TEAM = 64
-"""Kinds of incidents (code and address) counted apart for one team: there are about 25 codes."""
+"""The kinds of incidents (code and address) counted separately for one team. There are about 25 codes."""
 
-INCIDENT_ROWS_OF_STRANGERS = 256
-"""The same for all who have not logged in, together: they may come from any address. Each is a line shown."""
+UNAUTHENTICATED_INCIDENT_ROWS = 256
+"""The same number for all connections before login together. They may come from any address.
+
+Each kind is one line on the screen.
+"""
 
 INCIDENT_DETAIL_CHARS = 500
-"""Kept of the first incident of a kind."""
+"""The characters kept of the detail of the first incident of a kind."""
 
 INCIDENTS_SAVED_EVERY_SECONDS = 1.0
-"""How long counts may wait for the disk: a flood costs one transaction a second, a crash one second's counts."""
+"""The interval at which the counts of incidents are saved.
 
-NOTED_PER_MINUTE = 10
-"""Lines a minute about one team's coming and going, or another thing that is normal in small numbers."""
+A flood costs one transaction a second, and a crash loses the counts of one second.
+"""
+
+THROTTLE_PER_MINUTE = 10
+"""The lines a minute about one team's connections, or about another event that is normal in small numbers."""
 
 SERVER_FAULTS_KEPT = 64
-"""Different tracebacks that are told apart; further ones are counted together."""
+"""The number of different tracebacks counted separately. Further ones are counted together."""
 
 LOG_QUEUE_LINES = 4096
-"""Lines that may wait for the disk; further ones are dropped and counted. About 4 MB."""
+"""The log lines that may wait for the disk, about 4 MB. Further lines are dropped and counted."""
 
 LOG_FILE_BYTES = 5_000_000
 LOG_FILES_KEPT = 5
-"""contest.log is 5 MB at most, with 5 older ones beside it: a contest of 10,000 matches takes three of them."""
+"""The size of contest.log, and the number of older files kept. A contest of 10,000 matches fills three."""
 
 LOG_TEXT_CHARS = 8000
-"""Of one text in the log: a long traceback. What is cut is the middle."""
+"""The characters of one text in the log, enough for a long traceback. The middle of a longer text is cut."""
 
 SUMMARY_ROWS = 20
-"""Rows in the log's last word on incidents; all of them are in the store."""
+"""The rows of the summary of incidents at the end of the log. The database has all of them."""
 
 SEGMENT_BYTES = 4 << 20
-"""Of the journal, before its next segment is begun: 40,000 turns, which a restart reads in a quarter second."""
+"""The size at which the journal begins a new segment: 40,000 turns, which a restart reads in 0.25 s."""
 
 MAX_SEGMENT_BYTES = 64 << 20
-"""Of a segment that is read. One has SEGMENT_BYTES and, after a full disk, what all running games had to write."""
+"""The size of a segment that is read.
+
+A segment has SEGMENT_BYTES and, after a full disk, also the waiting writes of all running matches.
+"""
 
 DISK_LEAST_FREE_BYTES = 16_000_000
-"""Below that no new match starts: the matches that run need room for their journals and records, 30 kB each."""
+"""The free space below which no new match starts.
 
-DISK_LOOKED_AT_EVERY_SECONDS = 1.0
-"""How soon after space was freed everything goes on."""
+Running matches need it for their journal entries and records, 30 kB each.
+"""
+
+DISK_CHECK_SECONDS = 1.0
+"""The interval at which a full disk is checked: the contest resumes that soon after space was freed."""
 
 GAME_INCIDENTS_KEPT = 32
-"""Kinds of incidents (player and code) that one game's record names; there are about 25 codes."""
+"""The kinds of incidents (player and code) in the record of one match. There are about 25 codes."""
+
+MAX_TRIED_BYTES = 1024
+"""The size of an illegal move in the record, as JSON.
+
+A frame of control characters takes 24 kB as JSON, and a bot may send one in each of 200 turns.
+"""
+
+SETTINGS_SHOWN = 20
+"""The changed settings shown in full, one line each. A change of the list of teams may have 256 lines."""
+
+# --- the live page, a process of its own ---
+
+MAX_PAGE_CONNECTIONS = 1024
+"""The open connections of the page's server: 300 spectators hold about two each, and an idle one takes 10 kB."""
+
+MAX_PAGE_CONNECTIONS_PER_ADDRESS = 512
+"""The same from one address: a class behind one NAT."""
+
+MAX_SUBSCRIBERS = 500
+"""The spectators that get events. Further ones get the page as it is when they load it."""
+
+MAX_TOPICS = 256
+"""The pages whose state is kept. The oldest that nobody follows are forgotten: to build one takes milliseconds."""
+
+PAGE_HEAD_BYTES = 16_384
+"""The head of a request. A browser sends 500 bytes, and cookies of other servers of this host come on top."""
+
+PAGE_BODY_BYTES = 4096
+"""The body of a request: a form with a team's id and token."""
+
+PAGE_REQUEST_SECONDS = 10.0
+"""The time from the connection to the end of its first request. A phone on a bad WLAN needs a second."""
+
+PAGE_IDLE_SECONDS = 30.0
+"""The time between two requests on one connection. Browsers open a new one without a word."""
+
+PAGE_SEND_SECONDS = 10.0
+"""The time in which a client must take 64 KiB, or one event. Then its connection is closed: browsers come back."""
+
+PAGE_SEND_BUFFER = 1 << 16
+"""The bytes that the kernel keeps for a client. By default they would grow to 4 MB for each that does not read."""
+
+PAGE_BYTES_PER_SECOND = 2_000_000
+"""The bytes of events that all spectators of one topic get together: 16 Mbit/s, which an access point can carry.
+
+With more spectators the topic is sent less often.
+"""
+
+TOPIC_SECONDS = 0.25
+"""The least time between two states of a topic: eyes cannot follow faster boards."""
+
+HEARTBEAT_SECONDS = 15.0
+"""The interval of empty comments on a quiet event stream: a spectator that has vanished is noticed."""
+
+JOURNAL_TAIL_BYTES = 1 << 20
+"""The bytes of the journal that the page reads at once: 10,000 turns, parsed in 30 ms."""
+
+MAX_SAMPLE_GAMES = 8
+"""The people who play against sample bots at the same time: each bot is a process of 25 MB."""
+
+PERSON_AWAY_SECONDS = 120.0
+"""The time for which a person's game goes on without a browser, and a finished one is kept.
+
+A reload takes a second, and a phone that was locked for a call comes back. A browser that was closed does not.
+"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,13 +16,14 @@ from benchmarks.bots import ask, bot, play
 from getstep import Turn
 from getstep_bots import hesitant, mcts, random_bot
 from getstep_engines import GAMES
+from tests.patience import PATIENCE_SECONDS
 
 BOTS = sorted(module.name for module in pkgutil.iter_modules(getstep_bots.__path__))
 SHORT_LINES = 40
 
 
 def games_of(name: str) -> list[str]:
-    """The games that a bot plays: the one in its name, or all."""
+    """Return the games that a bot plays: the one in its name, or all."""
     return [game for game in GAMES if name.endswith(game)] or list(GAMES)
 
 
@@ -52,24 +54,12 @@ def test_the_bots_of_all_games_play_on_every_size_of_board(size: int) -> None:
             play("pseudo_tonga", bot(name), random_bot.get_step, size=size)
 
 
-@pytest.mark.parametrize("game", GAMES)
-def test_every_game_has_a_greedy_bot(game: str) -> None:
-    assert f"greedy_{game}" in BOTS
-
-
 @pytest.mark.parametrize("name", [name for name in BOTS if not name.startswith(("house_", "mcts"))])
 def test_a_simple_bot_fits_on_a_page(name: str) -> None:
     lines = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8").splitlines()
     assert sum(1 for line in lines if line.strip()) < SHORT_LINES
     assert any(line.startswith("def get_step(board") for line in lines)
     assert f"getstep play {name}.py --team 7``" in "\n".join(lines)
-
-
-@pytest.mark.parametrize("name", BOTS)
-def test_a_bot_says_whether_it_needs_the_hosts_package(name: str) -> None:
-    text = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8")
-    needs = "getstep_engines" in text or "getstep_bots" in text
-    assert ("It needs the host's package too" in text) == needs
 
 
 @pytest.mark.parametrize(
@@ -96,15 +86,12 @@ def test_the_hesitant_bot_is_greedy_in_a_share_of_its_turns(game: str, monkeypat
     greedy, chance, shares = bot("greedy"), bot("random_bot"), {}
     for doubt in (0.0, 0.3, 1.0):
         monkeypatch.setattr(hesitant, "DOUBT", doubt)
-        turns = [the_turn(game, match=match) for match in range(100)]
+        turns = [the_turn(game, match=match) for match in range(40)]
         moves = [(ask(hesitant.get_step, GAMES[game].start(), turn), turn) for turn in turns]
         best = ask(greedy, GAMES[game].start(), turns[0])
         assert all(move in (best, ask(chance, GAMES[game].start(), turn)) for move, turn in moves)
         shares[doubt] = sum(move == best for move, _ in moves)
-    assert shares[1.0] < shares[0.3] < shares[0.0] == 100
-    assert ask(bot("greedy"), GAMES[game].start(), turns[0]) == ask(
-        bot(f"greedy_{game}"), GAMES[game].start(), turns[0]
-    )
+    assert shares[1.0] < shares[0.3] < shares[0.0] == len(turns)
 
 
 # --- the Monte Carlo bot ----------------------------------------------------------------------------------------
@@ -137,8 +124,8 @@ def test_it_does_not_think_about_the_only_move() -> None:
     while len(list(state.legal_moves())) > 1:
         state.play(next(state.legal_moves()))
     started = perf_counter()
-    assert mcts.search(state, 60.0, mcts.TO_THE_END) == (5, 5)
-    assert perf_counter() - started < 30
+    assert mcts.search(state, PATIENCE_SECONDS, mcts.TO_THE_END) == (5, 5)
+    assert perf_counter() - started < PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(("game", "expected"), [("hop", False), ("chain_reaction", False), ("pseudo_tonga", True)])
@@ -146,8 +133,10 @@ def test_it_knows_in_which_games_moves_run_out(game: str, expected: bool) -> Non
     assert mcts.moves_run_out(game) is expected
 
 
-def test_it_finds_a_win_in_one() -> None:
+def test_it_finds_a_win_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(step=0.001)  # so that it looks 200 times, however fast the machine is
+    monkeypatch.setattr(mcts, "perf_counter", lambda: next(clock))
     board = [[0] * 8 for _ in range(8)]
-    board[3][4], board[3][5], board[7][0] = 1, 2, 1  # whoever hops over White's last piece wins at once
+    board[3][4], board[3][5], board[7][0] = 1, 2, 1  # hopping over White's last piece wins at once
     state = GAMES["hop"].from_board(board, True)
     assert mcts.search(state, 0.2, mcts.A_FEW_MOVES) == [(3, 4), (3, 6)]

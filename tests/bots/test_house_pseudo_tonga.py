@@ -18,7 +18,7 @@ def around(row: int, column: int) -> list[Square]:
 
 
 def score(board: Board, colour: int) -> int:
-    """The sum of ``area² × perimeter`` over the isles of one colour."""
+    """Return the sum of ``area² × perimeter`` over the isles of one colour."""
     rest = {(r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if cell == colour}
     total = 0
     while rest:
@@ -33,7 +33,7 @@ def score(board: Board, colour: int) -> int:
 
 
 def search(board: Board, mine: int, mover: int, plies: int) -> tuple[int, Square | None]:
-    """The value of ``board`` for ``mine``, and the first of the best moves, row by row."""
+    """Return the value of ``board`` for ``mine``, and the first of the best moves, row by row."""
     empty = [(r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if not cell]
     if not plies or not empty:
         return score(board, mine) - score(board, 3 - mine), None
@@ -49,7 +49,7 @@ def search(board: Board, mine: int, mover: int, plies: int) -> tuple[int, Square
 
 
 def random_board(dice: Random, size: int, empty: int) -> Board:
-    """A board with so many empty squares, its stones laid in streaks: some boards have large isles."""
+    """Return a board with this many empty squares, its stones laid in streaks: some boards have large isles."""
     squares = [(row, column) for row in range(size) for column in range(size)]
     holes = dice.sample(squares, empty)
     board = [[0] * size for _ in range(size)]
@@ -103,7 +103,7 @@ def test_it_plays_what_a_plain_search_plays_on_a_nearly_empty_board(stones: int)
 
 
 @pytest.mark.parametrize("size", range(6, 17, 2))
-def test_it_opens_in_the_middle(size: int) -> None:
+def test_it_begins_in_the_middle_of_the_board(size: int) -> None:
     row, column = get_step([[0] * size for _ in range(size)], True)
     assert {row, column} <= {size // 2 - 1, size // 2}
 

@@ -4,7 +4,7 @@ Blocking sockets, one ``recv`` for each field, a short read taken for a lost con
 loop without a pause. It knows nothing of this project and needs nothing but Python.
 
     python classic_client.py HOST PORT TEAM [--seed N] [--answer-nothing-every K] [--drop-every K]
-                             [--sleep-every K SECONDS]
+                             [--sleep-every K SECONDS] [--most-sleeps N]
 
 It ends with exit code 0 when the server sends code 0, and not before. Each event is one line on its output.
 """
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import select
 import socket
 import struct
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class LostConnection(Exception):  # noqa: N818 - an everyday event to this clien
 
 @dataclass(frozen=True)
 class Question:
-    """What the server sends each turn; ``code`` is ASKED or STOP."""
+    """The server's message of each turn; ``code`` is ASKED or STOP."""
 
     code: int
     move_id: int
@@ -44,12 +44,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Habits:
-    """Every how many turns this client misbehaves (0: never), and for how many seconds it oversleeps."""
+    """Every how many turns this client misbehaves (0: never), and for how many seconds it oversleeps.
+
+    It wakes up earlier if the server goes on without it.
+    """
 
     answer_nothing_every: int = 0
     drop_every: int = 0
     sleep_every: int = 0
     sleep_seconds: float = 0.0
+    most_sleeps: int = 10**9
 
 
 class Client:
@@ -61,6 +65,7 @@ class Client:
         self._team = team
         self._habits = habits
         self._dice = random.Random(seed)
+        self._slept = 0
         self._sock: socket.socket | None = None
 
     def run(self) -> None:
@@ -99,9 +104,10 @@ class Client:
         say("code 0: the end")
 
     def _answer(self, question: Question) -> None:
-        if _due(self.turns, self._habits.sleep_every):
+        if _due(self.turns, self._habits.sleep_every) and self._slept < self._habits.most_sleeps:
+            self._slept += 1
             say(f"sleeping for {self._habits.sleep_seconds:g} s")
-            time.sleep(self._habits.sleep_seconds)
+            select.select([self._open], [], [], self._habits.sleep_seconds)
         nothing = _due(self.turns, self._habits.answer_nothing_every)
         path = [] if nothing else choose(question.board, question.is_black, self._dice)
         self._send(len(path))
@@ -119,7 +125,7 @@ class Client:
         return Question(code, move_id, board, bool(is_black))
 
     def _field(self, form: str) -> tuple[int, ...]:
-        """One field with one recv."""
+        """Read one field with one recv."""
         size = struct.calcsize(form)
         try:
             data = self._open.recv(size)
@@ -163,7 +169,7 @@ _MOST_HOPS = 6
 
 
 def choose(board: Board, is_black: bool, dice: random.Random) -> Path:
-    """The move that brings a piece farthest towards its target region; chance decides between equals."""
+    """Return the move that brings a piece farthest towards its target region; chance decides between equals."""
 
     def gain(path: Path) -> tuple[int, float]:
         return _way(path[0], is_black) - _way(path[-1], is_black), dice.random()
@@ -177,7 +183,7 @@ def _way(square: Square, is_black: bool) -> int:
 
 
 def _moves(board: Board, own: int) -> Iterator[Path]:
-    """The steps and the hop paths of all pieces of the colour ``own``."""
+    """Yield the steps and the hop paths of all pieces of the colour ``own``."""
     for row in range(SIZE):
         for column in range(SIZE):
             if board[row][column] == own:
@@ -193,7 +199,7 @@ def _steps(board: Board, start: Square) -> Iterator[Path]:
 
 
 def _hops(board: Board, path: Path, own: int) -> Iterator[Path]:
-    """Paths that go on from ``path``'s end; ``board`` has what is left once the hops so far are made."""
+    """Yield paths that continue ``path``; ``board`` is the board after the hops of ``path``."""
     row, column = path[-1]
     for down, right in _DIRECTIONS:
         over, to = (row + down, column + right), (row + 2 * down, column + 2 * right)
@@ -230,9 +236,10 @@ def main() -> None:
     parser.add_argument("--answer-nothing-every", type=int, default=0, metavar="K")
     parser.add_argument("--drop-every", type=int, default=0, metavar="K")
     parser.add_argument("--sleep-every", nargs=2, type=float, default=(0, 0), metavar=("K", "SECONDS"))
+    parser.add_argument("--most-sleeps", type=int, default=10**9, metavar="N")
     args = parser.parse_args()
     every, seconds = args.sleep_every
-    habits = Habits(args.answer_nothing_every, args.drop_every, int(every), seconds)
+    habits = Habits(args.answer_nothing_every, args.drop_every, int(every), seconds, args.most_sleeps)
     Client(args.host, args.port, args.team, args.seed, habits).run()
     sys.exit(0)
 

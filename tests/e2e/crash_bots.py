@@ -1,8 +1,12 @@
-"""Bots that stay when their server dies: ``crash_bots.py PORT LEDGER TEAMS SECONDS FAULTS``.
+"""Bots that stay when their server dies.
+
+    crash_bots.py PORT LEDGER TEAMS SECONDS FAULTS [GATE COUNT MOVE [MATCH]...]
 
 They play teams 1 to TEAMS through the SDK, each in a thread, and come back whenever they are cut off. They think
 SECONDS about each move, and answer by the match and the position alone, in FAULTS of a hundred turns with a move
 that is none. What they are asked and told goes into LEDGER, a line of JSON each, in the order in which it happens.
+In its COUNT-th match and all after it, or only in matches MATCH of these, each answers from move MOVE on only once
+there is a file GATE, so that a test finds a match in its middle however slow it is itself.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import sys
 import threading
 import time
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,9 @@ from getstep_bots import random_bot
 LONGEST_PAUSE_SECONDS = 0.1
 """Between attempts to connect; the SDK's own pauses grow up to 5 s."""
 
+GATE_SECONDS = 0.01
+"""Between two looks at a gate."""
+
 
 class Ledger:
     """A file to which threads append lines."""
@@ -39,12 +47,39 @@ class Ledger:
         os.write(self._file, json.dumps(fields).encode() + b"\n")
 
 
+@dataclass(frozen=True)
+class Gate:
+    """A gate at which answers wait for a file: from a ``move`` of a bot's ``count``-th match on, and in later ones.
+
+    If there are ``matches``, only in these.
+    """
+
+    path: Path
+    count: int
+    move: int
+    matches: frozenset[int]
+
+    def wait(self, turn: Turn, begun: int) -> None:
+        """Wait, unless the file is there or it is too early; ``begun`` matches were begun."""
+        if (
+            begun >= self.count
+            and turn.move_number >= self.move
+            and (not self.matches or turn.match in self.matches)
+        ):
+            while not self.path.exists():
+                time.sleep(GATE_SECONDS)
+
+
 class Witness(Client):
     """A client that writes down how its matches ended."""
 
-    def __init__(self, port: int, team: int, ledger: Ledger, seconds: float, faults: int) -> None:
+    def __init__(
+        self, port: int, team: int, ledger: Ledger, seconds: float, faults: int, gate: Gate | None
+    ) -> None:
         self._team = team
         self._ledger = ledger
+        self._gate = gate
+        self._begun: set[int] = set()
         self._seconds = seconds
         self._faults = faults
         login = find_login(team, f"test-token-{team}")
@@ -53,7 +88,7 @@ class Witness(Client):
         )
 
     def get_step(self, board: list[list[int]], is_black: bool, turn: Turn) -> Any:
-        """The sample bot's move, or a fault."""
+        """Return the sample bot's move, or a fault."""
         position = f"{turn.match} {turn.move_number} {board}"
         self._ledger.write(
             asked=self._team,
@@ -63,13 +98,16 @@ class Witness(Client):
             position=zlib.crc32(f"{position} {turn.last_move}".encode()),
         )
         time.sleep(self._seconds)
+        if self._gate is not None:
+            self._begun.add(turn.match)
+            self._gate.wait(turn, len(self._begun))
         if zlib.crc32(position.encode()) % 100 < self._faults:
             return (-1, -1)
         return random_bot.get_step(board, is_black, turn)
 
-    def _finish(self, end: End) -> None:
+    def _on_end(self, end: End) -> None:
         self._ledger.write(told=self._team, **end.to_fields())
-        super()._finish(end)
+        super()._on_end(end)
 
 
 def pause(seconds: float) -> None:
@@ -77,10 +115,10 @@ def pause(seconds: float) -> None:
     time.sleep(min(seconds, LONGEST_PAUSE_SECONDS))
 
 
-def main(port: int, path: Path, teams: int, seconds: float, faults: int) -> None:
-    """Play until every team has heard that the contest is over."""
+def main(port: int, path: Path, teams: int, seconds: float, faults: int, gate: Gate | None) -> None:
+    """Play until every team has the goodbye of the contest."""
     ledger = Ledger(path)
-    bots = [Witness(port, team, ledger, seconds, faults) for team in range(1, teams + 1)]
+    bots = [Witness(port, team, ledger, seconds, faults, gate) for team in range(1, teams + 1)]
     threads = [threading.Thread(target=bot.run) for bot in bots]
     for thread in threads:
         thread.start()
@@ -90,5 +128,6 @@ def main(port: int, path: Path, teams: int, seconds: float, faults: int) -> None
 
 
 if __name__ == "__main__":
-    _, port, path, teams, seconds, faults = sys.argv
-    main(int(port), Path(path), int(teams), float(seconds), int(faults))
+    _, port, path, teams, seconds, faults, *gate = sys.argv
+    gated = Gate(Path(gate[0]), int(gate[1]), int(gate[2]), frozenset(map(int, gate[3:]))) if gate else None
+    main(int(port), Path(path), int(teams), float(seconds), int(faults), gated)

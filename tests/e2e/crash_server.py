@@ -1,6 +1,6 @@
 """A server that dies at a named point: ``crash_server.py POINT COUNT ...``, and then getstep-server's arguments.
 
-When it comes to POINT for the COUNT-th time it sends itself SIGKILL: nothing more is written, said or closed. It is
+When it reaches POINT for the COUNT-th time it sends itself SIGKILL: nothing more is written, said or closed. It is
 the server as it is; the hooks are put into it from here.
 """
 
@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from getstep_server import journal
-from getstep_server.cli import main
-from getstep_server.director import Director
-from getstep_server.journal import Journal
-from getstep_server.seats import Seat
-from getstep_server.store import Store
-from getstep_server.tournament import Tournament
+from getstep_server.cli.main import main
+from getstep_server.net.seat import Seat
+from getstep_server.runtime.director import Director
+from getstep_server.storage import journal
+from getstep_server.storage.journal import Journal
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Point:
 
 
 def _lines(beginning: bytes) -> Callable[..., bool]:
-    """Whether the journal's last line of those to be written is of one kind."""
+    """Return a check of whether the last line to be written to the journal begins so."""
     return lambda _journal, _tag, *entries: entries[-1].startswith(beginning)
 
 
@@ -59,7 +59,7 @@ def _first_of_two(seat: Seat, _end: object) -> bool:
 
 POINTS = {
     "pairings-written": Point(Store, "_write_record", "after", _of_pairings),
-    "pairings-stored": Point(Tournament, "take_pairings", "before"),
+    "pairings-stored": Point(Tournament, "apply_pairings", "before"),
     "journal-empty": Point(Journal, "_open", "after"),
     "journal-begun": Point(Journal, "append", "after", _lines(b'{"record"')),
     "journal-resumed": Point(Journal, "append", "after", _lines(b'{"resumed"')),
@@ -78,10 +78,10 @@ POINTS = {
 """On the way of a match: what is about to happen, or just has."""
 
 AT_START = ("pairings-written", "pairings-stored", "journal-resumed")
-"""Those that a server comes to before its first match, or never."""
+"""Points that a server reaches before its first match, or never."""
 
 BEFORE_LISTENING = (*AT_START, "journal-empty", "journal-begun")
-"""Those that it may come to before it has said that it listens: a match that goes on is written down before that, a
+"""Points that it may reach before it has said that it listens: a resumed match is written down before that, a
 new one in the same moment."""
 
 SEGMENT_BYTES = 1 << 14
@@ -89,7 +89,7 @@ SEGMENT_BYTES = 1 << 14
 
 
 def arm(point: Point, count: int) -> None:
-    """Have this process die when it comes to ``point`` for the ``count``-th time."""
+    """Make this process die when it reaches ``point`` for the ``count``-th time."""
     original = getattr(point.owner, point.method)
     left = count
 

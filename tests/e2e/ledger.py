@@ -1,4 +1,4 @@
-"""What a contest has announced, written down by others than the server, and held against what it has on record."""
+"""The announcements of a contest, written down by other programs than the server, and compared with its records."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from getstep_server.contest import Contest, load_contest
-from getstep_server.game_record import parse, result_of, void
-from getstep_server.results import PLAYERS, Result
-from getstep_server.store import Store
-from getstep_server.tables import result_line
-from getstep_server.verify import verify
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.records.game import is_void, result_of
+from getstep_server.records.record import parse
+from getstep_server.records.result import PLAYERS, Result
+from getstep_server.reports.tables import result_line
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
 
 ANNOUNCED = re.compile(r"^\[(\d+)/\d+\] (.*)$", re.MULTILINE)
-"""What the server prints when a match is over: how many are, and the result."""
+"""The server's line about a match that is over: the number of matches that are, and the result."""
 
 TIMES = ("ms", "timed", "waited_ms", "late_ms")
-"""What differs from run to run in a turn."""
+"""The keys of a turn that differ from run to run."""
 
 
 @dataclass(frozen=True)
 class OnRecord:
-    """What a contest's folder holds: each attempt's record in the order of the chain, and the hash it ends with."""
+    """The contents of a contest's folder: each attempt's record in the order of the chain, and the last hash."""
 
     contest: Contest
     games: list[dict[str, Any]]
@@ -38,18 +39,18 @@ class OnRecord:
     def results(self) -> dict[int, Result]:
         """The result of each match that is over."""
         results = [result_of(game) for game in self.games]
-        return {result.match.number: result for result in results if not void(result)}
+        return {result.match.number: result for result in results if not is_void(result)}
 
     @property
     def played(self) -> dict[int, Any]:
-        """Of each match that is over, all that does not depend on time."""
-        return {game["match"]: _timeless(game) for game in self.games if not void(result_of(game))}
+        """Return all that does not depend on time, of each match that is over."""
+        return {game["match"]: _timeless(game) for game in self.games if not is_void(result_of(game))}
 
 
 def on_record(folder: Path, *, head: str | None = None) -> OnRecord:
     """Verify and read what is on record in a folder.
 
-    It is a copy that is read: a server that goes on shall find what the last one left behind.
+    It is a copy that is read: a resumed server has to find the state of the last one.
 
     Args:
         folder: the contest's; no server is writing there.
@@ -61,12 +62,12 @@ def on_record(folder: Path, *, head: str | None = None) -> OnRecord:
     contest = load_contest(folder)
     with tempfile.TemporaryDirectory() as scratch:
         for path in folder.glob("contest.db*"):
-            if not path.name.endswith("-shm"):  # SQLite makes it anew when nobody has the database open
+            if not path.name.endswith("-shm"):  # SQLite makes it again when no program has the database open
                 shutil.copy(path, scratch)
         with Store(Path(scratch) / "contest.db") as store:
-            verified = verify(contest, store, head=head)
+            verified = verify(contest, store, expected_hash=head)
             records = [parse(line) for line in store.lines()]
-    return OnRecord(contest, [record for record in records if record["type"] == "game"], verified.head)
+    return OnRecord(contest, [record for record in records if record["type"] == "game"], verified.tip)
 
 
 def _timeless(game: dict[str, Any]) -> Any:
@@ -75,14 +76,14 @@ def _timeless(game: dict[str, Any]) -> Any:
 
 
 def read_ledger(path: Path) -> list[dict[str, Any]]:
-    """The lines that the bots have written so far; they may be writing another."""
+    """Return the lines that the bots have written yet; they may be writing another."""
     text = path.read_bytes() if path.exists() else b""
     return [json.loads(line) for line in text[: text.rfind(b"\n") + 1].splitlines()]
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit finds: the matches that were ``announced``, and a line for each thing that is wrong."""
+    """The findings of an audit: the matches that were ``announced``, and a line for each error."""
 
     announced: set[int]
     lost: list[str]
@@ -101,7 +102,7 @@ def audit(record: OnRecord, ledger: Sequence[dict[str, Any]], printed: str) -> A
     lines = ANNOUNCED.findall(printed)
     results = record.results
     matches = {result_line(result, record.contest.team_name): number for number, result in results.items()}
-    counted = Counter(game["match"] for game in record.games if not void(result_of(game)))
+    counted = Counter(game["match"] for game in record.games if not is_void(result_of(game)))
     double = [f"match {number} has {times} records that count" for number, times in counted.items() if times > 1]
     double += _repeated("told", [(line["told"], line["match"]) for line in told])
     double += _repeated("printed", [text for _, text in lines]) + _repeated("printed", [done for done, _ in lines])
@@ -116,7 +117,7 @@ def _repeated(what: str, values: Iterable[Any]) -> list[str]:
 
 
 def _stands(told: dict[str, Any], results: dict[int, Result]) -> bool:
-    """Whether what a team was told is what stands on record."""
+    """Return True if a team's message agrees with the record."""
     result = results.get(told["match"])
     if result is None or told["told"] not in result.match.teams:
         return False
@@ -127,7 +128,7 @@ def _stands(told: dict[str, Any], results: dict[int, Result]) -> bool:
 
 
 def _gone_back(ledger: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """A turn that anybody knows of is never played again: only the open question may be asked twice, unchanged."""
+    """Yield an error for each turn that was played again: only the open question may be asked twice, unchanged."""
     latest: dict[int, dict[str, Any]] = {}
     for line in ledger:
         before = latest.get(line["match"], {"move_number": 0})

@@ -16,20 +16,26 @@ from itertools import cycle
 
 import trio
 
-from getstep_server.attack import CASES, Address, Case, Credential, NotAsExpected, NotRun, Stage, Times
+from getstep_server.attack import CASES, Address, Case, CaseRunner, Credential, NotAsExpected, NotRun, Times
 
 TEAMS_OF_A_LANE = 4
 ROUNDS = 50
 STORM = 20
-BUSY = Times(grace=20.0, prompt=5.0)
-"""The server is under attack, after all, and so is this process."""
+STORM_EVERY_SECONDS = 0.5
+"""40 connections a second: a fifth of what the server takes in during matches, so that the cases get in as well."""
+PATIENT = Times(grace=240.0, prompt=240.0)
+"""The server is under attack, after all, and so is this process; how quick it is depends on the machine."""
 
 FLOODS = {case.number for case in CASES.values() if case.number.startswith("9.") or case.number == "10.9"}
 """One of them at a time: this process has its limits too."""
 
 
+RATES = {"5.13"}
+"""Cases that exceed a rate of logins. The server throttles all logins during this attack; then they cannot."""
+
+
 class Attack:
-    """What all lanes share: the cases still to run, and what came of them."""
+    """The state that all lanes share: the cases still to run, and their outcomes."""
 
     def __init__(self) -> None:
         self.ran: Counter[str] = Counter()
@@ -38,46 +44,49 @@ class Attack:
         self._flood = trio.Lock()
         self._began = trio.current_time()
 
-    async def lane(self, stage: Stage) -> None:
+    async def lane(self, runner: CaseRunner) -> None:
         """Run whatever case is next, for ever."""
-        async with aclosing(stage):
+        async with aclosing(runner):
             for case in self._cases:
                 async with self._flood if case.number in FLOODS else nullcontext():
-                    await self._run(stage, case)
+                    await self._run(runner, case)
 
-    async def _run(self, stage: Stage, case: Case) -> None:
+    async def _run(self, runner: CaseRunner, case: Case) -> None:
         try:
-            await stage.run(case)
-        except (NotAsExpected, NotRun) as verdict:
-            expected = case.expected.described(case.who)
-            self.wrong.append(f"{case.number} {case.who.value}: {case.title}: expected: {expected}; got: {verdict}")
+            await runner.run(case)
+        except (NotAsExpected, NotRun) as outcome:
+            if not (isinstance(outcome, NotRun) and case.number in RATES):
+                expected = case.expected.describe(case.sender)
+                self.wrong.append(
+                    f"{case.number} {case.sender.value}: {case.title}: expected: {expected}; got: {outcome}"
+                )
         self.ran[case.number] += 1
         if len(self.ran) == len(CASES) and self.ran[case.number] == 1:
             print(f"all cases ran within {trio.current_time() - self._began:.1f} s", flush=True)
 
 
-async def storm(stage: Stage) -> None:
+async def storm(runner: CaseRunner) -> None:
     """Connections that come and go all the time, whatever else is going on."""
     while True:
         for number in range(STORM):
-            line = await stage.connect("127.0.0.7")
+            connection = await runner.connect("127.0.0.7")
             if number % 2:
-                line.reset()
+                connection.reset()
             else:
-                await line.close()
-        stage._open.clear()
-        await trio.sleep(0.1)
+                await connection.close()
+        runner._open.clear()
+        await trio.sleep(STORM_EVERY_SECONDS)
 
 
 async def main(host: str, port: int, classic_port: int, first: int, teams: int) -> None:
     server, classic = Address(host, port), Address(host, classic_port)
     attack = Attack()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(storm, Stage(server))
+        nursery.start_soon(storm, CaseRunner(server))
         for team in range(first, first + teams, TEAMS_OF_A_LANE):
             ids = range(team, team + TEAMS_OF_A_LANE)
             credentials = [Credential(team, f"test-token-{team}") for team in ids]
-            nursery.start_soon(attack.lane, Stage(server, credentials, classic, BUSY, ROUNDS))
+            nursery.start_soon(attack.lane, CaseRunner(server, credentials, classic, PATIENT, ROUNDS))
         with trio.open_signal_receiver(signal.SIGTERM) as signals:
             await anext(signals)
         nursery.cancel_scope.cancel()

@@ -69,7 +69,7 @@ class Bot:
 
 
 def chosen(game: str, question: GetStep) -> Any:
-    """A move that depends on the position alone."""
+    """Return a move that depends on the position alone."""
     position = GAMES[game].from_board(question.board, question.is_black)
     moves = list(islice(position.legal_moves(), CHOICES))
     return moves[zlib.crc32(f"{question.move_number} {question.board}".encode()) % len(moves)]

@@ -1,4 +1,4 @@
-"""A host who corrects a contest with the real command, while the real server runs and while it does not."""
+"""Corrections of a contest with the real command, while the real server runs and while it does not."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from getstep_server.store import Store
+from getstep_server.storage.store import Store
+from tests.e2e.hosted import Hosted
+from tests.patience import PATIENCE_SECONDS
 
-from .conftest import SERVER, free_port
 from .ledger import on_record, read_ledger
-from .test_resume import Hosted
+from .programs import SERVER, free_port
 
 if TYPE_CHECKING:
-    from .conftest import MakeContest, Programs
+    from .programs import MakeContest, Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 
@@ -27,32 +28,33 @@ def decide(*words: str, folder: Path) -> str:
     """Type a command of the host's about a contest; what it says."""
     group, action, *rest = words
     command = [sys.executable, *SERVER, group, action, str(folder), *rest, *WHY]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return done.stdout
 
 
 def decided(folder: Path) -> list[str]:
     with Store(folder / "contest.db") as store:
-        return [fields["decision"] for fields in store.heads() if fields["type"] == "decision"]
+        return [fields["decision"] for fields in store.record_headers() if fields["type"] == "decision"]
 
 
 def test_a_contest_is_corrected_while_it_runs(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 4, game="linkage", port=free_port(), move_seconds=30.0)
-    hosted = Hosted(programs, folder, 4, think_seconds=0.2)
+    folder = make_contest([""] * 4, game="linkage", port=free_port())
+    hosted = Hosted(programs, folder, 4)
     server = hosted.start()
     hosted.in_the_middle(1, 2, turns=2)
     first, second = ({line["asked"] for line in hosted.asked(number)} for number in (1, 2))
     assert first | second == {1, 2, 3, 4}
     winner = f"Team {min(first)}"
-    assert f"is won by {winner}." in decide("games", "adjudicate", "1", "--winner", winner, folder=folder)
+    assert f"is won by {winner}." in decide("matches", "adjudicate", "1", "--winner", winner, folder=folder)
     server.expect(rf"^The host: match 1 \(.*\) is won by {winner} \(Grace: the network failed\)$")
-    assert "match 2" in decide("games", "replay", "2", folder=folder)
+    assert "match 2" in decide("matches", "rematch", "2", folder=folder)
     server.expect(r"^The host: match 2 \(.*\) is played again \(Grace: the network failed\)$")
     left = max(second)
     assert "cancelled: matches" in decide("teams", "withdraw", str(left), folder=folder)
     server.expect(rf"^The host: Team {left} has withdrawn \(Grace: the network failed\)$")
-    assert server.wait(seconds=120) == 0
+    hosted.go_on()
+    assert server.wait() == 0
 
     record = on_record(folder)
     assert decided(folder) == ["adjudicate", "replay", "withdraw"]
@@ -70,16 +72,17 @@ def test_a_contest_is_corrected_while_it_runs(programs: Programs, make_contest: 
     assert server.complaints == []
 
 
-def test_what_was_decided_while_no_server_ran(programs: Programs, make_contest: MakeContest) -> None:
-    """Of the matches that were in their middle, one is not played on, and one from its beginning."""
-    folder = make_contest([""] * 4, game="linkage", port=free_port(), move_seconds=30.0)
+@pytest.mark.long
+def test_decisions_while_no_server_runs(programs: Programs, make_contest: MakeContest) -> None:
+    """One match in progress is not continued, and one is played from its beginning."""
+    folder = make_contest([""] * 4, game="linkage", port=free_port())
     hosted = Hosted(programs, folder, 4)
     hosted.start()
     hosted.kill_in_the_middle(1, 2)
     asked = {match: len(hosted.asked(match)) for match in (1, 2)}
-    decide("games", "adjudicate", "1", "--winner", "draw", folder=folder)
-    decide("games", "replay", "2", folder=folder)
-    assert "goes on after turn" not in hosted.play_on()
+    decide("matches", "adjudicate", "1", "--winner", "draw", folder=folder)
+    decide("matches", "rematch", "2", folder=folder)
+    assert "resumes after turn" not in hosted.play_on()
     assert len(hosted.asked(1)) == asked[1]
     assert hosted.asked(2)[asked[2]]["move_number"] == 1
     record = on_record(folder)
@@ -91,4 +94,4 @@ def test_what_was_decided_while_no_server_ran(programs: Programs, make_contest: 
 
 def verified(folder: Path) -> str:
     command = [sys.executable, *SERVER, "verify", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False).stdout

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import MakeContest, Program, Programs, Server, token_of
+from tests.e2e.programs import MakeContest, Program, Programs, Server, token_of
 
 CLIENT = Path(__file__).with_name("foreign_client.mjs")
 NODE = shutil.which("node")
@@ -30,13 +30,13 @@ def test_it_plays_a_contest_to_its_end(programs: Programs, make_contest: MakeCon
     assert server.complaints == []
 
 
-def test_it_comes_back_in_the_middle_of_a_match(programs: Programs, make_contest: MakeContest) -> None:
+def test_it_reconnects_during_a_match(programs: Programs, make_contest: MakeContest) -> None:
     server = programs.serve(make_contest(["", ""]))
     clients = [foreign(programs, server, 1, "--drop-after", "5"), foreign(programs, server, 2, "--drop-open", "3")]
     assert server.wait() == 0
     assert [client.wait() for client in clients] == [0, 0]
-    server.expect(r"^\+ Team 1 is back ")
-    server.expect(r"^\+ Team 2 is back ")
+    server.expect(r"^\+ Team 1 reconnected ")
+    server.expect(r"^\+ Team 2 reconnected ")
     assert server.complaints == []
 
 

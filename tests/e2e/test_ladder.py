@@ -7,25 +7,27 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getstep_server.contest import load_contest
-from getstep_server.demo import sample_bots
-from getstep_server.run import results_of, tournament_of
-from getstep_server.store import Store
-from getstep_server.verify import verify
+import pytest
 
-from .conftest import token_of
+from getstep_server.bot_runner.sample_bots import sample_bots
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.contest_state import results_of, tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+
+from .programs import token_of
 
 if TYPE_CHECKING:
-    from getstep_server.results import Result
+    from getstep_server.records.result import Result
 
-    from .conftest import MakeContest, Programs
+    from .programs import MakeContest, Programs
 
 LADDER = 'format = "ladder"\nsettings.games = 2\nsettings.rounds = 1\n'
 JOINS, LEAVES = 5, 2
 
 
 def play(programs: Programs, folder: Path, teams: list[int]) -> str:
-    """A run of the server with all its bots, to the contest's end; what the server has printed."""
+    """Run the server with all its bots to the contest's end, and return its output."""
     server = programs.serve(folder)
     bots = [programs.play(server, sample_bots()["random_bot"], team) for team in teams]
     assert server.wait() == 0
@@ -52,7 +54,10 @@ def leave(folder: Path, team: int) -> None:
 
 
 def climbed(order: list[int], played: list[Result]) -> list[int]:
-    """The order after a round, by rules.md: pairs from the top change places if the lower one has won more."""
+    """Return the order after a round, by rules.md.
+
+    Pairs from the top change places if the lower one has won more.
+    """
     order = list(order)
     for place in range(len(order) - 1):
         upper, lower = order[place : place + 2]
@@ -63,6 +68,7 @@ def climbed(order: list[int], played: list[Result]) -> list[int]:
     return order
 
 
+@pytest.mark.long
 def test_a_ladder_over_three_runs(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest([""] * 4, game="linkage", events=[LADDER])
     order = [1, 2, 3, 4]

@@ -1,4 +1,4 @@
-"""Both distributions as contestants and hosts get them: built, looked into, installed and played with."""
+"""All distributions as contestants and hosts get them: built, looked into, installed and played with."""
 
 from __future__ import annotations
 
@@ -18,26 +18,34 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep
-from getstep_engines import GAMES
-from getstep_server.contest import load_contest
-from getstep_server.run import results_of
+from getstep_server.config.contest import init_contest, load_contest
+from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.storage.contest_state import results_of
+from tests.patience import INSTALL_SECONDS
+from tests.plugins import OTHELLO
 
 if TYPE_CHECKING:
-    from .conftest import MakeContest, Programs
+    from .programs import MakeContest, Programs
 
 ROOT = Path(__file__).parents[2]
 VERSION = getstep.__version__
-SECONDS = 120.0
-PROJECTS = {"getstep": ROOT / "sdk", "getstep_server": ROOT}
-"""Where each distribution's pyproject.toml is."""
-
-PACKAGES = {
-    "getstep": [ROOT / "sdk" / "getstep"],
-    "getstep_server": [
-        *(ROOT / "server" / "getstep_server", ROOT / "engines" / "getstep_engines", ROOT / "bots" / "getstep_bots")
-    ],
+PROJECTS = {
+    "getstep_engines": ROOT / "engines",
+    "getstep_bots": ROOT / "bots",
+    "getstep": ROOT / "sdk",
+    "getstep_server": ROOT,
 }
-"""What each distribution consists of."""
+"""The folder of each distribution's pyproject.toml."""
+
+HOMES = {**PROJECTS, "getstep_server": ROOT / "server"}
+"""The folder of each distribution's package, which has the distribution's name."""
+
+CONTESTANTS = ["getstep", "getstep-bots", "getstep-engines"]
+LARGEST = 2_000_000
+"""The bytes that a contestant's installation may take beside msgpack."""
+
+LARGEST_HOST = 60_000_000
+"""The bytes that a host's installation may take beside Python; it is 35 MB. numpy, an extra, would add 70."""
 
 
 def run(*command: object, cwd: Path | None = None) -> str:
@@ -52,7 +60,7 @@ def run(*command: object, cwd: Path | None = None) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        timeout=SECONDS,
+        timeout=INSTALL_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -77,19 +85,19 @@ class Built:
 
     @property
     def sdist_names(self) -> set[str]:
-        """What the sdist holds, without the folder that all of it is in."""
+        """Return the files of the sdist, without the folder that all of them are in."""
         with tarfile.open(self.sdist) as archive:
             return {name.partition("/")[2] for name in archive.getnames()}
 
     def about(self, name: str) -> str:
-        """A file of the wheel's ``dist-info``."""
+        """Return a file of the wheel's ``dist-info``."""
         with zipfile.ZipFile(self.wheel) as archive:
             return archive.read(f"{self.name}-{VERSION}.dist-info/{name}").decode()
 
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
-    """Both distributions: sdists from the source, wheels from the sdists; with the tools installed here."""
+    """All distributions: sdists from the source, wheels from the sdists; with the tools installed here."""
     out = tmp_path_factory.mktemp("dist")
     for source in PROJECTS.values():
         run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source)
@@ -100,13 +108,9 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
 
 
 def sources(name: str) -> list[tuple[Path, Path]]:
-    """The files of a distribution's packages, each with the folder that its package is in."""
-    found = [
-        (path, package.parent)
-        for package in PACKAGES[name]
-        for path in package.rglob("*")
-        if path.is_file() and path.suffix != ".pyc"
-    ]
+    """Return the files of a distribution's packages, each with the folder that its package is in."""
+    home = HOMES[name]
+    found = [(path, home) for path in (home / name).rglob("*") if path.is_file() and path.suffix != ".pyc"]
     assert found
     return found
 
@@ -116,26 +120,35 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     about = f"{name}-{VERSION}.dist-info/"
     found = distributions[name].wheel_names
     packaged = {path.relative_to(folder).as_posix() for path, folder in sources(name)}
+    if name == "getstep_server":  # the live page shows them
+        packaged |= {f"getstep_server/web/documents/{document}.md" for document in ("rules", "protocol")}
     assert {file for file in found if not file.startswith(about)} == packaged
-    assert {f"{package.name}/py.typed" for package in PACKAGES[name]} <= found
+    assert f"{name}/py.typed" in found
     assert f"{about}licenses/LICENSE" in found
 
 
-def test_the_contestants_wheel_has_a_template_for_every_game(distributions: dict[str, Built]) -> None:
-    assert {f"getstep/_templates/{game}.py" for game in GAMES} <= distributions["getstep"].wheel_names
+def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]) -> None:
+    assert "getstep/_templates/one_game.txt" in distributions["getstep"].wheel_names
 
 
 @pytest.mark.parametrize(
     ("name", "command", "needs"),
-    [("getstep", "getstep = getstep.cli:main", "msgpack"), ("getstep_server", "getstep-server = ", "getstep==")],
+    [
+        ("getstep_engines", "", []),
+        ("getstep_bots", "", ["getstep-engines"]),
+        ("getstep", "getstep = getstep.cli:main", ["getstep-bots", "getstep-engines"]),
+        ("getstep_server", "getstep-server = ", ["getstep", "getstep-bots", "getstep-engines"]),
+    ],
 )
-def test_a_wheel_says_what_it_is(distributions: dict[str, Built], name: str, command: str, needs: str) -> None:
+def test_a_wheel_says_what_it_is(
+    distributions: dict[str, Built], name: str, command: str, needs: list[str]
+) -> None:
     headers = HeaderParser().parsestr(distributions[name].about("METADATA"))
     assert headers["Version"] == VERSION
     assert headers["License-Expression"] == "MIT"
     required = [line for line in headers.get_all("Requires-Dist") or [] if "extra ==" not in line]
-    assert required[0].startswith(needs)
-    assert command in distributions[name].about("entry_points.txt")
+    assert {line for line in required if line.startswith("getstep")} == {f"{n}=={VERSION}" for n in needs}
+    assert not command or command in distributions[name].about("entry_points.txt")
 
 
 @pytest.mark.parametrize("name", PROJECTS)
@@ -146,8 +159,10 @@ def test_an_sdist_has_what_a_wheel_is_made_of_and_no_tests(distributions: dict[s
     assert not [file for file in found if file.startswith(("tests", "benchmarks"))]
 
 
-def test_the_hosts_sdist_has_the_protocol(distributions: dict[str, Built]) -> None:
-    assert {"protocol.md", "CHANGELOG.md"} <= distributions["getstep_server"].sdist_names
+def test_the_hosts_sdist_has_the_documents(distributions: dict[str, Built]) -> None:
+    assert {"protocol.md", "CHANGELOG.md", "docs/host.md", "docs/pictures/run.svg"} <= distributions[
+        "getstep_server"
+    ].sdist_names
 
 
 # --- installed ----------------------------------------------------------------------------------------------------
@@ -190,28 +205,42 @@ def make_environment(folder: Path) -> Environment:
     return Environment(folder)
 
 
-@pytest.fixture(scope="module")
-def contestant(tmp_path_factory: pytest.TempPathFactory, distributions: dict[str, Built]) -> Environment:
-    """A contestant's machine: the client, msgpack, nothing else."""
+@pytest.fixture(scope="module", params=["wheels", "one file"])
+def contestant(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, distributions: dict[str, Built]
+) -> Environment:
+    """A contestant's machine: msgpack and ours, from the package index or from the host; nothing else."""
     made = make_environment(tmp_path_factory.mktemp("contestant"))
     made.copy("msgpack")
-    made.install(distributions["getstep"].wheel)
+    if request.param == "wheels":
+        for name in CONTESTANTS:
+            made.install(distributions[name.replace("-", "_")].wheel)
+    else:
+        folder = tmp_path_factory.mktemp("host") / "autumn"
+        init_contest(folder, name="Autumn", games=["hop"])
+        made.install(write_contestants_package(load_contest(folder)))
     return made
 
 
+@pytest.mark.long
 def test_a_contestants_machine_needs_no_more_than_msgpack(contestant: Environment) -> None:
     listing = "from importlib.metadata import distributions as d; print(*sorted(x.name for x in d()))"
-    assert run(contestant.python, "-I", "-c", listing).split() == ["getstep", "msgpack"]
-    absent = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n)])"
-    others = ("trio", "numpy", "pydantic", "getstep_engines", "getstep_server", "getstep_bots")
-    assert run(contestant.python, "-I", "-c", absent, *others).split() == []
+    installed = run(contestant.python, "-I", "-c", listing).split()
+    assert installed in ([*CONTESTANTS, "msgpack"], ["getstep", "msgpack"])
+    found = "import importlib.util as u, sys; print(*[n for n in sys.argv[1:] if u.find_spec(n)])"
+    names = ("trio", "numpy", "pydantic", "getstep_server", "getstep_engines", "getstep_bots")
+    assert run(contestant.python, "-I", "-c", found, *names).split() == ["getstep_engines", "getstep_bots"]
     run(sys.executable, "-m", "pip", "--python", contestant.python, "check")
+    ours = [path for path in contestant.packages.glob("getstep*/**/*") if path.is_file()]
+    assert sum(path.stat().st_size for path in ours) < LARGEST
 
 
+@pytest.mark.long
 def test_the_command_is_installed(contestant: Environment) -> None:
     assert run(contestant.scripts / "getstep", "--version").strip() == f"getstep {VERSION}"
 
 
+@pytest.mark.long
 def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
     contestant: Environment, programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
@@ -227,13 +256,20 @@ def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
     assert [(result.reason, result.faults) for result in played] == [("finished", (0, 0))] * 2
 
 
-def test_the_hosts_wheel_runs_the_demo_and_reports_on_it(distributions: dict[str, Built], tmp_path: Path) -> None:
-    host = make_environment(tmp_path / "host")
+def make_host(folder: Path, distributions: dict[str, Built]) -> Environment:
+    """Return a host's machine: all of ours, and the dependencies of the environment of the tests."""
+    host = make_environment(folder)
     for built in distributions.values():
         host.install(built.wheel)
     # What the server asks for comes from here. A path in a .pth file does not bring in the .pth files found there,
     # so the packages under test do not.
     (host.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return host
+
+
+@pytest.mark.long
+def test_the_hosts_wheel_runs_the_demo_and_reports_on_it(distributions: dict[str, Built], tmp_path: Path) -> None:
+    host = make_host(tmp_path / "host", distributions)
     where = run(host.python, "-I", "-c", "import getstep_server as s, getstep as g; print(s.__file__, g.__file__)")
     assert [Path(path).is_relative_to(host.folder) for path in where.split()] == [True, True]
     server, kept = host.scripts / "getstep-server", tmp_path / "kept"
@@ -242,3 +278,46 @@ def test_the_hosts_wheel_runs_the_demo_and_reports_on_it(distributions: dict[str
     (database,) = kept.rglob("contest.db")
     run(server, "report", database.parent, "--output", "report.html", cwd=tmp_path)
     assert "2 played of 2" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def bytes_on_disk(folder: Path) -> int:
+    """Return the bytes that the files of a folder take on a disk with blocks of 4 KiB."""
+    return sum(-(-path.stat().st_size // 4096) * 4096 for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.long
+def test_a_hosts_machine_is_small_and_plays_without_numpy(distributions: dict[str, Built], tmp_path: Path) -> None:
+    """A host's installation, with all requirements, from the package index."""
+    host = make_environment(tmp_path / "host")
+    before = bytes_on_disk(host.packages)
+    pip = [sys.executable, "-m", "pip", "--python", host.python, "--disable-pip-version-check"]
+    run(*pip, "install", "--quiet", *(built.wheel for built in distributions.values()))
+    assert bytes_on_disk(host.packages) - before < LARGEST_HOST
+    absent = "import importlib.util as u; print(u.find_spec('numpy'))"
+    assert run(host.python, "-I", "-c", absent).strip() == "None"
+
+    server, kept = host.scripts / "getstep-server", tmp_path / "kept"
+    output = run(server, "demo", "--game", "hop", "--teams", "2", "--plain", "--keep", kept, cwd=tmp_path)
+    assert "Standings after 2 matches" in output
+    (database,) = kept.rglob("contest.db")
+    run(server, "report", database.parent, "--output", "report.html", cwd=tmp_path)
+    assert "<p>ratings need numpy; " in (tmp_path / "report.html").read_text(encoding="utf-8")
+    test = ("--sprt", "--elo1", "300", "--game", "pseudo_tonga", "--option", "size=6", "--plain")
+    assert "H1 after " in run(server, "duel", "greedy", "random_bot", *test, cwd=tmp_path)
+
+
+@pytest.mark.long
+def test_a_game_of_another_package_is_played_beside_untouched_ones(
+    distributions: dict[str, Built], tmp_path: Path
+) -> None:
+    host = make_host(tmp_path / "host", distributions)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", OTHELLO)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    host.install(wheel)
+    assert "turn over enclosed discs" in run(host.scripts / "getstep", "rules", "othello") + run(
+        host.scripts / "getstep", "new", "--help"
+    )
+    server = host.scripts / "getstep-server"
+    output = run(server, "demo", "--game", "othello", "--teams", "2", "--plain", "--keep", "kept", cwd=tmp_path)
+    assert "[2/2]" in output
+    assert "Everything fits" in run(server, "verify", tmp_path / "kept" / "demo")

@@ -1,4 +1,4 @@
-"""README.md, followed to the letter in a fresh copy of the tree: what it says to type works, in that order.
+"""README.md and docs/, followed to the letter in a fresh copy of the tree: each command works, in that order.
 
 Needs the package index, for the virtual environments that it says to make.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -18,34 +19,37 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep
-from getstep_server.contest import load_contest
-from getstep_server.run import results_of
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.contest_state import results_of
+from tests.patience import INSTALL_SECONDS
 
 if TYPE_CHECKING:
-    from .conftest import Program, Programs
+    from .programs import Program, Programs
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SECONDS = 240.0
-"""How long a command may take that fills an environment from the package index."""
 
 TABLE = r"^# .*\n"
-"""What the head of a table looks like."""
+"""The form of a table's heading."""
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
 
-def blocks() -> list[str]:
-    """What README.md says to type in a shell, block by block."""
-    return re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(page: str) -> list[str]:
+    """Return the shell commands of a page, block by block."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-DEMO, TEST, WITHOUT_MAKE, HOST, INSTALL, TAKE_PART = blocks()
-SET_UP, THEN_DEMO, THEN_TEST = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
+DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
+_OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, AFTER = _OF_A_CONTEST
+CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, PRACTISE_MORE = blocks("docs/contestant.md")
+(INIT,) = blocks("docs/formats.md")
+SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
 
 def environment() -> dict[str, str]:
-    """A newcomer's: nothing of this test run's own, nor of a make around it, and the same Python as ``python3``."""
+    """Return a newcomer's environment: nothing of this test run or of a make around it, and the same Python."""
     own = ("PYTHON", "VIRTUAL_ENV", "MAKE", "MFLAGS")
     plain = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     python = Path(getattr(sys, "_base_executable", sys.executable)).parent
@@ -64,7 +68,7 @@ def typed(script: str, folder: Path) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        timeout=SECONDS,
+        timeout=INSTALL_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout
@@ -94,6 +98,7 @@ def installed(tree: Path) -> Path:
 
 
 @needs_make
+@pytest.mark.long
 def test_make_demo(tree: Path) -> None:
     output = typed(DEMO, tree)
     assert "Setting up .venv (once)" in output
@@ -104,13 +109,15 @@ def test_make_demo(tree: Path) -> None:
 
 
 @needs_make
+@pytest.mark.long
 def test_make_test(tree: Path) -> None:
     output = typed(TEST, tree)
-    assert "tests/e2e/test_readme.py::test_make_test" in output  # collected only: see PYTEST_ADDOPTS
-    assert re.search(r"^\d+ tests collected", output, re.MULTILINE)
+    assert "tests/test_architecture.py::test_the_engines_are_pure" in output  # collected only: see PYTEST_ADDOPTS
+    assert re.search(r"^\d+/\d+ tests collected", output, re.MULTILINE)
 
 
 @needs_make
+@pytest.mark.long
 def test_make_says_when_python_is_too_old(tree: Path, tmp_path: Path) -> None:
     old = tmp_path / "python3.10"
     old.write_text("#!/bin/sh\nexit 1\n")
@@ -120,10 +127,18 @@ def test_make_says_when_python_is_too_old(tree: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "venv").exists()
 
 
+@pytest.mark.long
 def test_without_make(installed: Path) -> None:
-    output = typed(THEN_DEMO + THEN_TEST, installed)
-    assert "Standings after 150 matches" in output
-    assert re.search(r"^\d+ tests collected", output, re.MULTILINE)
+    short = THEN_DEMO.replace("demo\n", "demo --game hop --teams 2\n")  # the whole demo was played by make
+    assert "Standings after 2 matches" in typed(short, installed)
+
+
+def test_the_pages_repeat_what_the_readme_says() -> None:
+    assert HOST_DEMO == DEMO
+    assert PREPARE + GIVE + RUN == HOST
+    assert (CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY) == (INSTALL, PRACTICE, TAKE_PART)
+    assert HIDE_TOKEN.startswith(TAKE_PART.splitlines()[-1])
+    assert PRACTISE_MORE.startswith(PRACTICE.splitlines()[-1])
 
 
 # --- a contest, by a host and three contestants --------------------------------------------------------------
@@ -131,7 +146,7 @@ def test_without_make(installed: Path) -> None:
 
 @dataclass(frozen=True)
 class Autumn:
-    """The contest that README.md has the host make, on a port that is free here."""
+    """The contest that a host makes by README.md, on a port that is free here."""
 
     tree: Path
     port: int
@@ -155,17 +170,19 @@ def autumn(installed: Path) -> Autumn:
 
 
 def use_port(path: str, port: int) -> str:
-    """What a host types whose port 7777 is taken, and whose network is this machine."""
+    """Return the commands of a host whose port 7777 is taken, and whose network is this machine."""
     change = f"sed -e 's/^port = 7777/port = {port}/' -e 's/0\\.0\\.0\\.0/127.0.0.1/'"
     return f"{change} {path} > changed.toml && mv changed.toml {path}\n"
 
 
-def in_shell(programs: Programs, folder: Path, script: str) -> Program:
-    """Start what somebody types, in an environment that is active."""
-    clean = [f"{name}={value}" for name, value in environment().items()]
+def in_shell(programs: Programs, folder: Path, script: str, home: Path | None = None) -> Program:
+    """Start what somebody types, in an environment that is active; each contestant has a ``home``."""
+    own = {} if home is None else {"GETSTEP_LOGIN_FILE": str(home / "login.json")}
+    clean = [f"{name}={value}" for name, value in (environment() | own).items()]
     return programs.start("env", "-i", *clean, "sh", "-ec", f". .venv/bin/activate\n{script}", cwd=folder)
 
 
+@pytest.mark.long
 def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) -> None:
     wheel = f"getstep-{getstep.__version__}-py3-none-any.whl"
     assert wheel in INSTALL
@@ -178,12 +195,13 @@ def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) 
     assert [team.name for team in contest.teams.values()] == ["Ada", "Blaise", "Charles and Co."]
     bots = []
     for team in contest.teams.values():
-        script = TAKE_PART.replace("my_bot.py", f"bot_{team.id}.py").replace("--team 1", f"--team {team.id}")
+        script = (PRACTICE + TAKE_PART).replace("my_bot.py", f"bot_{team.id}.py")
+        script = script.replace("--team 1", f"--team {team.id}")
         script = script.replace("192.168.1.10", f"127.0.0.1 --port {autumn.port}").replace(
             "kq3m-x7fd-29pt", team.token
         )
-        bots.append(in_shell(programs, tmp_path, script))
-    assert [bot.wait(seconds=60) for bot in bots] == [0, 0, 0]
+        bots.append(in_shell(programs, tmp_path, script, tmp_path / f"home_{team.id}"))
+    assert [bot.wait() for bot in bots] == [0, 0, 0]
     assert host.wait() == 0
 
     assert "Standings after 6 matches" in host.output
@@ -194,16 +212,29 @@ def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) 
     for bot in bots:
         assert "Wrote bot_" in bot.output
         assert bot.output.count("The contest is over") == 1
-    standings = in_shell(programs, autumn.tree, "getstep-server standings autumn")
-    assert standings.wait() == 0
-    assert re.split(TABLE, standings.output, flags=re.MULTILINE)[-1] == table
+    look_and_correct(programs, autumn, table)
 
 
-def test_what_the_text_says_can_be_typed() -> None:
-    """Commands and files named in the prose are there."""
-    for name in re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE):
-        assert name in (ROOT / "rules.md").read_text(encoding="utf-8")
-    for folder in re.findall(r"^\| `([a-z_]+/[a-z_]+)` \|", README, re.MULTILINE):
-        assert (ROOT / folder).is_dir()
-    for link in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / link).is_file()
+def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
+    """Type all that docs/host.md says to type after a contest, in its order."""
+    (autumn.tree / "roster.csv").write_text("name,room\nGrace,101\nHedy,102\n", encoding="utf-8")
+    host = in_shell(programs, autumn.tree, WATCH + RATE + CORRECT + REPLAY + AFTER + IMPORT)
+    assert host.wait() == 0
+    assert table.partition("Order:")[0] in host.output
+    assert "the jury decided so" in host.output
+    for name in ("standings.csv", "matches.jsonl", "autumn/report.html", "final.html", "public/index.html"):
+        assert (autumn.tree / name).stat().st_size > 0
+    assert list(load_contest(autumn.folder).teams) == [1, 2, 3, 4, 5]
+    page = in_shell(programs, autumn.tree, f"exec {PAGE}")
+    page.expect(r"http://127\.0\.0\.1:\d+")
+    page.signal(signal.SIGINT)
+    assert page.wait() == 130
+
+
+@pytest.mark.long
+def test_formats_and_compare(programs: Programs, installed: Path, tmp_path: Path) -> None:
+    init = re.sub(r"(init )(\w+)", rf"\g<1>{tmp_path}/\g<2>", INIT)
+    host = in_shell(programs, installed, init + COMPARE)
+    assert host.wait() == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["autumn", "class", "club"]
+    assert re.search(r"\bElo\b", host.output)

@@ -13,33 +13,45 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep_bots
-from getstep_server.contest import load_contest
-from getstep_server.progress import NAME_IN_VIEW
-from getstep_server.results import Result
-from getstep_server.run import results_of
-from getstep_server.text_table import shortened
+from getstep_server.config.contest import load_contest
+from getstep_server.records.result import Result
+from getstep_server.reports.event_lines import NAME_CELLS
+from getstep_server.reports.text_table import truncate_middle
+from getstep_server.storage.contest_state import results_of
 from tests.server.screens import OnTerminal
 
-from .conftest import free_port, token_of
+from .programs import free_port, token_of
 
 if TYPE_CHECKING:
-    from .conftest import MakeContest, Program, Programs
+    from .programs import MakeContest, Program, Programs
 
 COMMAND = [sys.executable, "-m", "getstep_server"]
 BOT = Path(str(getstep_bots.__file__)).with_name("random_bot.py")
-SLOW_BOT = """\
+GATED_BOT = """\
 import time
+from pathlib import Path
 from getstep_engines import GAMES
 
+begun = set()
+
 def get_step(board, is_black, turn):
-    time.sleep({seconds})
+    begun.add(turn.match)
+    while len(begun) > {free} and not Path({gate!r}).exists():
+        time.sleep(0.01)
     return next(GAMES[turn.game].from_board(board, is_black).legal_moves())
+"""
+FAREWELL_FOR_EVER = """\
+from getstep_server.cli.main import main
+from getstep_server.net import connection, registry
+
+registry.SHUTDOWN_SECONDS = connection.LINGER_SECONDS = 1e6  # a client that never closes would hold it for ever
+main()
 """
 MATCH = re.compile(r"^\[(\d+)/(\d+)\] (.*)", re.MULTILINE)
 
 
 def named(folder: Path, *names: str) -> Path:
-    """The contest with other names for its teams."""
+    """Return the contest with other names for its teams."""
     path = folder / "teams.toml"
     text = path.read_text()
     for number, name in enumerate(names, start=1):
@@ -53,29 +65,31 @@ def stored(folder: Path) -> list[Result]:
 
 
 def table(output: str) -> list[list[str]]:
-    """The last table of standings in it, row by row."""
+    """Return the last table of standings in it, row by row."""
     return [line.split() for line in output.rpartition("\n#  team")[2].splitlines() if re.match(r" *\d+ ", line)]
 
 
-def slow_bot(folder: Path, seconds: float) -> Path:
-    """A bot that takes so long for each move that a contest can be caught in the middle."""
-    path = folder / "slow_bot.py"
-    path.write_text(SLOW_BOT.format(seconds=seconds))
+def gated_bot(folder: Path, free: int) -> Path:
+    """Return a bot that plays this many matches, and more only once the folder has a file ``gate``.
+
+    So a contest can be caught in the middle.
+    """
+    path = folder / "gated_bot.py"
+    path.write_text(GATED_BOT.format(free=free, gate=str(folder / "gate")))
     return path
 
 
 # --- stopped and gone on with --------------------------------------------------------------------------------
 
 STOPS = {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}
+TERM = pytest.param(signal.SIGTERM, marks=pytest.mark.long)  # as SIGINT; a quick test of test_resume sends it
 
 
-@pytest.mark.parametrize("stop", STOPS, ids=lambda stop: stop.name)
-def test_a_contest_is_stopped_and_goes_on_where_it_was(
-    programs: Programs, make_contest: MakeContest, stop: signal.Signals
-) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, TERM, signal.SIGKILL], ids=lambda stop: stop.name)
+def test_a_stopped_contest_is_resumed(programs: Programs, make_contest: MakeContest, stop: signal.Signals) -> None:
     folder = make_contest([""] * 4, game="longest_path", port=free_port())
     first = programs.serve(folder)
-    bots = [programs.play(first, slow_bot(folder, 0.004), team) for team in range(1, 5)]
+    bots = [programs.play(first, gated_bot(folder, 2), team) for team in range(1, 5)]
     first.expect(r"^\[3/12\] ")
     first.signal(stop)
     assert first.wait() == STOPS[stop]
@@ -83,14 +97,16 @@ def test_a_contest_is_stopped_and_goes_on_where_it_was(
     announced = MATCH.findall(first.output)
     assert len(announced) <= len(kept) < 12
     if stop is not signal.SIGKILL:
-        assert f"Stopped. Every finished match is kept; go on with: getstep-server run {folder}" in first.output
+        stopped = f"Stopped. Every finished match is on record; resume with: getstep-server run {folder}"
+        assert stopped in first.output
         assert sum(int(row[3]) for row in table(first.output)) == 2 * len(kept)
         assert len(announced) == len(kept)
     assert "Traceback" not in first.output
 
+    (folder / "gate").touch()
     again = programs.serve(folder)  # the same bots come back by themselves
     assert again.wait() == 0
-    assert f"where it was: {len(kept)} matches played" in again.output
+    assert f"Resumes after {len(kept)} matches" in again.output
     assert [bot.wait() for bot in bots] == [0] * 4
     results = stored(folder)
     assert results[: len(kept)] == kept
@@ -105,14 +121,14 @@ def test_a_contest_is_stopped_and_goes_on_where_it_was(
 
 
 def test_the_second_ctrl_c_does_not_wait_for_anybody(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve(make_contest(["", ""]))
+    server = programs.serve(make_contest(["", ""]), server=("-c", FAREWELL_FOR_EVER))
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         assert client.recv(4096)  # hello; it says nothing, and does not close
         server.signal(signal.SIGINT)
         while client.recv(4096):  # goodbye
             pass
         server.signal(signal.SIGINT)
-        assert server.wait(seconds=1.5) == 130  # it would have waited for 2 s
+        assert server.wait() == 130  # it would have waited for the client to close
     assert "Traceback" not in server.output
 
 
@@ -120,7 +136,7 @@ def test_the_second_ctrl_c_does_not_wait_for_anybody(programs: Programs, make_co
 
 
 def run_on_terminal(folder: Path) -> OnTerminal:
-    return OnTerminal([*COMMAND, "run", str(folder)])
+    return OnTerminal([*COMMAND, "run", str(folder), "--no-web"])
 
 
 def play_on(programs: Programs, terminal: OnTerminal, team: int, bot: Path = BOT) -> Program:
@@ -134,7 +150,7 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
     with run_on_terminal(folder) as terminal:
         terminal.expect("Starts when all teams are here, or when you press Enter. Ctrl-C stops cleanly.")
         bots = [play_on(programs, terminal, team) for team in (1, 2)]
-        terminal.expect(r"^2 of 3 teams are here, missing: Team 3$")
+        terminal.expect(r"^2 of 3 teams connected, missing: Team 3$")
         assert "matches" not in terminal.screen.text
         terminal.type("\n")
         terminal.expect(r"^[1-6]/6 matches")
@@ -142,7 +158,7 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
         assert [bot.wait() for bot in bots] == [0, 0]
         words = [line.split()[0] for line in terminal.screen.text.splitlines() if line]
     # The live view is gone, and of the Enter a blank line is left
-    *hello, hash_of, digest = words[: words.index("All")]  # of it as a page, with a path that fills the line
+    *hello, hash_of, digest = words[: words.index("To")]  # write a page, with a path that fills the line
     title, header, first, second, third, order = words[words.index("Standings") :]
     assert hello == ["Test:", "hop,", "Starts"]
     assert (hash_of, len(digest), title, header) == ("Hash", 64, "Standings", "#")
@@ -167,12 +183,12 @@ def test_ctrl_c_on_a_terminal(programs: Programs, make_contest: MakeContest) -> 
     folder = make_contest([""] * 2, game="longest_path")
     with run_on_terminal(folder) as terminal:
         for team in (1, 2):
-            play_on(programs, terminal, team, slow_bot(folder, 0.05))
+            play_on(programs, terminal, team, gated_bot(folder, 0))
         terminal.expect(r"^playing: #\d+ Team")
         terminal.interrupt()
         assert terminal.wait() == 130
     text = terminal.screen.text.replace("\n", "")
-    assert text.endswith(f"Stopped. Every finished match is kept; go on with: getstep-server run {folder}")
+    assert text.endswith(f"Stopped. Every finished match is on record; resume with: getstep-server run {folder}")
     assert "Traceback" not in terminal.raw
     assert terminal.screen.cursor_shown
 
@@ -185,11 +201,11 @@ NAMES = (
 
 def test_long_names_and_markup_on_80_columns(programs: Programs, make_contest: MakeContest) -> None:
     folder = named(make_contest([""] * 2, game="pseudo_tonga"), *NAMES)
-    ada, other = (re.escape(shortened(name, NAME_IN_VIEW)) for name in NAMES)
+    ada, other = (re.escape(truncate_middle(name, NAME_CELLS)) for name in NAMES)
     with run_on_terminal(folder) as terminal:
         play_on(programs, terminal, 1)
-        terminal.expect(rf"^1 of 2 teams are here, missing: {other}$")
-        terminal.expect(rf"^\+ {ada} has arrived")
+        terminal.expect(rf"^1 of 2 teams connected, missing: {other}$")
+        terminal.expect(rf"^\+ {ada} connected from")
         play_on(programs, terminal, 2)
         assert terminal.wait() == 0
     lines = terminal.screen.text.splitlines()
@@ -198,4 +214,4 @@ def test_long_names_and_markup_on_80_columns(programs: Programs, make_contest: M
     assert all(word in terminal.screen.text for word in NAMES[1].split())  # on two lines
     assert max(map(len, lines)) <= 80
     assert terminal.screen.unknown == []
-    assert "\x1b]8;" not in terminal.raw  # no link came of it
+    assert "\x1b]8;" not in terminal.raw  # the text did not become a link

@@ -1,4 +1,7 @@
-"""A team with several bots, against the server as it is: matches at once, and a link that is lost and found."""
+"""A team with several bots, against the real server.
+
+Matches at once, and a connection that is lost and restored.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,22 @@ from typing import TYPE_CHECKING
 import trio
 
 from getstep.wire import GetStep, Start, Step, Welcome
-from getstep_server.contest import load_contest
-from getstep_server.run import results_of
+from getstep_server.bot_runner.sample_bots import sample_bots
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.contest_state import results_of
 from tests.server.players import Player, first_legal
 
-from .conftest import token_of
-from .test_run import BOT
+from .programs import token_of
 
 if TYPE_CHECKING:
-    from .conftest import MakeContest, Programs, Server
+    from .programs import MakeContest, Programs, Server
 
 SEATS = 3
+BOT = sample_bots()["random_bot"]
 
 
 async def arrived(server: Server) -> Player:
-    """A bot of team 1 that has logged in."""
+    """Return a bot of team 1 that has logged in."""
     player = Player(await trio.open_tcp_stream("127.0.0.1", server.port))
     await player.join(1, token_of(1))
     await player.expect(Welcome)
@@ -35,8 +39,8 @@ async def answer(player: Player, start: Start, question: GetStep) -> None:
     await player.say(Step(question.id, first_legal(start, question)))
 
 
-async def lose_one_link(server: Server) -> None:
-    """Three bots, each in a match of its own; one loses its link there, comes back, and all play to the end."""
+async def lose_one_connection(server: Server) -> None:
+    """Play with three bots, each in a match of its own; one loses its connection and reconnects."""
     players = [await arrived(server) for _ in range(SEATS)]
     starts = [await player.until(Start) for player in players]
     assert len({start.match for start in starts}) == SEATS
@@ -46,7 +50,7 @@ async def lose_one_link(server: Server) -> None:
         questions[place] = await players[place].until(GetStep)
 
     await players[1].close()
-    await trio.to_thread.run_sync(partial(server.expect, r"^- Team 1 has lost a bot, 2 still here"))
+    await trio.to_thread.run_sync(partial(server.expect, r"^- Team 1: a bot disconnected, 2 bots still connected"))
     players[1] = await arrived(server)
     resumed = await players[1].expect(Start)
     assert (resumed.match, resumed.resumed) == (starts[1].match, True)
@@ -67,14 +71,14 @@ async def play_on(player: Player, start: Start) -> None:
     await player.close()
 
 
-def test_three_bots_of_a_team_play_at_once_and_one_comes_back_to_its_match(
+def test_three_bots_of_a_team_play_at_once_and_one_returns_to_its_match(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = make_contest([f"seats = {SEATS}", "", "", ""], game="linkage", move_seconds=30.0)
+    folder = make_contest([f"seats = {SEATS}", "", "", ""], game="linkage")
     server = programs.serve(folder)
     for team in (2, 3, 4):
         programs.play(server, BOT, team)
-    trio.run(lose_one_link, server)
+    trio.run(lose_one_connection, server)
     assert server.wait() == 0
     assert server.complaints == []
     results = results_of(load_contest(folder))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import plain
@@ -35,7 +35,7 @@ def orbs(board: plain.Board) -> int:
 
 
 def played(seed: int, moves: int) -> State:
-    """The position after so many random moves, or before the one that ends the game."""
+    """Return the position after this many random moves, or before the one that ends the game."""
     dice = Random(seed)
     state = CHAIN_REACTION.start()
     for _ in range(moves):
@@ -70,7 +70,7 @@ def test_an_orb_goes_to_an_empty_square_or_to_an_own_one() -> None:
         state.play(move)
     assert state.board() == board_with({(3, 4): 3}, {(0, 0): 1, (6, 6): 1})
     assert set(SQUARES) - set(state.legal_moves()) == {(3, 4)}
-    with pytest.raises(IllegalMove, match="has orbs of Red, expected an empty square or one of Green's own"):
+    with pytest.raises(IllegalMove, match="has orbs of Red; an orb goes on an empty square or on one of Green"):
         state.play((3, 4))
 
 
@@ -81,14 +81,14 @@ def test_a_square_explodes_when_it_has_as_many_orbs_as_neighbours(square: Square
     assert state.board() == board_with(dict.fromkeys(plain.around(square, 8), 1), FAR)
 
 
-def test_what_an_explosion_reaches_turns_to_the_movers_colour() -> None:
+def test_orbs_reached_by_an_explosion_turn_to_the_movers_colour() -> None:
     state = position({(3, 3): 3, (4, 3): 1}, {(2, 3): 2, (3, 2): 1, **FAR})
     state.play((3, 3))
     assert state.board() == board_with({(2, 3): 3, (3, 2): 2, (4, 3): 2, (3, 4): 1}, FAR)
     assert (state.to_move, state.outcome) == (1, None)
 
 
-def test_explosions_go_on_as_long_as_a_square_is_at_capacity() -> None:
+def test_explosions_continue_as_long_as_a_square_is_at_capacity() -> None:
     state = position({(0, 0): 1, (0, 1): 2}, {(1, 1): 3, **FAR})
     state.play((0, 0))
     # (0, 0) gives (0, 1) its third orb; that gives (1, 1) its fourth, and (0, 0) one again, as does nobody else.
@@ -174,7 +174,6 @@ def test_whole_games_go_as_on_plain_lists(seed: int) -> None:
         assert (state.outcome is not None) == won
 
 
-@settings(deadline=None)
 @given(state=POSITIONS, data=st.data())
 def test_a_move_adds_one_orb(state: State, data: st.DataObject) -> None:
     before = orbs(state.board())
@@ -182,7 +181,6 @@ def test_a_move_adds_one_orb(state: State, data: st.DataObject) -> None:
     assert orbs(state.board()) == before + 1
 
 
-@settings(deadline=None)
 @given(state=POSITIONS, data=st.data(), seed=st.integers(0, 2**32))
 def test_a_stable_board_does_not_depend_on_the_order_of_explosions(
     state: State, data: st.DataObject, seed: int
@@ -195,7 +193,7 @@ def test_a_stable_board_does_not_depend_on_the_order_of_explosions(
 
 
 def exploded_one_by_one(board: plain.Board, player: int, move: Square, dice: Random) -> plain.Board:
-    """A stable board, after one explosion at a time: which one is up to the dice."""
+    """Return a stable board, after one explosion at a time: which one is up to the dice."""
     sign = 1 - 2 * player
     board[move[0]][move[1]] += sign
     while unstable := [square for square in SQUARES if plain.at_capacity(board, square)]:
@@ -212,7 +210,7 @@ def exploded_one_by_one(board: plain.Board, player: int, move: Square, dice: Ran
 @pytest.mark.parametrize(("square", "most"), [((0, 0), 1), ((0, 3), 2), ((3, 3), 3)])
 def test_no_square_of_a_board_is_at_capacity(square: Square, most: int) -> None:
     assert position({square: most}, FAR).outcome is None
-    with pytest.raises(ValueError, match=f"has {most + 1} orbs, expected at most {most}"):
+    with pytest.raises(ValueError, match=f"has {most + 1} orbs; expected at most {most}"):
         position({square: most + 1}, FAR)
 
 

@@ -151,7 +151,7 @@ def test_ninety_nine_hops_are_legal_and_a_hundred_are_not() -> None:
     state.play([(1, 7), (0, 7)])
     there_and_back = [(2, 1), (2, 3)] * 50
     assert len(there_and_back) == 99 + 1
-    with pytest.raises(IllegalMove, match="has 101 squares, expected 2 to 100"):
+    with pytest.raises(IllegalMove, match="has 101 squares; expected 2 to 100"):
         state.play([*there_and_back, (2, 1)])
     state.play(there_and_back)
     assert state.board()[2][:4] == [1, 0, 1, 1]
@@ -160,25 +160,25 @@ def test_ninety_nine_hops_are_legal_and_a_hundred_are_not() -> None:
 @pytest.mark.parametrize(
     ("move", "message"),
     [
-        (None, "None, expected a list of squares"),
-        ("skip", "'skip', expected a list of squares"),
+        (None, "None; expected a list of squares"),
+        ("skip", "'skip'; expected a list of squares"),
         (b"\x00\x01", "expected a list of squares"),
         ({"from": [0, 0]}, "expected a list of squares"),
-        (float("nan"), "nan, expected a list of squares"),
+        (float("nan"), "nan; expected a list of squares"),
         (2**64, "expected a list of squares"),
-        ([], "has 0 squares, expected 2 to 100"),
-        ([(0, 0)], "has 1 squares, expected 2 to 100"),
-        ((0, 1), "0 is no square, expected"),
-        ([(0, 0), None], "None is no square"),
-        ([(0, 0), (0, 1, 2)], r"\(0, 1, 2\) is no square"),
-        ([(0, 0), (0, True)], r"\(0, True\) is no square"),
-        ([(0, 0), (0, 1.0)], r"\(0, 1.0\) is no square"),
-        ([(0, 0), (0, float("nan"))], r"\(0, nan\) is no square"),
-        ([(0, 0), (0, 2**64)], "is no square"),
-        ([(0, 0), (0, -1)], r"\(0, -1\) is no square.*both from 0 to 7"),
-        ([(0, 0), (8, 0)], r"\(8, 0\) is no square"),
-        ([(0, 0), [[[[]]]]], "is no square"),
-        ([(0, 0), {0: 1, 1: 2}], "is no square"),
+        ([], "has 0 squares; expected 2 to 100"),
+        ([(0, 0)], "has 1 squares; expected 2 to 100"),
+        ((0, 1), "0 is not a square of the 8x8 board; a square is"),
+        ([(0, 0), None], "None is not a square"),
+        ([(0, 0), (0, 1, 2)], r"\(0, 1, 2\) is not a square"),
+        ([(0, 0), (0, True)], r"\(0, True\) is not a square"),
+        ([(0, 0), (0, 1.0)], r"\(0, 1.0\) is not a square"),
+        ([(0, 0), (0, float("nan"))], r"\(0, nan\) is not a square"),
+        ([(0, 0), (0, 2**64)], "is not a square"),
+        ([(0, 0), (0, -1)], r"\(0, -1\) is not a square.*both go from 0 to 7"),
+        ([(0, 0), (8, 0)], r"\(8, 0\) is not a square"),
+        ([(0, 0), [[[[]]]]], "is not a square"),
+        ([(0, 0), {0: 1, 1: 2}], "is not a square"),
         ([(0, 1), (0, 2)], r"\(0, 1\) is not one of Black's pieces"),
         ([(1, 7), (0, 7)], r"\(1, 7\) is not one of Black's pieces"),
         ([(1, 1), (1, 1)], r"\(1, 1\) to \(1, 1\) is neither a step"),
@@ -200,7 +200,7 @@ def test_an_illegal_move_says_what_was_expected_and_changes_nothing(move: object
 def test_neither_step_nor_hop_ends_on_a_piece() -> None:
     state = position(black=[(3, 3), (3, 4), (3, 5)], white=[(4, 3), (5, 3)])
     for to in [(3, 4), (3, 5), (4, 3), (5, 3)]:
-        with pytest.raises(IllegalMove, match="is occupied, expected an empty square"):
+        with pytest.raises(IllegalMove, match="is occupied; a piece moves to an empty square"):
             state.play([(3, 3), to])
 
 
@@ -282,7 +282,7 @@ def test_the_game_ends_when_all_pieces_of_a_player_are_home() -> None:
     assert "Black" in state.outcome.reason
 
 
-def test_who_arrives_first_does_not_win_by_that() -> None:
+def test_arriving_first_does_not_decide() -> None:
     state = position(black=[(0, 5)], white=[(3, 3), (0, 0), (1, 0)])
     state.play([(0, 5), (0, 6)])
     assert state.outcome is not None
@@ -371,7 +371,7 @@ def test_when_neither_can_move_the_game_ends() -> None:
         [[0] * 8] * 7 + [[0] * 7 + [1.0]],
     ],
 )
-def test_what_is_no_board_of_this_game_is_refused(board: list[list[int]]) -> None:
+def test_a_board_of_another_form_is_refused(board: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="expected"):
         HOP.from_board(board, is_black=True)
 
@@ -388,7 +388,7 @@ def test_a_copy_is_independent() -> None:
 
 
 def reference(board: list[list[int]], path: Path, mine: int) -> list[list[int]] | None:
-    """The board after ``path``, or None if it is illegal."""
+    """Return the board after ``path``, or None if it is illegal."""
     board = [row[:] for row in board]
     (row, column), *rest = path
     if board[row][column] != mine or not 1 <= len(rest) <= 99:
@@ -413,7 +413,7 @@ def reference(board: list[list[int]], path: Path, mine: int) -> list[list[int]] 
 
 
 def all_simple_paths(board: list[list[int]], mine: int) -> list[Path]:
-    """Every step and every path of hops without a square twice, found with the reference alone."""
+    """Return every step and every path of hops without a square twice, found with the reference alone."""
     found: list[Path] = []
     todo: list[Path] = [[(r, c)] for r in range(8) for c in range(8) if board[r][c] == mine]
     while todo:

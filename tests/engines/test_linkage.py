@@ -25,7 +25,7 @@ def position(text: str, *, is_black: bool = True) -> State:
 
 
 def random_game(seed: int) -> Iterator[State]:
-    """The same state before each move of a random game, and at its end."""
+    """Yield the same state before each move of a random game, and at its end."""
     dice = Random(seed)
     state = LINKAGE.start()
     yield state
@@ -96,17 +96,17 @@ def test_a_domino_next_to_the_players_own_last_one_is_legal() -> None:
 @pytest.mark.parametrize(
     ("move", "lesson"),
     [
-        (None, r"the move is None, expected \(colour, \(row, column\), \(row, column\)\)"),
-        ("Skip", "the move is 'Skip', expected"),
-        (("O", (5, 0), (5, 1)), "the colour is 'O', expected one of R, B, G, Y"),
-        (("R", (5, 0), (5, 1)), "all 6 dominoes of colour R are placed, expected B, G, Y"),
+        (None, r"the move is None; expected \(colour, \(row, column\), \(row, column\)\)"),
+        ("Skip", "the move is 'Skip'; expected"),
+        (("O", (5, 0), (5, 1)), "the colour is 'O'; expected one of R, B, G, Y"),
+        (("R", (5, 0), (5, 1)), "all 6 dominoes of colour R are placed; expected one of B, G, Y"),
         (("B", (5, 0), (5, 2)), r"\(5, 0\) and \(5, 2\) are not orthogonally adjacent"),
         (("B", (5, 0), (6, 1)), "are not orthogonally adjacent"),
         (("B", (4, 6), (5, 0)), "are not orthogonally adjacent"),
         (("B", (5, 0), (5, 0)), "are not orthogonally adjacent"),
-        (("B", (5, 0), (7, 0)), r"\(7, 0\) is no square"),
+        (("B", (5, 0), (7, 0)), r"\(7, 0\) is not a square"),
         (("B", (3, 2), (3, 3)), r"\(3, 3\) is the blocked centre"),
-        (("B", (1, 2), (2, 2)), r"\(1, 2\) is covered already"),
+        (("B", (1, 2), (2, 2)), r"\(1, 2\) is already covered"),
         (("B", (2, 4), (2, 5)), r"\(2, 5\) touches the domino that Fewer placed in its last turn"),
     ],
 )
@@ -210,7 +210,7 @@ def final(seed: int) -> State:
 
 
 def marked(board: plain.Board, last: Domino | None) -> plain.Board:
-    """The board as its player gets it: -2 where an empty square touches the opponent's last domino."""
+    """Return the board as its player gets it: -2 where an empty square touches the opponent's last domino."""
     touched = {near for square in (last[1:] if last else ()) for near in plain.around(square, 7)}
     return [
         [-2 if cell in (0, -2) and (r, c) in touched else 0 if cell == -2 else cell for c, cell in enumerate(row)]
@@ -259,5 +259,5 @@ def test_only_the_centre_is_blocked(change: tuple[str, str]) -> None:
 @pytest.mark.parametrize("colour", "RBGY")
 @pytest.mark.parametrize("squares", [1, 3, 13, 14])
 def test_a_colour_has_two_squares_for_each_of_its_dominoes(colour: str, squares: int) -> None:
-    with pytest.raises(ValueError, match=f"{squares} squares are {colour}, expected an even number up to 12"):
+    with pytest.raises(ValueError, match=f"{squares} squares are {colour}; expected an even number up to 12"):
         position(EMPTY.replace(".", colour, squares))

@@ -45,7 +45,7 @@ def distances(source: Square, within: Squares) -> dict[Square, int]:
 
 
 def reference(squares: Squares) -> Counts:
-    """The groups per length, from a search that starts at every square."""
+    """Return the groups per length, from a search that starts at every square."""
     counts = [0] * 122
     rest = set(squares)
     while rest:
@@ -155,7 +155,7 @@ def test_players_alternate_until_all_121_squares_are_filled() -> None:
         state.fault()
 
 
-def test_the_board_shows_who_placed_what() -> None:
+def test_the_board_shows_the_pieces_of_both_players() -> None:
     state = LONGEST_PATH.start()
     state.play((0, 1))
     state.play([10, 10])
@@ -187,22 +187,22 @@ def test_a_fault_loses_and_the_pieces_placed_are_counted(moves: list[Square]) ->
 @pytest.mark.parametrize(
     ("move", "message"),
     [
-        (None, r"None is no square, expected \(row, column\), both from 0 to 10"),
-        ("ab", "'ab' is no square"),
-        (b"ab", "is no square"),
-        (7, "7 is no square"),
-        ((), "is no square"),
-        ((1,), "is no square"),
-        ((1, 2, 3), "is no square"),
-        ((True, 2), r"\(True, 2\) is no square"),
-        ((1.0, 2), r"\(1.0, 2\) is no square"),
-        ((float("nan"), 2), "is no square"),
-        ((2**64, 2), "is no square"),
-        ((-1, 2), "is no square"),
-        ((2, 11), r"\(2, 11\) is no square"),
-        ([[1, 2], [3, 4]], "is no square"),
-        ({0: 1, 1: 2}, "is no square"),
-        ((5, 5), r"\(5, 5\) is occupied, expected an empty square"),
+        (None, r"None is not a square of the 11x11 board; a square is \(row, column\), and both go from 0 to 10"),
+        ("ab", "'ab' is not a square"),
+        (b"ab", "is not a square"),
+        (7, "7 is not a square"),
+        ((), "is not a square"),
+        ((1,), "is not a square"),
+        ((1, 2, 3), "is not a square"),
+        ((True, 2), r"\(True, 2\) is not a square"),
+        ((1.0, 2), r"\(1.0, 2\) is not a square"),
+        ((float("nan"), 2), "is not a square"),
+        ((2**64, 2), "is not a square"),
+        ((-1, 2), "is not a square"),
+        ((2, 11), r"\(2, 11\) is not a square"),
+        ([[1, 2], [3, 4]], "is not a square"),
+        ({0: 1, 1: 2}, "is not a square"),
+        ((5, 5), r"\(5, 5\) is occupied; a piece goes on an empty square"),
         ([5, 5], r"\(5, 5\) is occupied"),
     ],
 )
@@ -232,7 +232,7 @@ def test_a_copy_is_independent() -> None:
 
 
 @pytest.mark.parametrize("board", [None, [], [[0] * 11] * 10, [[0] * 10] * 11, [[0] * 10 + [-1]] * 11])
-def test_what_is_no_board_of_this_game_is_refused(board: list[list[int]]) -> None:
+def test_a_board_of_another_form_is_refused(board: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="expected"):
         LONGEST_PATH.from_board(board, is_black=True)
 

@@ -20,7 +20,7 @@ def bits(squares: set[Square], size: int) -> int:
 
 
 def reference(squares: set[Square]) -> int:
-    """The sum of the squares of the sizes of the isles, square by square."""
+    """Return the sum of the squares of the sizes of the isles, square by square."""
     points, rest = 0, set(squares)
     while rest:
         isle = [rest.pop()]
@@ -132,21 +132,21 @@ def test_a_player_may_win_in_spite_of_its_fault() -> None:
 @pytest.mark.parametrize(
     ("move", "message"),
     [
-        (None, r"None is no square, expected \(row, column\), both from 0 to 5"),
-        ("00", "'00' is no square"),
-        (b"00", "is no square"),
-        ([0], "is no square"),
-        ([0, 1, 2], "is no square"),
-        ([False, 1], r"\[False, 1\] is no square"),
-        ([0.0, 1], "is no square"),
-        ([float("nan"), 1], "is no square"),
-        ([2**64, 1], "is no square"),
-        ([0, -1], "is no square"),
-        ([0, 6], r"\[0, 6\] is no square"),
-        ([6, 0], r"\[6, 0\] is no square"),
-        ([[0], [1]], "is no square"),
-        ({"row": 0, "column": 1}, "is no square"),
-        ([2, 2], r"\(2, 2\) is occupied, expected an empty square"),
+        (None, r"None is not a square of the 6x6 board; a square is \(row, column\), and both go from 0 to 5"),
+        ("00", "'00' is not a square"),
+        (b"00", "is not a square"),
+        ([0], "is not a square"),
+        ([0, 1, 2], "is not a square"),
+        ([False, 1], r"\[False, 1\] is not a square"),
+        ([0.0, 1], "is not a square"),
+        ([float("nan"), 1], "is not a square"),
+        ([2**64, 1], "is not a square"),
+        ([0, -1], "is not a square"),
+        ([0, 6], r"\[0, 6\] is not a square"),
+        ([6, 0], r"\[6, 0\] is not a square"),
+        ([[0], [1]], "is not a square"),
+        ({"row": 0, "column": 1}, "is not a square"),
+        ([2, 2], r"\(2, 2\) is occupied; a piece goes on an empty square"),
     ],
 )
 def test_an_illegal_move_says_what_was_expected_and_changes_nothing(move: object, message: str) -> None:
@@ -184,7 +184,7 @@ def test_a_copy_is_independent() -> None:
 
 
 @pytest.mark.parametrize("board", [None, [], 8, [[0] * 4] * 4, [[0] * 7] * 7, [[0] * 8] * 6, [[0] * 5 + [3]] * 6])
-def test_what_is_no_board_of_this_game_is_refused(board: list[list[int]]) -> None:
+def test_a_board_of_another_form_is_refused(board: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="expected"):
         PSEUDO_TONGA.from_board(board, is_black=True)
 

@@ -15,31 +15,34 @@ from pathlib import Path
 
 import pytest
 
+from getstep.referee import ABSENT_MISSES, STALLED_MISSES
 from getstep_engines import GAMES, Game, Player, State
-from getstep_server.contest import StartTable, TimeTable
-from getstep_server.limits import ABSENT_MISSES
-from getstep_server.standings import Scoring
+from getstep_server.config.contest import StartTable, TimeTable
+from getstep_server.config.scoring import Scoring
 
 Board = list[list[int]]
 
 MARKDOWN = (Path(__file__).parents[2] / "rules.md").read_text(encoding="utf-8")
 SECTIONS = {section.partition("\n")[0]: section for section in MARKDOWN.split("\n## ")[1:]}
 LABELS = ("Game", "Idea", "Board", "Move", "Legal", "What happens", "End", "Score and winner", "Time", "Faults")
-EVERY_GAME = pytest.mark.parametrize("name", GAMES)
+DOCUMENTED = [name for name in GAMES if name in SECTIONS]
+"""A game of another package has its rules in its own docstring alone."""
+
+EVERY_GAME = pytest.mark.parametrize("name", DOCUMENTED)
 
 
 # --- what a section states ------------------------------------------------------------------------------------
 
 
 def stated(name: str, label: str) -> str:
-    """What the section ``name`` says after a bold ``label``, on one line."""
+    """Return the text of the section ``name`` after a bold ``label``, on one line."""
     found = re.search(rf"^- \*\*{label}\.?\*\*(.+?)(?=\n- |\n\n)", SECTIONS[name], re.MULTILINE | re.DOTALL)
     assert found, f"{name} says nothing under {label!r}"
     return " ".join(found[1].split())
 
 
 def size_of(game: Game) -> str:
-    """The board's size as people write it, with its range if that is an option."""
+    """Return the board's size as people write it, with its range if that is an option."""
     options = game.options.values()
     starts = [game.start(**{o.name: size}) for o in options for size in (o.lowest, o.highest)] or [game.start()]
     sizes = [len(state.board()) for state in starts]
@@ -47,6 +50,7 @@ def size_of(game: Game) -> str:
 
 
 def test_the_table_of_games_is_the_registry() -> None:
+    assert len(DOCUMENTED) >= 5
     rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", MARKDOWN, re.MULTILINE)
     spans = {"move": "move", "budget": "game"}
     assert rows == [
@@ -55,7 +59,7 @@ def test_the_table_of_games_is_the_registry() -> None:
             f"{size_of(game)} | {game.players[0]} | {game.players[1]}"
             f" | {game.time_control.seconds:g} s a {spans[game.time_control.kind]} | {game.penalty}",
         )
-        for name, game in GAMES.items()
+        for name, game in ((name, GAMES[name]) for name in DOCUMENTED)
     ]
 
 
@@ -89,9 +93,16 @@ def test_the_sample_move_can_begin_a_game(name: str) -> None:
 
 
 @EVERY_GAME
-def test_every_decision_of_an_engine_is_told(name: str) -> None:
+def test_every_decision_of_an_engine_is_in_the_rules(name: str) -> None:
     module = sys.modules[type(GAMES[name].start()).__module__]
     assert SECTIONS[name].count("**Decision:**") >= (module.__doc__ or "").count("Decision:")
+
+
+@EVERY_GAME
+def test_a_section_is_the_docstring_of_the_games_module(name: str) -> None:
+    """`getstep rules` prints it: the engine's module is the source, and rules.md is a copy."""
+    _, _, rules = GAMES[name].rules.partition("\n\n")
+    assert SECTIONS[name].partition("\n\n")[2].strip() == rules.strip()
 
 
 # --- worked examples ------------------------------------------------------------------------------------------
@@ -102,7 +113,7 @@ def blocks(name: str) -> list[str]:
 
 
 def steps(example: str) -> list[tuple[str, Board]]:
-    """The sentences of an example, each with the board below it: no rows if there is none."""
+    """Return the sentences of an example, each with the board below it: no rows if there is none."""
     found: list[tuple[str, Board]] = []
     for column in zip_longest(*(line.split("|") for line in example.splitlines()), fillvalue=""):
         for line in filter(None, map(str.strip, column)):
@@ -114,7 +125,7 @@ def steps(example: str) -> list[tuple[str, Board]]:
 
 
 def opened(game: Game, sentence: str, board: Board) -> State:
-    """The position that an example begins with."""
+    """Return the position that an example begins with."""
     if sentence == "At the start":
         return game.start()
     name = sentence.removesuffix(" to move")
@@ -206,7 +217,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("name", "right", "wrong"), SLIPS)
-def test_a_slip_in_an_example_is_noticed(name: str, right: str, wrong: str) -> None:
+def test_a_mistake_in_an_example_is_found(name: str, right: str, wrong: str) -> None:
     example = blocks(name)[-1]
     assert right in example
     with pytest.raises(AssertionError):
@@ -216,7 +227,7 @@ def test_a_slip_in_an_example_is_noticed(name: str, right: str, wrong: str) -> N
 # --- the tournament -------------------------------------------------------------------------------------------
 
 
-def test_what_the_server_does_is_told() -> None:
+def test_the_rules_describe_what_the_server_does() -> None:
     shared, tournament = "What all games share", "The tournament"
     scoring = Scoring()
     assert stated(tournament, "Points").startswith(
@@ -225,3 +236,4 @@ def test_what_the_server_does_is_told() -> None:
     assert f"for {StartTable().absent_seconds:g} s (unless the host" in stated(tournament, "No-shows")
     assert f"({TimeTable().lag_ms} ms unless the host" in stated(shared, "Time")
     assert f"misses {ABSENT_MISSES} limits in a row" in stated(shared, "Lost connections")
+    assert f"missed {STALLED_MISSES} limits in a row" in stated(shared, "Stalled players")

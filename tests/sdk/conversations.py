@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgpack
@@ -33,6 +33,7 @@ from getstep.wire import (
     State,
     Step,
     Welcome,
+    prove_server,
     sign,
 )
 
@@ -40,6 +41,7 @@ PROTOCOL = Path(__file__).parents[2] / "protocol.md"
 BEGIN, END = "<!-- conversations: begin -->\n", "<!-- conversations: end -->\n"
 
 NONCE = "000102030405060708090a0b0c0d0e0f"
+CLIENT_NONCE = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
 TOKEN = "kq3m-x7fd-29pt"  # the worked example's, not a secret
 _HELLO = Hello(versions=[1], nonce=NONCE, contest="Autumn contest", server="getstep-server 0.1.0")
 _JOIN = Join(version=1, team=7, mac=sign(TOKEN, NONCE), client="my client", purpose="play")
@@ -49,6 +51,8 @@ _WELCOME = Welcome(
     lag_ms=100,
     games=[{"game": "hop", "options": {}, "time_kind": "move", "time_ms": 5000}],
 )
+_JOIN_AND_ASK = replace(_JOIN, nonce=CLIENT_NONCE)
+_WELCOME_WITH_PROOF = replace(_WELCOME, proof=prove_server(TOKEN, NONCE, CLIENT_NONCE))
 
 
 def _start(*, resumed: bool) -> Start:
@@ -87,7 +91,7 @@ def _ask(question: int, board: list[list[int]], move_number: int, last: object, 
 
 
 @dataclass(frozen=True)
-class Breach:
+class Violation:
     """Bytes from the client that break the protocol, and the reason code they earn."""
 
     data: bytes
@@ -95,11 +99,11 @@ class Breach:
     note: str
 
 
-CONVERSATIONS: dict[str, list[Message | Breach]] = {
+CONVERSATIONS: dict[str, list[Message | Violation]] = {
     "A match with an illegal move": [
         _HELLO,
-        _JOIN,
-        _WELCOME,
+        _JOIN_AND_ASK,
+        _WELCOME_WITH_PROOF,
         _start(resumed=False),
         _ask(31, _FIRST, 2, [[4, 2], [4, 3]]),
         Step(id=31, move=[[3, 5], [3, 4]]),
@@ -135,7 +139,7 @@ CONVERSATIONS: dict[str, list[Message | Breach]] = {
         End(match=12, result="draw", reason="finished", detail="Black has 4 home, White 4", scores=[4, 4]),
         _OVER,
     ],
-    "Back in the middle of a match": [
+    "Reconnecting during a match": [
         _HELLO,
         _JOIN,
         _WELCOME,
@@ -150,7 +154,7 @@ CONVERSATIONS: dict[str, list[Message | Breach]] = {
         _JOIN,
         _WELCOME,
         _start(resumed=False),
-        Breach(b"GET / HTTP/1.1\r\n", "oversize_frame", 'the header says 0x47455420 bytes ("GET ")'),
+        Violation(b"GET / HTTP/1.1\r\n", "oversize_frame", 'the header says 0x47455420 bytes ("GET ")'),
         Goodbye(
             reason="oversize_frame",
             detail="a frame of 1195725856 bytes, expected at most 4096",
@@ -164,11 +168,13 @@ SAMPLES: dict[type[Message], Message] = {
     type(item): item for said in CONVERSATIONS.values() for item in said if isinstance(item, Message)
 }
 SAMPLES |= {
+    Join: _JOIN_AND_ASK,
+    Welcome: _WELCOME_WITH_PROOF,
     Step: Step(id=31, move=[[3, 5], [3, 4]]),
     Raised: Raised(id=31, error="IndexError: list index out of range"),
     Resign: Resign(id=31),
 }
-"""One message of each type; the answers answer question 31."""
+"""One message of each type with all its keys; the answers answer question 31."""
 
 
 # --- playing ---------------------------------------------------------------------------------------------
@@ -177,7 +183,7 @@ _OPENING = [State.GREETING, State.LOGIN, State.DECIDING, State.LOBBY, State.MATC
 
 
 def ends(state: State) -> tuple[Connection, Connection]:
-    """A server and its client, both in ``state``; the question in TURN is 31."""
+    """Return a server and its client, both in ``state``; the question in TURN is 31."""
     server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
     if state is State.CLOSED:
         _said(_OVER, server, client)
@@ -192,7 +198,7 @@ def ends(state: State) -> tuple[Connection, Connection]:
 
 
 def hearer(cls: type[Message]) -> Connection:
-    """The end that hears messages of a type, in the first state that allows one."""
+    """Return the end that hears messages of a type, in the first state that allows one."""
     server, client = ends(next(state for state in TRANSITIONS if cls in TRANSITIONS[state]))
     return client if cls in SERVER_MESSAGES else server
 
@@ -204,24 +210,24 @@ def _break(connection: Connection) -> None:
 
 
 def framed(body: bytes) -> bytes:
-    """A frame around any bytes."""
+    """Return a frame around any bytes."""
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
 def frame(message: Message) -> bytes:
-    """The frame of a message, whether it may be said now or not."""
+    """Return the frame of a message, whether it may be said now or not."""
     return framed(msgpack.packb(message.to_fields()))
 
 
 # --- writing ---------------------------------------------------------------------------------------------
 
 
-def as_text(conversation: list[Message | Breach]) -> str:
-    """One conversation as annotated hex: ``S`` or ``C`` begins a frame, ``;`` begins a comment."""
+def as_text(conversation: list[Message | Violation]) -> str:
+    """Return one conversation as annotated hex: ``S`` or ``C`` begins a frame, ``;`` begins a comment."""
     server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
     lines: list[str] = []
     for item in conversation:
-        if isinstance(item, Breach):
+        if isinstance(item, Violation):
             lines += [*_hex_lines("C", item.data, item.note), f"; the server sees {item.code}", ""]
             continue
         letter, data = _said(item, server, client)
@@ -260,7 +266,7 @@ def _hex_lines(letter: str, data: bytes, comment: str) -> list[str]:
 
 
 def section() -> str:
-    """The part of protocol.md between the markers."""
+    """Return the part of protocol.md between the markers."""
     parts = [f"### {title}\n\n```text\n{as_text(c)}```\n\n" for title, c in CONVERSATIONS.items()]
     return BEGIN + "\n" + "".join(parts) + END
 
@@ -269,7 +275,7 @@ def section() -> str:
 
 
 def read(markdown: str) -> dict[str, list[tuple[str, bytes]]]:
-    """The conversations in ``markdown``: title to frames, each a speaker's letter and its bytes."""
+    """Return the conversations in ``markdown``: title to frames, each a speaker's letter and its bytes."""
     between = markdown.split(BEGIN)[1].split(END)[0]
     found = re.findall(r"^### ([^\n]+)\n\n```text\n(.*?)```", between, flags=re.MULTILINE | re.DOTALL)
     return {title: _read_frames(text) for title, text in found}
@@ -287,7 +293,7 @@ def _read_frames(text: str) -> list[tuple[str, bytes]]:
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The cells of the first table of protocol.md under ``heading``, without its two head rows."""
+    """Return the cells of the first table of protocol.md under ``heading``, without its two head rows."""
     markdown = PROTOCOL.read_text(encoding="utf-8").split(f"\n{heading}\n")[1]
     table = re.search(r"^\|.*?\n\|-.*?\n((?:\|.*\n)+)", markdown, flags=re.MULTILINE)
     assert table, f"no table under {heading!r}"

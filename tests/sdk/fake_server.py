@@ -24,13 +24,13 @@ from getstep.wire import (
     Start,
     Welcome,
     new_nonce,
+    prove_server,
     verify,
 )
+from tests.patience import PATIENCE_SECONDS
 
 TOKEN = "kq3m-x7fd-29pt"
 TEAM = 7
-PATIENCE_SECONDS = 10.0
-"""For what must come; a test that waits as long has failed."""
 
 HOP = {"game": "hop", "options": {}, "time_kind": "move", "time_ms": 5000}
 BOARD = [[1, 0, 2], [0, 0, 0]]
@@ -45,6 +45,7 @@ class Session:
         self.server = server
         self.conversation = Connection(Role.SERVER)
         self.join: Join | None = None
+        self.nonce = ""
 
     def say(self, *messages: Message, by_bytes: bool = False) -> None:
         """Say all of it in one piece, or byte by byte."""
@@ -53,26 +54,34 @@ class Session:
             self.sock.sendall(piece)
 
     def hear(self) -> Event:
-        """The next event from the client; CLOSED once it has closed."""
+        """Return the next event from the client; CLOSED once it has closed."""
         while (event := self.conversation.next_event()) is Sentinel.NEED_DATA:
             self.conversation.receive_data(self.sock.recv(65536))
         return event
 
     def greet(self, **fields: Any) -> Event:
-        """Say hello; what the client says to it."""
-        nonce = new_nonce()
-        hello = {"versions": [1], "nonce": nonce, "contest": "Autumn", "server": "fake 1", **fields}
+        """Send hello; return what the client answers."""
+        self.nonce = new_nonce()
+        hello = {"versions": [1], "nonce": self.nonce, "contest": "Autumn", "server": "fake 1", **fields}
         self.say(Hello(**hello))
         event = self.hear()
         if isinstance(event, Join):
-            assert verify(TOKEN, nonce, event.mac)
+            assert verify(TOKEN, self.nonce, event.mac)
             self.join = event
         return event
 
-    def let_in(self, *more: Message, lag_ms: int = 100, games: list[dict[str, Any]] | None = None) -> None:
-        """Hello, join, and welcome together with ``more``."""
-        assert isinstance(self.greet(), Join)
-        welcome = Welcome(team=TEAM, name="The Hoppers", lag_ms=lag_ms, games=games if games is not None else [HOP])
+    def let_in(
+        self,
+        *more: Message,
+        lag_ms: int = 100,
+        games: list[dict[str, Any]] | None = None,
+        proof: Callable[[Session], str | None] | None = None,
+        **hello: Any,
+    ) -> None:
+        """Say hello, hear join, say welcome and ``more``. ``proof`` makes the server's proof: the right one."""
+        assert isinstance(self.greet(**hello), Join)
+        given = (proof or right_proof)(self)
+        welcome = Welcome(TEAM, "The Hoppers", lag_ms, games if games is not None else [HOP], given)
         self.say(welcome, *more)
 
     def reset(self) -> None:
@@ -83,6 +92,23 @@ class Session:
 Script = Callable[[Session], object]
 
 
+def right_proof(session: Session) -> str:
+    """Return the proof of a server that knows the token."""
+    assert session.join is not None
+    assert session.join.nonce is not None, "the client has not asked for a proof"
+    return prove_server(TOKEN, session.nonce, session.join.nonce)
+
+
+def no_proof(session: Session) -> None:
+    """Answer like an older server, which ignores the client's nonce, or like a false one, which has no proof."""
+
+
+def wrong_proof(session: Session) -> str:
+    """Return the proof of a server that does not know the token."""
+    assert session.join is not None
+    return prove_server("not the token", session.nonce, session.join.nonce or "")
+
+
 class FakeServer:
     """Runs each script on one connection, in order, then refuses connections. Use it as a context manager.
 
@@ -91,7 +117,7 @@ class FakeServer:
         opens_at_pause: refuse connections until the client has paused so often.
 
     An error in a script is raised at the end of the ``with``, and from ``pause`` at once, so that the client
-    under test does not go on connecting for ever.
+    under test does not connect again for ever.
     """
 
     def __init__(self, *scripts: Script, opens_at_pause: int = 0) -> None:
@@ -125,7 +151,7 @@ class FakeServer:
             raise AssertionError(f"the server's script failed: {self._error!r}") from self._error
 
     def pause(self, seconds: float) -> None:
-        """In place of ``time.sleep`` in the client: takes note, and does not wait."""
+        """Record a pause without waiting: a stand-in for ``time.sleep`` in the client."""
         self.pauses.append(seconds)
         self._open_if_due()
         assert self._error is None, f"the server's script failed: {self._error!r}"
@@ -145,7 +171,7 @@ class FakeServer:
 
 
 def start(match: int = 12, **fields: Any) -> Start:
-    """A match of hop as White."""
+    """Return a match of hop as White."""
     values = {
         "match": match,
         "game": "hop",
@@ -161,24 +187,24 @@ def start(match: int = 12, **fields: Any) -> Start:
 
 
 def ask(question: int, **fields: Any) -> GetStep:
-    """A question about a small board."""
+    """Return a question about a small board."""
     values = {"id": question, "move_number": 2, "board": BOARD, "is_black": False, "time_left_ms": 5000}
     return GetStep(**{**values, "last_move": None, **fields})
 
 
 def missed(question: int) -> Penalty:
-    """The limit is over."""
+    """Return the penalty of a missed limit."""
     return Penalty(id=question, reason="missed_limit", detail="no answer within 5 s; your turn is skipped")
 
 
 def end(match: int = 12, **fields: Any) -> End:
-    """A lost match."""
+    """Return a lost match."""
     values = {"match": match, "result": "loss", "reason": "finished", "detail": "Black has 7 home, White 2"}
     return End(**{**values, "scores": [7, 2], **fields})
 
 
 def until_closed(session: Session) -> bytes:
-    """What the client sends until it closes; for scripts that do not follow the protocol."""
+    """Return the client's messages until it closes; for scripts that do not follow the protocol."""
     data = b""
     while piece := session.sock.recv(65536):
         data += piece

@@ -21,22 +21,22 @@ def pack(value: Any) -> bytes:
 
 
 def answer(move: bytes) -> bytes:
-    """The answer to question 31; what stands for its move is any bytes."""
+    """Return the answer to question 31, with any bytes as its move."""
     return b"\x83" + pack("type") + pack("step") + pack("id") + b"\x1f" + pack("move") + move
 
 
 def keyed(key: bytes) -> bytes:
-    """An answer with one more key, which is any bytes."""
+    """Return an answer with one more key, which is any bytes."""
     return b"\x84" + answer(b"\x00")[1:] + key + b"\x00"
 
 
 def chain(opener: bytes, depth: int, core: bytes) -> bytes:
-    """An answer with ``depth`` containers inside each other, its own map included, around ``core``."""
+    """Return an answer with ``depth`` containers inside each other, its own map included, around ``core``."""
     return answer(opener * (depth - 1) + core)
 
 
 def sized(header: int, size: str, count: int, entries: bytes = b"") -> bytes:
-    """An array, map or string that claims ``count``, whatever ``entries`` it has."""
+    """Return an array, map or string that claims ``count``, whatever ``entries`` it has."""
     return bytes([header]) + struct.pack(size, count) + entries
 
 

@@ -14,12 +14,24 @@ from typing import Any
 
 import pytest
 
-from getstep import _check, _link
+from getstep import _check, _server_connection
 from getstep._check import check
+from getstep._client import NOT_PROVED
 from getstep._errors import SetupError
 from getstep._settings import Address, Login
 from getstep.wire import CLOSED, Goodbye, Join
-from tests.sdk.fake_server import HOP, TEAM, TOKEN, FakeServer, Script, Session, until_closed
+from tests.patience import PATIENCE_SECONDS
+from tests.sdk.fake_server import (
+    HOP,
+    TEAM,
+    TOKEN,
+    FakeServer,
+    Script,
+    Session,
+    no_proof,
+    until_closed,
+    wrong_proof,
+)
 
 CHECKED = Goodbye(reason="checked", detail="The login is right.", retry_ms=None)
 TONGA = {"game": "pseudo_tonga", "options": {"size": 6}, "time_kind": "budget", "time_ms": 20000}
@@ -27,7 +39,7 @@ LOGIN = Login(TEAM, TOKEN)
 
 
 def lets_in(**fields: Any) -> Script:
-    """A server where all is well."""
+    """Return a server where all is well."""
 
     def script(session: Session) -> None:
         session.let_in(CHECKED, **fields)
@@ -69,7 +81,7 @@ class Checked:
 
     @property
     def last(self) -> str:
-        """The text of the last marked line, and those that go on from it."""
+        """The text of the last marked line, and its continuation lines."""
         begin = max(i for i, line in enumerate(self.lines) if line[0])
         return "\n".join(text for _, _, text in self.lines[begin:])
 
@@ -77,6 +89,14 @@ class Checked:
 @pytest.fixture
 def checked(capsys: pytest.CaptureFixture[str]) -> Checked:
     return Checked(capsys)
+
+
+LEGAL = """\
+from getstep_engines import GAMES
+
+def legal(game, board, is_black):
+    return next(iter(game.from_board(board, is_black).legal_moves()))
+"""
 
 
 def write(folder: Path, source: str) -> Path:
@@ -96,18 +116,19 @@ def test_all_is_well(checked: Checked) -> None:
         "ok server",
         "ok version",
         "ok login",
+        "ok proof",
         "ok clock",
         "ok clock",
         "ok lag",
     ]
-    texts = [text for _, _, text in checked.lines]
+    texts = [text for _, what, text in checked.lines if what != "proof"]
     assert texts[0] == "127.0.0.1"
     assert texts[2] == "Autumn, hosted by fake 1"
-    assert texts[4] == "team 7 is The Hoppers; the token is right"
+    assert texts[4] == "team 7 is The Hoppers; the token was accepted"
     assert texts[5] == "hop: 5 s a move"
     assert texts[6] == "pseudo_tonga (size 6): 20 s for all your moves together"
-    assert texts[7].startswith("a message takes ")
-    assert texts[7].endswith(" there and back; 60 s are allowed on top of each limit")
+    assert texts[7].startswith("a round trip takes ")
+    assert texts[7].endswith("; 60 s are added to each limit for it")
 
 
 def test_a_name_and_its_addresses(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +170,7 @@ def test_a_real_refusal(checked: Checked) -> None:
 
 
 def test_a_connection_that_never_comes_about(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_link, "CONNECT_SECONDS", 0.0)
+    monkeypatch.setattr(_server_connection, "CONNECT_SECONDS", 0.0)
     monkeypatch.setattr(socket.socket, "connect_ex", lambda self, place: errno.EINPROGRESS)
     assert not checked.at(Address("127.0.0.1", 7777))
     assert "no answer; the address is wrong" in checked.last
@@ -160,7 +181,7 @@ def says_nothing(session: Session) -> None:
 
 
 def hangs_up(session: Session) -> None:
-    """Closed by who runs the script."""
+    """Do nothing: the caller of the script closes the socket."""
 
 
 def speaks_http(session: Session) -> None:
@@ -176,16 +197,16 @@ def greets_wrongly(session: Session) -> None:
 @pytest.mark.parametrize(
     ("script", "what"),
     [
-        (says_nothing, "it says nothing"),
-        (hangs_up, "it hangs up at once"),
-        (speaks_http, "it speaks otherwise"),
-        (greets_wrongly, "it speaks otherwise"),
+        (says_nothing, "it sends nothing"),
+        (hangs_up, "it closes the connection at once"),
+        (speaks_http, "it speaks another protocol"),
+        (greets_wrongly, "it speaks another protocol"),
     ],
 )
 def test_something_else_answers(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, script: Script, what: str
 ) -> None:
-    monkeypatch.setattr(_link, "HELLO_SECONDS", 0.3)
+    monkeypatch.setattr(_server_connection, "HELLO_SECONDS", 0.3)
     assert not checked.run(script)
     assert checked.marks == ["ok name", "ok port", "BAD server"]
     assert checked.last == f"what answers there is no getstep server: {what}; the port may be wrong"
@@ -222,6 +243,23 @@ def test_a_login_that_is_refused(checked: Checked, reason: str, advice: str) -> 
     assert checked.marks[-2:] == ["ok version", "BAD login"]
     assert advice in checked.last
     assert "Not you" in checked.last
+
+
+def test_a_server_that_has_not_proved_itself(checked: Checked) -> None:
+    """An older server: a bot plays there, so every check passes as far as it can be known."""
+    assert checked.run(lets_in(proof=no_proof))
+    assert checked.marks[4:6] == ["ok login", "-- proof"]
+    assert NOT_PROVED in checked.lines[5][2]
+
+
+def test_a_server_with_a_wrong_proof(checked: Checked) -> None:
+    def script(session: Session) -> None:
+        session.let_in(proof=wrong_proof)
+        assert session.hear() is CLOSED
+
+    assert not checked.run(script)
+    assert checked.marks[-2:] == ["ok version", "BAD proof"]
+    assert "check the address" in checked.last
 
 
 def test_a_login_that_is_not_answered(checked: Checked) -> None:
@@ -262,19 +300,19 @@ def test_half_a_login(checked: Checked) -> None:
     assert checked.marks[-2:] == ["ok version", "BAD login"]
 
 
-def test_a_way_longer_than_the_allowance(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_trip_longer_than_the_allowance(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_check, "_ms_since", lambda started: 250.0)
     assert not checked.run(lets_in(lag_ms=100))
     assert checked.marks[-1] == "BAD lag"
     assert checked.last.startswith(
-        "a message takes 0.25 s there and back, and only 0.1 s are allowed on top of each limit.\nUse a cable"
+        "a round trip takes 0.25 s, and only 0.1 s are added to each limit for it.\nUse a cable"
     )
 
 
 def test_no_allowance(checked: Checked) -> None:
     assert checked.run(lets_in(lag_ms=0))
     assert checked.marks[-1] == "ok lag"
-    assert "there is no allowance, so leave that much of each limit unused" in checked.last
+    assert "nothing is added to the limits for it, so answer that much earlier" in checked.last
 
 
 def test_names_from_the_server_are_made_printable(checked: Checked) -> None:
@@ -291,13 +329,56 @@ def test_names_from_the_server_are_made_printable(checked: Checked) -> None:
 
 
 def test_a_bot_in_time(checked: Checked, tmp_path: Path) -> None:
-    bot = write(tmp_path, "def get_step(b, i): return (0, int(i)) if len(b) == 6 else [(0, 0), (0, int(i))]")
+    games = 'GAMES["pseudo_tonga" if len(board) == 6 else "hop"]'
+    bot = write(tmp_path, f"{LEGAL}def get_step(board, is_black): return legal({games}, board, is_black)")
     assert checked.run(lets_in(games=[HOP, TONGA], lag_ms=60_000), bot)
-    assert checked.marks[-3:] == ["ok bot", "ok time", "ok time"]
-    assert checked.lines[-3][2] == "checked_bot.py has get_step(board, is_black)"
-    assert "hop: get_step took " in checked.lines[-2][2]
-    assert checked.lines[-2][2].endswith(" of 5 s a move; it returned [[0, 0], [0, 1]]")
-    assert checked.last.endswith(" of 20 s for all your moves together; it returned [0, 1]")
+    assert checked.marks[-5:] == ["ok bot", "ok time", "ok game", "ok time", "ok game"]
+    bot_line, hop, hop_game, tonga, tonga_game = (text for _, _, text in checked.lines[-5:])
+    assert bot_line == "checked_bot.py has get_step(board, is_black)"
+    assert "hop: get_step took " in hop
+    assert hop.endswith(" of 5 s a move; it returned [[0, 0], [0, 1]]")
+    assert tonga.endswith(" of 20 s for all your moves together; it returned [0, 0]")
+    for name, line in (("hop", hop_game), ("pseudo_tonga (size 6)", tonga_game)):
+        assert line.startswith(f"{name}: 2 whole games against random without a fault; the slowest of ")
+
+
+def test_what_goes_wrong_later_in_the_game(checked: Checked, tmp_path: Path) -> None:
+    late = "if turn.move_number > 5:\n        while True: pass"
+    for wrong, says in ((late, "missed_limit"), ("1 / (turn.move_number < 5)", "ZeroDivisionError")):
+        body = f"    {wrong}\n    return legal(GAMES[turn.game], board, is_black)"
+        bot = write(tmp_path, f"{LEGAL}def get_step(board, is_black, turn):\n{body}")
+        assert not checked.run(lets_in(games=[{**HOP, "game": "linkage", "time_ms": 2000}], lag_ms=60_000), bot)
+        assert checked.marks[-2:] == ["ok time", "BAD game"]
+        assert checked.last.startswith("linkage, against random: Game 1, move ")
+        assert says in checked.last
+        assert f'checked_bot.py", line {7 if "while" in wrong else 6}' in checked.last
+        assert "Legal: ('R', (" in checked.last
+
+
+def test_a_game_that_takes_too_long_is_no_fault(
+    checked: Checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_check, "_BOT_SECONDS", 3.0)
+    monkeypatch.setattr(_check, "_PATIENCE_SECONDS", 0.0)
+    body = "if turn.move_number > 2: time.sleep(60)\n    return legal(GAMES[turn.game], board, is_black)"
+    bot = write(tmp_path, f"import time\n{LEGAL}def get_step(board, is_black, turn):\n    {body}")
+    assert checked.run(lets_in(games=[{**HOP, "time_ms": 90_000}], lag_ms=60_000), bot)
+    assert checked.lines[-1][:2] == ("--", "game")
+    assert "no fault so far" in checked.last
+
+
+def test_a_bot_gets_the_increment(checked: Checked, tmp_path: Path) -> None:
+    bot = write(
+        tmp_path,
+        f"{LEGAL}def get_step(board, is_black, turn):\n"
+        "    return legal(GAMES['hop' if turn.increment_ms == 7 else 'linkage'], board, is_black)",
+    )
+    hop = {**HOP, "time_kind": "budget", "time_ms": 60_000, "increment_ms": 7}
+    assert checked.run(lets_in(games=[hop], lag_ms=60_000), bot)
+    limit = "60 s for all your moves together and 7.0 ms more after each answer"
+    assert ("ok", "clock", f"hop: {limit}") in checked.lines
+    assert checked.marks[-2:] == ["ok time", "ok game"]
+    assert checked.lines[-2][2].endswith(f" of {limit}; it returned [[0, 0], [0, 1]]")
 
 
 def test_a_bot_with_turn(checked: Checked, tmp_path: Path) -> None:
@@ -318,17 +399,22 @@ def test_a_bot_that_is_too_slow(checked: Checked, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("return (0, 0)", "hop: 0 is no square, expected two ints: (row, column)"),
-        ("return [(0, 1), (0, 2)]", "hop: there is no piece of the first player on (0, 1)"),
-        ("board[0][1] = 1; return [(0, 1), (0, 2)]", "hop: there is no piece of the first player on (0, 1)"),
+        ("return (0, 0)", "hop: 0 is not a square of the 8x8 board"),
+        ("return [(0, 1), (0, 2)]", "hop: (0, 1) is not one of Black's pieces"),
+        ("board[0][1] = 1; return [(0, 1), (0, 2)]", "hop: (0, 1) is not one of Black's pieces"),
     ],
 )
-def test_a_move_of_the_wrong_form(checked: Checked, tmp_path: Path, body: str, says: str) -> None:
+def test_a_move_that_the_rules_do_not_allow(checked: Checked, tmp_path: Path, body: str, says: str) -> None:
     bot = write(tmp_path, f"def get_step(board, is_black): {body}")
     assert not checked.run(lets_in(lag_ms=60_000), bot)
     assert checked.marks[-2:] == ["ok time", "BAD move"]
-    expected = "a list of squares, the piece's own first, for example [(2, 2), (2, 3)]"
-    assert checked.last == f"{says}\nExpected for hop: {expected}"
+    expected = "a list of squares, the piece's own first, for example [(0, 0), (0, 1)]"
+    (reason, form), board = checked.last.split("\n")[:2], checked.last.split("\n")[2:]
+    assert reason.startswith(f"{says}; ")
+    assert form == f"Expected for hop: {expected}"
+    assert [line.split()[0] for line in board[:-1]] == [*"00", *"1234567"]
+    assert ("!:!" in board[1]) == ("(0, 1)" in body)
+    assert board[1].split()[1] in ("B", "!B!"), "a fresh board, whatever the bot did to its own"
 
 
 @pytest.mark.parametrize(
@@ -352,18 +438,18 @@ def test_a_bot_that_does_not_load(checked: Checked, tmp_path: Path) -> None:
     assert "ZeroDivisionError" in checked.last
 
 
-def test_a_bot_in_an_endless_loop_is_broken_off(
+def test_a_bot_in_an_endless_loop_is_interrupted(
     checked: Checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    monkeypatch.setattr(_check, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(_check, "_PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(_check, "_GRACE_SECONDS", 60.0)
-    bot = write(tmp_path, "def get_step(b, i):\n    if len(b) == 6: return (1, 2)\n    while True: pass")
+    bot = write(tmp_path, "def get_step(b, i):\n    if len(b) == 6: return (9, 9)\n    while True: pass")
     assert not checked.run(lets_in(games=[{**HOP, "time_ms": 1}, TONGA], lag_ms=60_000), bot)
     assert [mark for mark in checked.marks if "time" in mark] == ["BAD time", "ok time"]
-    [at] = [i for i, line in enumerate(checked.lines) if line[0] == "BAD"]
+    at, _ = [i for i, line in enumerate(checked.lines) if line[0] == "BAD"]
     text = [line[2] for line in checked.lines[at : at + 3]]
-    assert text[0] == "hop: get_step has not answered within 0.101 s: is there an endless loop? It is at"
+    assert text[0] == "hop: get_step has not answered within 1.001 s: is there an endless loop? It is at"
     assert text[1] == f'  File "{bot}", line 3, in get_step'
     assert text[2] == "    while True: pass"
 
@@ -371,12 +457,12 @@ def test_a_bot_in_an_endless_loop_is_broken_off(
 @pytest.mark.parametrize(
     "body", ["while True:\n        try: time.sleep(0.01)\n        except: pass", "time.sleep(60)"]
 )
-def test_a_bot_that_cannot_be_broken_off_ends_check(tmp_path: Path, body: str) -> None:
+def test_a_bot_that_cannot_be_interrupted_ends_check(tmp_path: Path, body: str) -> None:
     bot = write(tmp_path, f"import time\ndef get_step(b, i):\n    {body}")
     with FakeServer(lets_in(games=[{**HOP, "time_ms": 1}], lag_ms=60_000)) as server:
         words = ["check", str(bot), "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
         command = [sys.executable, "-m", "getstep", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 1
     assert "hop: get_step has not answered within 1.001 s: is there an endless loop?" in done.stdout
     assert done.stderr == ""
@@ -385,7 +471,7 @@ def test_a_bot_that_cannot_be_broken_off_ends_check(tmp_path: Path, body: str) -
 def test_a_bot_for_a_game_from_the_future(checked: Checked, tmp_path: Path) -> None:
     bot = write(tmp_path, "def get_step(board, is_black): return 1")
     assert checked.run(lets_in(games=[{**HOP, "game": "go"}], lag_ms=60_000), bot)
-    assert checked.lines[-1] == ("--", "time", "go: a game newer than this getstep")
+    assert checked.lines[-1] == ("--", "time", "go: a game that is not installed here")
 
 
 def test_a_bot_is_loaded_though_there_is_no_server(checked: Checked, tmp_path: Path) -> None:

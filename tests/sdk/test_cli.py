@@ -14,12 +14,12 @@ import pytest
 import getstep
 from getstep import SetupError, Turn
 from getstep._bot import load
-from getstep._games import GAMES, start_board
+from getstep._games import start_board
 from getstep._settings import Address, Login, find_address, find_login, find_team, find_token
-from getstep._text import Console, duration, printable
+from getstep._text import Console, duration, escape_control_chars
 from getstep.cli import main
 from getstep.wire import Goodbye, Raised, Step
-from getstep_engines import GAMES as RULES
+from getstep_engines import GAMES
 from tests.sdk.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start
 
 BOT = "def get_step(board, is_black):\n    return [(0, 2), (0, 1)]\n"
@@ -34,7 +34,7 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def run(*words: object) -> int:
-    """The exit code of ``getstep`` with these words."""
+    """Return the exit code of ``getstep`` with these words."""
     try:
         return main([str(word) for word in words])
     except SystemExit as leaving:  # argparse
@@ -55,7 +55,7 @@ def test_defaults() -> None:
     assert find_token() is None
 
 
-def test_the_environment_fills_in_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_values_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GETSTEP_TEAM", "7")
     monkeypatch.setenv("GETSTEP_TOKEN", f" {TOKEN}\n")
     monkeypatch.setenv("GETSTEP_HOST", "judge")
@@ -109,30 +109,30 @@ def test_a_token_file_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("team", ["seven", "7.0", "-1", 2**31, True, 7.0, ""])
-def test_what_is_no_team(team: object) -> None:
+def test_invalid_teams(team: object) -> None:
     with pytest.raises(SetupError, match=r"The team is .*, expected a whole number from 0 to 2147483647"):
         find_team(team)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("port", ["x", 0, 65536, "-1"])
-def test_what_is_no_port(port: object) -> None:
+def test_invalid_ports(port: object) -> None:
     with pytest.raises(SetupError, match=r"The port is .*, expected a whole number from 1 to 65535"):
         find_address("judge", port)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("host", ["192.168.1.10:7777", "http://judge", "jud\0ge", 5])
-def test_what_is_no_host(host: object) -> None:
-    with pytest.raises(SetupError, match=r"The host is .*, expected a bare name or address"):
+def test_invalid_hosts(host: object) -> None:
+    with pytest.raises(SetupError, match=r"The host is .*, expected a name or an address alone"):
         find_address(host)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("token", ["", " ", "two words", "\ud800", 5])
-def test_what_is_no_token(token: object) -> None:
+def test_invalid_tokens(token: object) -> None:
     with pytest.raises(SetupError, match="The token should be one word"):
         find_token(token)  # type: ignore[arg-type]
 
 
-def test_what_is_missing_says_where_to_put_it() -> None:
+def test_the_error_for_a_missing_value_says_where_to_put_it() -> None:
     with pytest.raises(SetupError, match=r"team id is missing.*\n.*--team .* team=\.\.\. .* GETSTEP_TEAM"):
         getstep.play(lambda board, is_black: None, token="x")
     with pytest.raises(SetupError, match=r"token of team 7 is missing.*\n.*--token .* GETSTEP_TOKEN"):
@@ -173,7 +173,7 @@ def test_a_console_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_printable(text: str, safe: str) -> None:
-    assert printable(text) == safe
+    assert escape_control_chars(text) == safe
 
 
 @pytest.mark.parametrize(
@@ -204,24 +204,43 @@ def test_new_writes_a_bot_and_says_what_to_type_next(game: str, capsys: pytest.C
     assert source.isascii()
     assert "def get_step(board: list[list[int]], is_black: bool)" in source
     assert source.rstrip().endswith("getstep.play(get_step)")
-    *_, first, second = capsys.readouterr().out.splitlines()
-    assert first == "  getstep check my_bot.py --host HOST --team TEAM --token TOKEN"
-    assert second == "  getstep play my_bot.py --host HOST --team TEAM --token TOKEN"
+    *_, first, second, third = capsys.readouterr().out.splitlines()
+    assert (first, second, third) == ("  getstep login", "  getstep check my_bot.py", "  getstep play my_bot.py")
 
 
 def test_new_never_overwrites(capsys: pytest.CaptureFixture[str]) -> None:
     write("mine")
     assert run("new", "a_bot.py", "--game", "hop") == 2
     assert Path("a_bot.py").read_text() == "mine"
-    assert "a_bot.py exists and is left as it is" in capsys.readouterr().err
+    assert "a_bot.py already exists" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [("--game", "chess"), ()])
-def test_new_lists_the_games(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("new", "my_bot.py", *words) == 2
+def test_new_lists_the_games(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("new", "my_bot.py") == 2
     said = capsys.readouterr().err
-    assert all(f"\n  {name}" in said for name in GAMES)
+    assert all(f"\n  {name:<16}{game.summary}" in said for name, game in GAMES.items())
     assert not Path("my_bot.py").exists()
+
+
+@pytest.mark.parametrize("words", [("new", "my_bot.py", "--game", "chess"), ("rules", "chess")])
+def test_a_game_that_is_not_installed(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*words) == 2
+    assert capsys.readouterr().err == f"getstep: unknown game 'chess'; installed: {', '.join(GAMES)}.\n"
+    assert not Path("my_bot.py").exists()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_rules_are_the_docstring_of_the_game(game: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rules", game) == 0
+    said = capsys.readouterr().out
+    assert said.split() == re.sub(r"\*\*|```\w*", "", GAMES[game].rules).split()
+    assert "```" not in said
+    assert all(f"- {label}" in said for label in ("Board", "Move", "Legal", "End", "Faults"))
+
+
+def test_rules_without_a_game_lists_the_games(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("rules") == 2
+    assert all(f"\n  {name:<16}{game.summary}" in capsys.readouterr().out for name, game in [*GAMES.items()][:1])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +248,7 @@ def test_new_lists_the_games(words: tuple[str, ...], capsys: pytest.CaptureFixtu
     [
         ("random.py", "would hide Python's own random"),
         ("getstep.py", "would hide Python's own getstep"),
-        ("bot.txt", "should end in .py"),
+        ("bot.txt", "must end in .py"),
         ("no_folder/bot.py", "cannot be written: No such file or directory"),
     ],
 )
@@ -248,19 +267,19 @@ def test_new_for_several_games_writes_a_file_for_each(words: tuple[str, ...], tm
     for game in games:
         board = start_board(game, {})
         assert board is not None
-        thought = callback.think(board, True, Turn(game, 1, 1, "opponent", None, 5000))
-        assert not thought.complaint
-        assert RULES[game].start().is_legal(thought.move)
+        thought = callback.call(board, True, Turn(game, 1, 1, "opponent", None, 5000))
+        assert not thought.problem
+        assert GAMES[game].start().is_legal(thought.move)
 
 
 def test_new_for_several_games_writes_all_or_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Path("other_linkage.py").write_text("mine")
     assert run("new", "other.py", "--game", "all") == 2
-    assert "other_linkage.py exists and is left as it is" in capsys.readouterr().err
+    assert "other_linkage.py already exists" in capsys.readouterr().err
     assert not Path("other.py").exists()
     assert run("new", "my bot.py", "--game", "all") == 2
     told = capsys.readouterr().err
-    assert "With several games, --game all too, my bot.py imports a file for each, and 'my bot' is no name" in told
+    assert "my bot.py imports one file for each, and Python cannot import the name 'my bot'" in told
     assert told.endswith("for example my_bot.py.\n")
 
 
@@ -274,7 +293,7 @@ def test_the_name_that_new_suggests_works(stem: str, capsys: pytest.CaptureFixtu
 def test_new_adds_the_ending_and_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("new", "my bot", "--game", "hop") == 0
     assert Path("my bot.py").exists()
-    assert '  getstep play "my bot.py" --host' in capsys.readouterr().out
+    assert '  getstep play "my bot.py"\n' in capsys.readouterr().out
 
 
 # --- play and check ----------------------------------------------------------------------------------------
@@ -313,7 +332,7 @@ def test_play_refused(capsys: pytest.CaptureFixture[str]) -> None:
         assert run("play", write(BOT), *login(server)) == 1
     assert capsys.readouterr().err == (
         "getstep: Team 7 may not play: bad_token: The token does not fit.\n"
-        "Copy the token again from the slip from the host, dashes included.\n"
+        "Copy the token again from the slip from the host, and check the host's address.\n"
     )
 
 
@@ -350,12 +369,20 @@ def test_play_stopped_while_loading(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "Stopped.\n"
 
 
-def test_check_says_it_by_its_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+LEGAL_BOT = """\
+from getstep_engines import GAMES
+
+def get_step(board, is_black, turn):
+    return next(iter(GAMES[turn.game].from_board(board, is_black).legal_moves()))
+"""
+
+
+def test_the_exit_code_of_check(capsys: pytest.CaptureFixture[str]) -> None:
     def script(session: Session) -> None:
         session.let_in(Goodbye(reason="checked", detail="", retry_ms=None), lag_ms=60_000)
 
     with FakeServer(script) as server:
-        assert run("check", write(BOT.replace("(0, 2)", "(0, 0)")), *login(server)) == 0
+        assert run("check", write(LEGAL_BOT), *login(server)) == 0
     assert run("check", "--host", "no-such-host.invalid") == 1
     assert run("check", "--host", "judge:7777") == 2
     assert "BAD name" in capsys.readouterr().out
@@ -371,13 +398,13 @@ def test_check_with_half_a_login(words: tuple[object, ...], capsys: pytest.Captu
 def test_check_without_a_login(capsys: pytest.CaptureFixture[str]) -> None:
     with FakeServer(lambda session: session.greet()) as server:
         assert run("check", "--port", server.port) == 0
-    assert "--  login    not tried; give --team and --token, too" in capsys.readouterr().out
+    assert "--  login    not tried; it needs --team and --token" in capsys.readouterr().out
 
 
 # --- help --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [(), ("new",), ("check",), ("play",)])
+@pytest.mark.parametrize("words", [(), ("new",), ("practice",), ("check",), ("play",)])
 def test_help_has_examples(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(*words, "--help") == 0
     said = capsys.readouterr().out

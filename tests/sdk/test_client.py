@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import select
@@ -19,11 +20,14 @@ import pytest
 import getstep
 from getstep import Refused, Result, Turn, Unreachable, _client
 from getstep._client import Client
-from getstep._link import Link, connect
+from getstep._match import Match
+from getstep._position import position_text
+from getstep._server_connection import ServerConnection, connect
 from getstep._settings import Address, Login
 from getstep._text import Console
 from getstep._turn import Callback
 from getstep.wire import CLOSED, MAX_TEXT, GetStep, Goodbye, Hello, LateAnswer, Penalty, Raised, Step, Welcome
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.fake_server import (
     BOARD,
     OVER,
@@ -34,6 +38,7 @@ from tests.sdk.fake_server import (
     ask,
     end,
     missed,
+    right_proof,
     start,
     until_closed,
 )
@@ -52,7 +57,7 @@ def always(board: list[list[int]], is_black: bool) -> list[tuple[int, int]]:
 
 
 def one_question(session: Session) -> None:
-    """A match with one question, answered with MOVE."""
+    """Play a match with one question, answered with MOVE."""
     session.let_in(start(), ask(31))
     assert session.hear() == Step(id=31, move=WIRE_MOVE)
     session.say(end(), OVER)
@@ -87,7 +92,7 @@ def test_a_match_from_login_to_goodbye(capsys: pytest.CaptureFixture[str]) -> No
     assert connected == "Connected to Autumn as The Hoppers (team 7)."
     assert begins == (
         "Match 12: hop against Grashüpfer, you are the second player (is_black=False);"
-        " 5 s a move, 0.1 s more for lag"
+        " 5 s a move, plus 0.1 s for network delay"
     )
     assert ends.startswith(
         "Match 12: lost (finished): Black has 7 home, White 2. Score: you 2, they 7. Your moves: 1,"
@@ -121,7 +126,7 @@ def test_the_client_names_itself_and_plays() -> None:
         assert play(always, server) == []
 
 
-def test_the_board_is_the_bots_to_scribble_on() -> None:
+def test_a_bot_may_change_its_board() -> None:
     seen = []
 
     def get_step(board: list[list[int]], is_black: bool) -> list[tuple[int, int]]:
@@ -178,18 +183,61 @@ def test_quiet_keeps_problems(capsys: pytest.CaptureFixture[str]) -> None:
         play(always, server, quiet=True)
     shown, problems = capsys.readouterr()
     assert shown == ""
-    assert problems == (
-        "Match 12, move 2: penalty for illegal_move: (0, 2) is empty (you returned [[0, 2], [0, 1]])\n"
-    )
+    line, *board = problems.splitlines()
+    assert line == "Match 12, move 2: penalty for illegal_move: (0, 2) is empty (you returned [[0, 2], [0, 1]])"
+    assert board == [
+        "         0  1  2",
+        "     0   B !:!!W!",
+        "     1   :  :  .",
+        "    ! ! the squares that you returned, B black piece, W white piece,"
+        " : Black's target region or White's target region",
+    ]
 
 
-def test_what_the_server_says_cannot_repaint_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_board_is_drawn_for_the_first_faults_of_a_match_only(capsys: pytest.CaptureFixture[str]) -> None:
+    reasons = ["missed_limit", "stalled", "illegal_move", "raised", "malformed_answer", "illegal_move"]
+
+    def script(session: Session) -> None:
+        session.let_in(start())
+        for number, reason in enumerate(reasons, 31):
+            session.say(ask(number))
+            session.hear()
+            session.say(Penalty(id=number, reason=reason, detail="no"))
+        session.say(end(), OVER)
+
+    with FakeServer(script) as server:
+        play(always, server, quiet=True)
+    problems = capsys.readouterr().err
+    parts = re.split(r"^Match 12, move \d+: penalty for ", problems, flags=re.MULTILINE)[1:]
+    assert [part.split(":")[0] for part in parts] == reasons
+    assert ["the squares that you returned" in part for part in parts] == [False, False, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("game", "board", "expected"),
+    [
+        ("chain_reaction", [[0] * 8 for _ in range(8)], " 0   .  !. !"),
+        ("a-newer-game", [[0, 1], [2, 7]], " 0   .  !1 !"),
+        ("hop", [[0] * 128 for _ in range(128)], " 127 "),
+        ("hop", [[0] * 129], ""),
+        ("hop", [[0], [0, 0]], ""),
+        ("hop", [], ""),
+        ("linkage", [[2**60, -(2**60)]], " 0   11 !-1!"),
+    ],
+)
+def test_any_board_is_drawn_or_left_out(game: str, board: list[list[int]], expected: str) -> None:
+    shown = position_text(game, board, True, [(0, 1), (99, 99), None])
+    assert expected in shown
+    assert bool(shown.strip()) == bool(expected)
+
+
+def test_text_of_the_server_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     evil = "\x1b[2J\r\u202eevil\n\x07"
 
     def script(session: Session) -> None:
         session.greet(contest=evil, server=evil)
         session.say(
-            Welcome(team=TEAM, name=evil, lag_ms=0, games=[]),
+            Welcome(team=TEAM, name=evil, lag_ms=0, games=[], proof=right_proof(session)),
             start(game=evil, options={evil: 1}, opponent=evil),
             ask(31),
         )
@@ -212,7 +260,7 @@ def test_what_the_server_says_cannot_repaint_the_terminal(capsys: pytest.Capture
 
 
 def answer_to_one_question(get_step: Callable[..., Any]) -> Any:
-    """What the client says to the first of two questions; the second is answered like any other."""
+    """Return the client's answer to the first of two questions; the second is answered like any other."""
     heard = []
 
     def script(session: Session) -> None:
@@ -228,14 +276,14 @@ def answer_to_one_question(get_step: Callable[..., Any]) -> Any:
     return heard[0]
 
 
-def test_none_is_sent_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_move_of_none_is_sent_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer_to_one_question(lambda board, is_black: None) == Step(id=31, move=None)
     problems = capsys.readouterr().err
     assert "Match 12, move 2: get_step returned None: is a return missing?" in problems
     assert "Expected for hop: a list of squares" in problems
 
 
-def test_what_cannot_be_sent_costs_a_turn_and_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_move_that_cannot_be_sent_costs_a_turn_and_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     answer = answer_to_one_question(lambda board, is_black: {(1, 2)})
     assert isinstance(answer, Raised)
     assert answer.error.startswith("get_step returned {(1, 2)}, which cannot be sent")
@@ -257,7 +305,7 @@ def test_an_exception_costs_a_turn_and_shows_the_authors_own_frames(capsys: pyte
     assert len(answer.error) == MAX_TEXT
     problems = capsys.readouterr().err
     frames = re.findall(r'File "(.*?)", line \d+, in (\w+)', problems)
-    assert frames == [(__file__, "get_step"), (__file__, "inner")] * 2
+    assert frames == [(__file__, "get_step"), (__file__, "inner")]
     assert "raise ValueError" in problems
 
 
@@ -291,7 +339,7 @@ def mute(board: list[list[int]], is_black: bool) -> Any:
         (mute, "_Mute"),
     ],
 )
-def test_nothing_that_is_raised_ends_the_connection(
+def test_no_exception_of_a_bot_ends_the_connection(
     get_step: Callable[..., Any], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = answer_to_one_question(get_step)
@@ -308,7 +356,7 @@ def test_ctrl_c_in_the_callback_stops(monkeypatch: pytest.MonkeyPatch, capsys: p
         session.let_in(start(), ask(31))
         event = session.hear()
         if event is not CLOSED:
-            session.say(end(), OVER)  # or a client that goes on would wait for ever
+            session.say(end(), OVER)  # or a client that continues would wait for ever
         assert event is CLOSED
 
     with FakeServer(script) as server:
@@ -327,10 +375,10 @@ class SlowBot:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.thinking = threading.Event()
         self.calls = 0
-        self._links: list[Link] = []
+        self._links: list[ServerConnection] = []
         monkeypatch.setattr(_client, "connect", self._connect)
 
-    def _connect(self, address: Address) -> Link:
+    def _connect(self, address: Address) -> ServerConnection:
         self._links.append(connect(address))
         return self._links[-1]
 
@@ -338,15 +386,15 @@ class SlowBot:
         self.calls += 1
         if self.calls == 1:
             self.thinking.set()
-            assert select.select([self._links[-1]._socket], [], [], 10)[0]  # until it has arrived
+            assert select.select([self._links[-1]._socket], [], [], PATIENCE_SECONDS)[0]  # until it has arrived
         return MOVE
 
     def ask_and_wait(self, session: Session, question: GetStep) -> None:
-        session.let_in(start(lag_ms=60_000), question)  # so much that nobody calls it late meanwhile
-        assert self.thinking.wait(10)
+        session.let_in(start(lag_ms=60_000), question)  # so much that it is not called late
+        assert self.thinking.wait(PATIENCE_SECONDS)
 
 
-def test_get_step_is_called_late_while_it_still_runs(
+def test_get_step_is_reported_late_while_it_still_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[str] = []
@@ -359,11 +407,11 @@ def test_get_step_is_called_late_while_it_still_runs(
     monkeypatch.setattr(Console, "warn", note)
 
     def get_step(board: list[list[int]], is_black: bool) -> Any:
-        assert called.wait(10)
+        assert called.wait(PATIENCE_SECONDS)
         return MOVE
 
     def script(session: Session) -> None:
-        session.let_in(start(lag_ms=10), ask(31, time_left_ms=20))
+        session.let_in(start(lag_ms=200), ask(31, time_left_ms=600))
         assert session.hear() == Step(id=31, move=WIRE_MOVE)
         session.say(missed(31), end(), OVER)
         assert session.hear() is CLOSED
@@ -372,15 +420,15 @@ def test_get_step_is_called_late_while_it_still_runs(
         play(get_step, server)
     line = get_step.__code__.co_firstlineno + 1
     assert seen[0] == (
-        "Match 12, move 2: get_step has taken 30 ms, over the limit of 20 ms; still waiting for it. "
+        "Match 12, move 2: get_step has taken 0.8 s, over the limit of 0.6 s, and is still running. "
         f"It is at test_client.py line {line}"
     )
     assert seen[1].startswith("Match 12, move 2: penalty for missed_limit")
-    assert re.fullmatch(r"Match 12, move 2: get_step took .+ over the limit of 20 ms; the answer .*late", seen[2])
+    assert re.fullmatch(r"Match 12, move 2: get_step took .+ over the limit of 0\.6 s; the answer .*late", seen[2])
     assert len(seen) == 3
 
 
-def test_ctrl_c_out_of_an_endless_get_step_tells_what_was_lost(
+def test_ctrl_c_in_an_endless_get_step_reports_the_lost_turn(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bot = SlowBot(monkeypatch)
@@ -399,7 +447,55 @@ def test_ctrl_c_out_of_an_endless_get_step_tells_what_was_lost(
     assert "Match 12: lost (missed_limit): White made a fault." in capsys.readouterr().out
 
 
-def test_a_question_that_was_closed_is_not_answered(
+def lines_while_it_hangs(
+    monkeypatch: pytest.MonkeyPatch, lines: int, *said: Any, limit: dict[str, Any]
+) -> tuple[list[str], int]:
+    """Return the lines about a get_step that returns after this many lines, and the line where it waits."""
+    seen: list[str] = []
+    all_told = threading.Event()
+
+    def note(console: Console, text: str) -> None:
+        seen.append(text)
+        if len(seen) == lines:
+            all_told.set()
+
+    monkeypatch.setattr(Console, "warn", note)
+
+    def get_step(board: list[list[int]], is_black: bool) -> Any:
+        assert all_told.wait(PATIENCE_SECONDS)
+        return MOVE
+
+    def script(session: Session) -> None:
+        session.let_in(start(lag_ms=200, **limit), ask(31, time_left_ms=600))
+        assert session.hear() == Step(id=31, move=WIRE_MOVE)
+        session.say(*said, end(), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(script) as server:
+        play(get_step, server)
+    return seen, get_step.__code__.co_firstlineno + 1
+
+
+def test_after_three_limits_the_author_is_warned_of_skipped_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    stalled = Penalty(id=31, reason="stalled", detail="nothing heard: 18 turns are skipped")
+    (late, skipped, penalty, lateness), line = lines_while_it_hangs(monkeypatch, 2, stalled, limit={"time_ms": 800})
+    assert "is still running. It is at" in late
+    # 0.6 s were left of the first limit, and two more have 0.8 s each; 0.2 s are added to every one
+    assert skipped == (
+        "Match 12, move 2: get_step has taken 2.8 s, 3 limits; your bot is stalled: unless the match is over, the"
+        f" server skips its turns until get_step returns. It is at test_client.py line {line}"
+    )
+    assert penalty.endswith("penalty for stalled: nothing heard: 18 turns are skipped")
+    assert lateness.endswith("; the answer arrived too late")
+
+
+def test_a_budget_has_no_three_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, _ = lines_while_it_hangs(monkeypatch, 1, limit={"time_kind": "budget", "time_ms": 800})
+    assert len(seen) == 1
+    assert Match(start(time_kind="budget")).stalled_after_ms(ask(31)) == math.inf
+
+
+def test_a_question_that_was_closed_is_answered_late(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bot = SlowBot(monkeypatch)
@@ -407,7 +503,8 @@ def test_a_question_that_was_closed_is_not_answered(
     def script(session: Session) -> None:
         bot.ask_and_wait(session, ask(31, time_left_ms=0))
         session.say(missed(31), ask(32))
-        assert session.hear() == Step(id=32, move=WIRE_MOVE)  # and nothing, not even late, to 31
+        assert session.hear() == LateAnswer(31)  # a sign of life, no move
+        assert session.hear() == Step(id=32, move=WIRE_MOVE)
         session.say(end(), OVER)
         assert session.hear() is CLOSED
 
@@ -418,7 +515,7 @@ def test_a_question_that_was_closed_is_not_answered(
     assert penalty == "Match 12, move 2: penalty for missed_limit: no answer within 5 s; your turn is skipped"
     assert re.fullmatch(
         r"Match 12, move 2: get_step took (.+), \1 over the limit of 0 s; "
-        "the question was closed meanwhile, so the answer was not sent",
+        "the turn was already over, so the answer changes nothing",
         late,
     )
 
@@ -429,6 +526,7 @@ def test_only_the_newest_of_many_questions_is_answered(monkeypatch: pytest.Monke
     def script(session: Session) -> None:
         bot.ask_and_wait(session, ask(31))
         session.say(missed(31), ask(32), missed(32), ask(33), missed(33), ask(34))
+        assert session.hear() == LateAnswer(31)
         assert session.hear() == Step(id=34, move=WIRE_MOVE)
         session.say(end(), OVER)
         assert session.hear() is CLOSED
@@ -454,10 +552,10 @@ def test_a_match_that_is_over_is_not_answered(
     with FakeServer(script) as server:
         [result] = play(bot, server)
     assert (bot.calls, result.moves) == (1, 0)
-    assert "closed meanwhile, so the answer was not sent" in capsys.readouterr().err
+    assert "the match was already over, so the answer was not sent" in capsys.readouterr().err
 
 
-def test_an_answer_that_crosses_the_penalty_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_crosses_the_penalty_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     def script(session: Session) -> None:
         session.let_in(start(), ask(31, time_left_ms=0))
         session.sock.recv(1, socket.MSG_PEEK)  # the answer is on its way
@@ -469,7 +567,7 @@ def test_an_answer_that_crosses_the_penalty_is_told(capsys: pytest.CaptureFixtur
     with FakeServer(script) as server:
         play(always, server)
     assert re.search(
-        r"move 2: get_step took .* over the limit of 0 s; the answer came too late", capsys.readouterr().err
+        r"move 2: get_step took .* over the limit of 0 s; the answer arrived too late", capsys.readouterr().err
     )
 
 
@@ -477,7 +575,7 @@ def test_an_answer_that_crosses_the_penalty_is_told(capsys: pytest.CaptureFixtur
 
 
 def _goes(session: Session) -> None:
-    """The connection is closed without a word."""
+    """Close the connection without a goodbye."""
 
 
 def _resets(session: Session) -> None:
@@ -501,7 +599,7 @@ ENDINGS = [_goes, _resets, _breaks_off, _talks_nonsense, _is_full]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_match_goes_on_after_the_connection_has_ended(
+def test_a_match_is_resumed_after_a_lost_connection(
     ending: Callable[[Session], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     def first(session: Session) -> None:
@@ -521,7 +619,7 @@ def test_a_match_goes_on_after_the_connection_has_ended(
     assert len(server.pauses) == 1
     out, problems = capsys.readouterr()
     assert len(problems.splitlines()) == 1
-    assert "Connected again.\nMatch 12 goes on.\n" in out
+    assert "Reconnected.\nMatch 12 continues.\n" in out
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -535,13 +633,11 @@ def test_a_first_connection_that_fails_is_tried_again(
     assert len(capsys.readouterr().err.splitlines()) in ((1, 2) if ending is _resets else (1,))
 
 
-def test_what_says_nothing_is_left_again(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("getstep._link.HELLO_SECONDS", 0.05)
+def test_a_silent_server_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("getstep._server_connection.HELLO_SECONDS", 0.05)
     with FakeServer(until_closed, one_question) as server:
         assert len(play(always, server)) == 1
-    assert "no getstep server: it says nothing; the port may be wrong" in capsys.readouterr().err
+    assert "no getstep server: it sends nothing; the port may be wrong" in capsys.readouterr().err
 
 
 def test_a_bot_may_be_started_before_the_host(capsys: pytest.CaptureFixture[str]) -> None:
@@ -551,7 +647,7 @@ def test_a_bot_may_be_started_before_the_host(capsys: pytest.CaptureFixture[str]
     assert all(0.9 * most <= pause <= most for pause, most in zip(server.pauses, expected, strict=True))
     assert capsys.readouterr().err == (
         f"No connection to 127.0.0.1:{server.port}: nothing listens there; the server is not running yet, "
-        "or the port is wrong. Trying again until it works; Ctrl-C stops.\n"
+        "or the port is wrong. Trying again until it works; Ctrl-C stops the bot.\n"
     )
 
 
@@ -563,7 +659,7 @@ def test_a_welcome_makes_the_pauses_short_again() -> None:
     )
 
 
-def test_each_outage_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_outage_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     with FakeServer(lambda s: s.let_in(), _goes, _goes, lambda s: s.let_in(), _goes, _goes, only_over) as server:
         play(always, server)
     problems = capsys.readouterr().err.splitlines()
@@ -579,7 +675,7 @@ def test_goodbye_says_when_to_come_back(capsys: pytest.CaptureFixture[str]) -> N
         play(always, server)
     assert len(server.pauses) == 1
     assert 2.0 <= server.pauses[0] <= 2.2
-    assert capsys.readouterr().err == "shutting_down: The host stopped the server. Coming back.\n"
+    assert capsys.readouterr().err == "shutting_down: The host stopped the server. Connecting again.\n"
 
 
 def test_an_unsent_answer_is_kept_for_the_same_question(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -598,18 +694,18 @@ def test_an_unsent_answer_is_kept_for_the_same_question(monkeypatch: pytest.Monk
     assert (bot.calls, result.moves) == (1, 1)
 
 
-def test_another_question_with_the_same_id_is_thought_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_question_with_the_same_id_calls_get_step_again(monkeypatch: pytest.MonkeyPatch) -> None:
     bot = SlowBot(monkeypatch)
 
     def lost(session: Session) -> None:
         bot.ask_and_wait(session, ask(31))
 
-    def asks_anew(session: Session) -> None:
+    def asks_again(session: Session) -> None:
         session.let_in(start(resumed=True), ask(31, board=[[0, 0, 2]]))
         assert session.hear() == Step(id=31, move=WIRE_MOVE)
         session.say(end(), OVER)
 
-    with FakeServer(lost, asks_anew) as server:
+    with FakeServer(lost, asks_again) as server:
         play(bot, server)
     assert bot.calls == 2
 
@@ -635,16 +731,43 @@ def test_a_match_that_another_run_of_the_bot_began(capsys: pytest.CaptureFixture
 
     with FakeServer(script) as server:
         assert len(play(always, server)) == 1
-    assert "Match 12 goes on: hop against Grashüpfer" in capsys.readouterr().out
+    assert "Match 12 continues: hop against Grashüpfer" in capsys.readouterr().out
+
+
+def test_an_increment_is_printed_and_given_to_get_step(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[int] = []
+
+    def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
+        told.append(turn.increment_ms)
+        return MOVE
+
+    def script(session: Session) -> None:
+        session.let_in(start(time_kind="budget", time_ms=60_000, increment_ms=500), ask(31))
+        assert isinstance(session.hear(), Step)
+        session.say(end(), start(13), ask(32))
+        assert isinstance(session.hear(), Step)
+        session.say(end(13), OVER)
+
+    with FakeServer(script) as server:
+        assert len(play(get_step, server)) == 2
+    assert told == [500, 0]
+    out = capsys.readouterr().out
+    assert (
+        "; 60 s for all your moves together and 0.5 s more after each answer, plus 0.1 s for network delay\n" in out
+    )
+    assert "; 5 s a move, plus 0.1 s for network delay\n" in out
 
 
 def test_goodbye_right_after_hello() -> None:
+    full = Goodbye(reason="too_many_connections", detail="4096 are enough", retry_ms=5000)
+
     def script(session: Session) -> None:
-        session.say(Hello(versions=[1], nonce="0" * 32, contest="Autumn", server="fake 1"), OVER)
+        session.say(Hello(versions=[1], nonce="0" * 32, contest="Autumn", server="fake 1"), full)
         assert session.hear() is CLOSED
 
-    with FakeServer(script) as server:
+    with FakeServer(script, only_over) as server:
         assert play(always, server) == []
+    assert len(server.pauses) == 1
 
 
 def test_nonsense_right_after_hello() -> None:
@@ -666,7 +789,7 @@ def test_nonsense_right_after_hello() -> None:
     [
         ("bad_token", "Copy the token again"),
         ("unknown_team", "Ask the host for your team's id"),
-        ("unsupported_version", "Bring your getstep up to date"),
+        ("unsupported_version", "Update getstep"),
         ("some_new_code", "some_new_code"),
     ],
 )
@@ -688,25 +811,22 @@ def test_a_server_of_another_version() -> None:
         assert session.greet(versions=[2, 3]) is CLOSED
 
     with FakeServer(script) as server:
-        with pytest.raises(
-            Refused, match=r"speaks version 2, 3 .*speaks 1\.\nBring your getstep up to date"
-        ) as caught:
+        with pytest.raises(Refused, match=r"speaks version 2, 3 .*speaks 1\.\nUpdate getstep") as caught:
             play(always, server)
         assert caught.value.reason == "unsupported_version"
 
 
 def test_a_server_of_several_versions() -> None:
     def script(session: Session) -> None:
-        session.greet(versions=[2, 1])
+        session.let_in(OVER, versions=[2, 1])
         assert session.join is not None
         assert session.join.version == 1
-        session.say(OVER)
 
     with FakeServer(script) as server:
         assert play(always, server) == []
 
 
-def test_replaced_in_the_middle_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replaced_during_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     bot = SlowBot(monkeypatch)
 
     def script(session: Session) -> None:
@@ -754,12 +874,12 @@ def test_a_name_that_no_longer_resolves_is_tried_again(
 def test_the_socket_sends_at_once_and_keeps_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
 
-    def watched(address: Address) -> Link:
-        link = connect(address)
-        sock = link._socket
+    def watched(address: Address) -> ServerConnection:
+        opened = connect(address)
+        sock = opened._socket
         found.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         found.append(sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
-        return link
+        return opened
 
     monkeypatch.setattr(_client, "connect", watched)
     with FakeServer(only_over) as server:
@@ -769,7 +889,7 @@ def test_the_socket_sends_at_once_and_keeps_alive(monkeypatch: pytest.MonkeyPatc
 
 
 def test_importing_getstep_imports_neither_trio_nor_numpy() -> None:
-    code = "import sys, getstep, getstep.cli; print({'trio', 'numpy', 'getstep_engines'} & set(sys.modules))"
+    code = "import sys, getstep, getstep.cli; print({'trio', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -803,13 +923,13 @@ def test_ctrl_c_while_waiting(tmp_path: Path, as_script: bool) -> None:
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
             assert process.stdout is not None
-            watchdog = threading.Timer(20, process.kill)
+            watchdog = threading.Timer(PATIENCE_SECONDS, process.kill)
             watchdog.start()
             lines = iter(process.stdout.readline, "")
             assert any(line.startswith("Connected to") for line in lines)  # at once, although this is a pipe
-            assert waiting.wait(10)
+            assert waiting.wait(PATIENCE_SECONDS)
             process.send_signal(signal.SIGINT)
             assert list(lines) == ["Stopped.\n"]
             watchdog.cancel()
         assert process.returncode == 130
-        assert stopped.wait(10)
+        assert stopped.wait(PATIENCE_SECONDS)

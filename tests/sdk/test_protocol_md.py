@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from getstep.wire import (
     MAX_ARRAY,
     MAX_CLIENT_FRAME,
     MAX_DEPTH,
+    MAX_LOGIN_FRAME,
     MAX_MAP,
     MAX_NAME,
     MAX_SERVER_FRAME,
@@ -69,7 +70,7 @@ def test_conversations_are_up_to_date() -> None:
 
 def test_links_lead_somewhere() -> None:
     titles = re.findall(r"^#+ (.*)", MARKDOWN, flags=re.MULTILINE)
-    anchors = {title.lower().replace(" ", "-").replace(",", "") for title in titles}
+    anchors = {re.sub(r"[,']", "", title.lower()).replace(" ", "-") for title in titles}
     assert set(re.findall(r"\]\(#([^)]*)\)", MARKDOWN)) <= anchors
 
 
@@ -94,8 +95,14 @@ def test_fields_in_order(cls: type[Message]) -> None:
 
 
 def test_optional_fields_have_the_documented_default() -> None:
-    (kind,) = (kind for cls, name, kind in FIELDS if "optional" in kind)
-    assert kind.endswith(f'optional, `"{Join(version=1, team=7, mac="0" * 64, client="").purpose}"`')
+    documented = {(cls, name): kind.split("; optional, ")[1] for cls, name, kind in FIELDS if "optional" in kind}
+    defaults = {
+        (cls, field.name): "nil" if field.default is None else f'`"{field.default}"`'
+        for cls in ALL_MESSAGES.values()
+        for field in fields(cls)
+        if field.default is not MISSING
+    }
+    assert documented == defaults
 
 
 # --- what each field may hold ----------------------------------------------------------------------------
@@ -123,9 +130,12 @@ KINDS: dict[str, tuple[list[Any], list[Any]]] = {
         [0, {}, "72", [], [7], [7, 2, 1]],
     ),
 }
-WRONG_GAMES: list[dict[str, Any]] = [{"game": 1}, {"options": []}, {"time_kind": "day"}, {"time_ms": 0}]
+WRONG_GAMES: list[dict[str, Any]] = [
+    *({"game": 1}, {"options": []}, {"time_kind": "day"}, {"time_ms": 0}),
+    *({"increment_ms": wrong} for wrong in (-1, 0.5, "1", 86_400_001)),
+]
 ARRAYS_OF_GAMES: tuple[list[Any], list[Any]] = (
-    [[], [GAME], [GAME | {"later": None}], [GAME] * 5],
+    [[], [GAME], [GAME | {"later": None}], [GAME] * 5, [GAME | {"increment_ms": 86_400_000}]],
     [
         *(None, {}, "", [0], [None], [[]], [{}]),
         *([{key: value for key, value in GAME.items() if key != missing}] for missing in GAME),
@@ -139,7 +149,8 @@ def number(text: str) -> int:
 
 
 def values(kind: str) -> tuple[list[Any], list[Any]]:
-    """What a cell of the column "type and range" allows, to its very edges; and what it does not."""
+    """Return values that a cell of "type and range" allows, up to its limits, and values that it refuses."""
+    kind = kind.partition("; optional")[0]
     if kind in KINDS:
         return KINDS[kind]
     if kind.startswith("array of maps"):
@@ -151,10 +162,12 @@ def values(kind: str) -> tuple[list[Any], list[Any]]:
     if found := re.fullmatch(r"text (\d+)", kind):
         most = number(found[1])
         return ["", "x" * most, "\U0001f3b2" * most], ["x" * (most + 1), *NOT_TEXTS]
-    if found := re.fullmatch(r"(\d+) lower-case hexadecimal digits", kind):
+    if found := re.fullmatch(r"(\d+) lower-case hexadecimal digits(, or nil)?", kind):
+        nil = bool(found[2])
         digits = "0123456789abcdef" * (number(found[1]) // 16)
         others = [other + digits[1:] for other in "/:`gxGF é٣"]
-        return [digits, digits[::-1]], [digits[1:], digits + "0", digits.upper(), "", *others, *NOT_TEXTS]
+        wrong = [digits[1:], digits + "0", digits.upper(), "", *others, *NOT_TEXTS[nil:]]
+        return [digits, digits[::-1], *[None] * nil], wrong
     words = re.findall(r'`"(\w+)"`', kind)
     assert words, f"no test knows the type {kind!r}"
     return words, ["", "later", words[0].upper(), words[0] + " ", *NOT_TEXTS]
@@ -172,7 +185,7 @@ def shown(edge: Edge) -> str:
 
 
 def received(cls: type[Message], keys: dict[str, Any]) -> Event:
-    """What the peer gets of a map, in the first state that allows such a message."""
+    """Return the event that a map causes at the peer, in the first state that allows such a message."""
     listener = hearer(cls)
     if listener.question and type(keys.get("id")) is int:
         listener.question = keys["id"]
@@ -181,7 +194,7 @@ def received(cls: type[Message], keys: dict[str, Any]) -> Event:
 
 
 def refused(cls: type[Message], keys: dict[str, Any]) -> str:
-    """The detail with which the peer refuses a map."""
+    """Return the detail with which the peer refuses a map."""
     if cls in ANSWERS:
         event = received(cls, keys)
         assert isinstance(event, MalformedAnswer)
@@ -197,8 +210,8 @@ def test_field_allows(cls: type[Message], name: str, value: Any) -> None:
     assert received(cls, message.to_fields()) == message
 
 
-NAMED = {"games": "games|game|options|time_kind|time_ms", "options": "options|'size'"}
-"""What an error names, where it is not just the field."""
+NAMED = {"games": "games|game|options|time_kind|time_ms|increment_ms", "options": "options|'size'"}
+"""The name in an error, where it is not just the field."""
 
 
 @pytest.mark.parametrize(("cls", "name", "value"), REFUSED, ids=map(shown, REFUSED))
@@ -227,17 +240,36 @@ def test_rows_are_bounded_before_they_are_sent() -> None:
 def test_options_are_named_by_text(key: Any) -> None:
     keys = SAMPLES[Start].to_fields() | {"options": {key: 8}}
     with pytest.raises(ValueError, match=r"^options has the name .*, expected text$"):
-        Start(**{name: keys[name] for name in Start.names})
+        Start(**{name: keys[name] for name in Start.required})
 
 
 @pytest.mark.parametrize(("cls", "name", "kind"), FIELDS, ids=NAMES)
 def test_missing_key(cls: type[Message], name: str, kind: str) -> None:
     keys = SAMPLES[cls].to_fields()
-    del keys[name]
+    keys.pop(name, None)  # what is optional may be missing already
     if "optional" in kind:
-        assert received(cls, keys) == SAMPLES[cls]
+        assert received(cls, keys) == replace(SAMPLES[cls], **{name: default_of(cls, name)})
     else:
         assert refused(cls, keys) == f"{name} is missing"
+
+
+def default_of(cls: type[Message], name: str) -> Any:
+    (field,) = (field for field in fields(cls) if field.name == name)
+    return field.default
+
+
+@pytest.mark.parametrize(("cls", "name"), [field[:2] for field in FIELDS if "or nil; optional" in field[2]])
+def test_nil_in_an_optional_field(cls: type[Message], name: str) -> None:
+    message = replace(SAMPLES[cls], **{name: None})
+    assert name not in message.to_fields()
+    assert received(cls, SAMPLES[cls].to_fields() | {name: None}) == message
+
+
+def test_the_longest_join_stays_below_512_bytes() -> None:
+    """A server may refuse longer frames before the login (see "Limits")."""
+    big = 2**31 - 1
+    join = Join(big, big, mac="0" * 64, client="\U0001f3b2" * MAX_NAME, purpose="check", nonce="0" * 32)
+    assert len(framed(msgpack.packb(join.to_fields()))) < 512
 
 
 @pytest.mark.parametrize("cls", ALL_MESSAGES.values(), ids=ALL_MESSAGES)
@@ -250,6 +282,7 @@ def test_unknown_keys_are_ignored(cls: type[Message]) -> None:
 
 LIMITS = {
     "client frame, bytes after the header": MAX_CLIENT_FRAME,
+    "client frame before `welcome`, bytes after the header": MAX_LOGIN_FRAME,
     "server frame, bytes after the header": MAX_SERVER_FRAME,
     "containers inside each other, the message's map included": MAX_DEPTH,
     "elements of an array": MAX_ARRAY,
@@ -272,7 +305,9 @@ def test_limits_in_the_text() -> None:
     hostile = {code.strip("`"): meaning for code, meaning in rows("### Hostile codes")}
     assert f"at most {MAX_CLIENT_FRAME:,} from the client, at most {MAX_SERVER_FRAME:,} from the server" in MARKDOWN
     assert f"a {HEADER_BYTES}-byte length" in MARKDOWN
-    assert hostile["oversize_frame"] == f"a length over {MAX_CLIENT_FRAME:,}"
+    longest = f"a length over {MAX_CLIENT_FRAME:,}, or over {MAX_LOGIN_FRAME:,} before the login"
+    assert hostile["oversize_frame"] == longest
+    assert f"said `welcome`,\n  *n* is at most {MAX_LOGIN_FRAME:,} from the client" in MARKDOWN
     assert hostile["too_deep"] == f"more than {MAX_DEPTH} containers inside each other"
 
 

@@ -1,39 +1,59 @@
-"""The bots that ``getstep new`` writes play whole games against each engine."""
+"""The bots that ``getstep new`` writes play whole games against each engine, and what the client says of a game."""
 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import sys
-from importlib import resources
 from pathlib import Path
 from random import Random, seed
 
 import pytest
 
 from getstep._bot import load
-from getstep._games import GAMES as INFOS
-from getstep._games import start_board
-from getstep._turn import Turn
+from getstep._games import first_move_error, move_text, start_board
+from getstep._starter import one_game
+from getstep._turn import Callback, Turn
 from getstep.wire import Connection, Role, State, Step
-from getstep_engines import GAMES
+from getstep_engines import GAMES, Starter
 
-TEMPLATES = Path(str(resources.files("getstep"))) / "_templates"
-
-
-def test_there_is_one_for_each_game() -> None:
-    assert {path.stem for path in TEMPLATES.glob("*.py")} == set(GAMES) == set(INFOS)
+EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.fixture
+def bot(name: str, tmp_path: Path) -> Callback:
+    path = tmp_path / f"{name}_bot.py"
+    path.write_text(one_game(GAMES[name]), encoding="utf-8")
+    return load(path)
+
+
+@EVERY_GAME
 def test_it_needs_nothing_but_the_standard_library_and_getstep(name: str) -> None:
-    tree = ast.parse((TEMPLATES / f"{name}.py").read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    assert all(isinstance(node, ast.Import) for node in imports)
+    imports = [node for node in ast.walk(ast.parse(one_game(GAMES[name]))) if isinstance(node, ast.ImportFrom)]
+    assert {node.module for node in imports} == {"getstep_engines"}
+    imports_alone = [node for node in ast.walk(ast.parse(one_game(GAMES[name]))) if isinstance(node, ast.Import)]
+    names = {alias.name for node in imports_alone for alias in node.names}
     assert names <= {"getstep"} | sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("name", GAMES)
+@EVERY_GAME
+def test_it_explains_the_game(name: str) -> None:
+    game, source = GAMES[name], one_game(GAMES[name])
+    words = source.split()
+    for text in (game.starter.goal, move_text(name), game.starter.board, *game.starter.hints):
+        assert text
+        assert " ".join(text.split()) in " ".join(words)
+    assert max(map(len, source.splitlines())) <= 116
+    assert "$" not in source
+
+
+def test_a_game_without_comments_has_a_starter_all_the_same() -> None:
+    source = one_game(dataclasses.replace(GAMES["hop"], starter=Starter("", "")))
+    assert "board[row][column] is as the rules say." in source
+    ast.parse(source)
+
+
+@EVERY_GAME
 def test_the_first_board_is_the_games_own(name: str) -> None:
     game = GAMES[name]
     assert start_board(name, {}) == game.start().board()
@@ -46,6 +66,20 @@ def test_no_board_for_a_game_or_size_that_cannot_be() -> None:
     assert start_board("a new game", {}) is None
     assert start_board("pseudo_tonga", {"size": 2**31 - 1}) is None
     assert start_board("pseudo_tonga", {"size": -4}) is None
+    assert start_board("hop", {"size": 8}) is None
+
+
+def test_a_game_that_is_not_installed_has_no_wrong_move() -> None:
+    assert first_move_error("go", {}, "anything") == ""
+    assert move_text("go") == "as the contest's rules say"
+
+
+@EVERY_GAME
+def test_a_move_is_shown_with_a_legal_example(name: str) -> None:
+    form, _, example = move_text(name).partition(", for example ")
+    assert form == GAMES[name].move_form.text
+    assert first_move_error(name, {}, ast.literal_eval(example)) == ""
+    assert first_move_error(name, {}, [99, 99]) != ""
 
 
 def as_sent(move: object) -> object:
@@ -59,30 +93,27 @@ def as_sent(move: object) -> object:
     return step.move
 
 
-@pytest.mark.parametrize("template_is_black", [True, False, None], ids=["black", "white", "both"])
-@pytest.mark.parametrize("name", GAMES)
-def test_it_makes_legal_moves_through_whole_games(name: str, template_is_black: bool | None) -> None:
-    callback = load(TEMPLATES / f"{name}.py")
-    dice = Random(f"{name} {template_is_black}")
-    seed(f"{name} {template_is_black}")
-    for _ in range(3):
-        state = GAMES[name].start()
-        while state.outcome is None:
-            is_black = state.to_move == 0
-            if template_is_black in (is_black, None):
-                turn = Turn(name, 1, 1, "opponent", None, 5000)
-                thought = callback.think(state.board(), is_black, turn)
-                assert not thought.complaint
-                state.play(as_sent(thought.move))  # IllegalMove would fail the test
-            else:
-                state.play(dice.choice(list(state.legal_moves())))
-        assert state.outcome.scores is not None
+@pytest.mark.parametrize("bot_is_black", [True, False, None], ids=["black", "white", "both"])
+@EVERY_GAME
+def test_it_makes_legal_moves_through_whole_games(name: str, bot: Callback, bot_is_black: bool | None) -> None:
+    dice = Random(f"{name} {bot_is_black}")
+    seed(f"{name} {bot_is_black}")
+    state = GAMES[name].start()
+    while state.outcome is None:
+        is_black = state.to_move == 0
+        if bot_is_black in (is_black, None):
+            turn = Turn(name, 1, 1, "opponent", None, 5000)
+            thought = bot.call(state.board(), is_black, turn)
+            assert not thought.problem
+            state.play(as_sent(thought.move))  # IllegalMove would fail the test
+        else:
+            state.play(dice.choice(list(state.legal_moves())))
 
 
-def test_pseudo_tonga_on_every_size() -> None:
-    callback = load(TEMPLATES / "pseudo_tonga.py")
+@pytest.mark.parametrize("name", ["pseudo_tonga"])
+def test_it_plays_on_every_size(name: str, bot: Callback) -> None:
     for size in (6, 10, 16):
-        state = GAMES["pseudo_tonga"].start(size=size)
+        state = GAMES[name].start(size=size)
         while state.outcome is None:
-            turn = Turn("pseudo_tonga", 1, 1, "opponent", None, 5000, {"size": size})
-            state.play(callback.think(state.board(), state.to_move == 0, turn).move)
+            turn = Turn(name, 1, 1, "opponent", None, 5000, {"size": size})
+            state.play(bot.call(state.board(), state.to_move == 0, turn).move)

@@ -1,4 +1,4 @@
-"""What each end makes of wrong bytes, wrong messages and wrong moments: the code, and what follows.
+"""The reaction of each end to wrong bytes, wrong messages and wrong moments: the code, and the next state.
 
 The bodies are in hostile.py. Each is fed whole, byte by byte, and with more behind it.
 """
@@ -21,6 +21,7 @@ from getstep.wire import (
     HEADER_BYTES,
     MAX_CLIENT_FRAME,
     MAX_ID,
+    MAX_LOGIN_FRAME,
     MAX_SERVER_FRAME,
     NEED_DATA,
     SERVER_MESSAGES,
@@ -56,7 +57,7 @@ def whole(listener: Connection, data: bytes) -> Event:
 
 
 def byte_by_byte(listener: Connection, data: bytes) -> Event:
-    """The first event, which may come before the last byte."""
+    """Return the first event, which may come before the last byte."""
     for byte in data:
         if (event := whole(listener, bytes([byte]))) is not NEED_DATA:
             return event
@@ -75,7 +76,7 @@ MAX_FRAME = {Role.SERVER: MAX_CLIENT_FRAME, Role.CLIENT: MAX_SERVER_FRAME}  # th
 
 
 def listening(role: Role) -> Connection:
-    """A server that waits for the answer to question 31, or its client in the middle of a match."""
+    """Return a server that waits for the answer to question 31, or its client during a match."""
     return ends(State.TURN)[0] if role is Role.SERVER else ends(State.MATCH)[1]
 
 
@@ -94,7 +95,7 @@ def fails(listener: Connection, feed: Feed, data: bytes, code: str) -> str:
 
 
 def padded(message: Message, key: str, size: int) -> dict[str, Any]:
-    """The fields of a message with so much under ``key`` that its body is ``size`` bytes long."""
+    """Return the fields of a message with so much under ``key`` that its body is ``size`` bytes long."""
     lines = ["x" * 497] * ((size - 600) // 500)  # 500 bytes each
     rest = "x" * 300
     short = size - len(pack(message.to_fields() | {key: [*lines, rest]}))
@@ -152,7 +153,7 @@ def test_end_of_file_between_frames(role: Role, state: State) -> None:
 
 
 def test_end_of_file_behind_frames() -> None:
-    """What had arrived before the end is heard first."""
+    """Messages that arrived before the end are read first."""
     server, _ = ends(State.TURN)
     server.receive_data(frame(SAMPLES[Step]) + b"\x00\x00")
     server.receive_data(b"")
@@ -176,7 +177,7 @@ STRUCTURAL = {name: (body, code) for name, (body, code) in HOSTILE.items() if co
 
 @pytest.mark.parametrize(("body", "code"), STRUCTURAL.values(), ids=STRUCTURAL)
 def test_hostile_body_without_the_c_extension(body: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where msgpack has no wheel, its Python decoder stands in."""
+    """msgpack has a decoder in Python for systems without a wheel."""
     monkeypatch.setattr(msgpack, "unpackb", fallback.unpackb)
     fails(listening(Role.SERVER), whole, framed(body), code)
 
@@ -197,7 +198,7 @@ def test_hostile_body_without_the_c_extension(body: bytes, code: str, monkeypatc
         (b"\xc0", "a NoneType, expected a map"),
     ],
 )
-def test_details_name_what_is_wrong(body: bytes, detail: str) -> None:
+def test_details_name_the_error(body: bytes, detail: str) -> None:
     with pytest.raises(RemoteProtocolError) as caught:
         whole(listening(Role.SERVER), framed(body))
     assert caught.value.detail == detail
@@ -345,9 +346,11 @@ def test_malformed_answer_answers(fields: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("state", [state for state in ALIVE if state is not State.TURN])
 @pytest.mark.parametrize("fields", MALFORMED.values(), ids=MALFORMED)
-def test_malformed_answer_that_nobody_asked(state: State, fields: dict[str, Any]) -> None:
-    unasked = state in (State.LOBBY, State.MATCH)
-    fails(ends(state)[0], whole, said(fields), "out_of_turn" if unasked else "out_of_order")
+def test_malformed_answer_without_a_question(state: State, fields: dict[str, Any]) -> None:
+    code, data = "out_of_turn" if state in (State.LOBBY, State.MATCH) else "out_of_order", said(fields)
+    if code == "out_of_order" and len(data) > HEADER_BYTES + MAX_LOGIN_FRAME:
+        code = "oversize_frame"
+    fails(ends(state)[0], whole, data, code)
 
 
 @FEEDS
@@ -382,6 +385,32 @@ def test_late_answer_while_another_question_is_open() -> None:
     fails(server, whole, frame(SAMPLES[Resign]), "foreign_id")
 
 
+def test_a_client_may_answer_late_and_only_once() -> None:
+    server, client = ends(State.TURN)
+    whole(client, server.send(SAMPLES[Penalty]))
+    late = client.send(Step(id=31, move=0))
+    assert (client.state, client.question) == (State.MATCH, None)
+    assert whole(server, late) == LateAnswer(31)
+    with pytest.raises(LocalProtocolError):
+        client.send(Step(id=31, move=0))
+
+
+def test_a_client_may_answer_late_while_another_question_is_open() -> None:
+    _, client = ends(State.TURN)
+    for message in (SAMPLES[Penalty], GetStep(33, 1, [[0]], True, 5000, None)):
+        whole(client, frame(message))
+    client.send(Raised(id=31, error="late"))
+    assert (client.state, client.question) == (State.TURN, 33)
+    client.send(Step(id=33, move=0))
+
+
+def test_a_client_does_not_answer_a_match_that_is_over() -> None:
+    _, client = ends(State.TURN)
+    whole(client, frame(SAMPLES[End]))
+    with pytest.raises(LocalProtocolError):
+        client.send(Step(id=31, move=0))
+
+
 def test_late_answers_to_several_questions() -> None:
     server, _ = ends(State.TURN)
     for question in (40, 41, 42):
@@ -414,7 +443,7 @@ def test_answered_question_has_no_late_answer() -> None:
 
 
 class Thing:
-    """What msgpack does not know."""
+    """A value that msgpack does not know."""
 
 
 def endless() -> list[Any]:

@@ -1,10 +1,11 @@
-"""The conversations of protocol.md, as a stranger reads them, played through both ends of the codec.
+"""The conversations of protocol.md, as an independent reader parses them, played through both ends of the codec.
 
 The bytes come out of protocol.md and never from the codec; what they ought to say comes from CONVERSATIONS.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 from collections.abc import Callable
@@ -32,10 +33,22 @@ from getstep.wire import (
     Role,
     State,
     Step,
+    prove_server,
     sign,
     verify,
+    verify_server,
 )
-from tests.sdk.conversations import CONVERSATIONS, NONCE, PROTOCOL, SAMPLES, TOKEN, Breach, ends, read
+from tests.sdk.conversations import (
+    CLIENT_NONCE,
+    CONVERSATIONS,
+    NONCE,
+    PROTOCOL,
+    SAMPLES,
+    TOKEN,
+    Violation,
+    ends,
+    read,
+)
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
 SPOKEN = read(MARKDOWN)
@@ -62,7 +75,7 @@ def at_once(frames: list[bytes]) -> list[bytes]:
 
 
 def shifted(by: int) -> Cut:
-    """Each frame with the first bytes of the next, or without its own last bytes if ``by`` is negative."""
+    """Return each frame with the first bytes of the next, or without its own last bytes if ``by`` is negative."""
 
     def cut(frames: list[bytes]) -> list[bytes]:
         return cut_at(frames, {end + by for end in accumulate(map(len, frames))})
@@ -98,8 +111,8 @@ class Table:
     def play(self) -> None:
         for (letter, data), item in self.items:
             speaker, listener = (self.server, self.client) if letter == "S" else (self.client, self.server)
-            if isinstance(item, Breach):
-                self.hear_breach(listener, item)
+            if isinstance(item, Violation):
+                self.receive_violation(listener, item)
             elif isinstance(item, Step) and speaker.question != item.id:
                 self.hear_late(listener, item)
             else:
@@ -109,10 +122,10 @@ class Table:
                 assert speaker.question == listener.question
         assert not any(list(pieces) for pieces in self._pieces.values())
 
-    def hear_breach(self, listener: Connection, breach: Breach) -> None:
+    def receive_violation(self, listener: Connection, violation: Violation) -> None:
         with pytest.raises(RemoteProtocolError) as caught:
             self.hear(listener)
-        assert caught.value.code == breach.code
+        assert caught.value.code == violation.code
         assert listener.state is State.ERROR
         list(self._pieces[listener])  # the rest of the garbage is never read
 
@@ -145,7 +158,7 @@ def test_played_by_both_ends(title: str, to_server: Cut, to_client: Cut) -> None
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_played_in_random_pieces(data: st.DataObject) -> None:
     def cut(frames: list[bytes]) -> list[bytes]:
         return cut_at(frames, data.draw(st.sets(st.integers(1, sum(map(len, frames))), max_size=20)))
@@ -161,12 +174,13 @@ def test_every_conversation_is_read() -> None:
 
 
 @pytest.mark.parametrize(("letter", "data", "item"), FRAMES)
-def test_frame_says_its_message(letter: str, data: bytes, item: Message | Breach) -> None:
-    if isinstance(item, Breach):
+def test_frame_says_its_message(letter: str, data: bytes, item: Message | Violation) -> None:
+    if isinstance(item, Violation):
         assert (letter, data) == ("C", item.data)
         return
     fields: dict[str, Any] = msgpack.unpackb(data[HEADER_BYTES:])
-    assert list(fields) == ["type", *item.names]
+    assert list(fields) == ["type", *(name for name in item.names if name in fields)]
+    assert set(item.required) <= set(fields)
     assert fields == item.to_fields()
     assert int.from_bytes(data[:HEADER_BYTES], "big") == len(data) - HEADER_BYTES
 
@@ -202,12 +216,12 @@ def test_questions_that_piled_up() -> None:
 
 
 def test_broken_frame_by_its_header_alone() -> None:
-    (breach,) = (item for item in CONVERSATIONS["A broken frame"] if isinstance(item, Breach))
+    (violation,) = (item for item in CONVERSATIONS["A broken frame"] if isinstance(item, Violation))
     server, client = ends(State.MATCH)
-    for byte in breach.data[: HEADER_BYTES - 1]:
+    for byte in violation.data[: HEADER_BYTES - 1]:
         server.receive_data(bytes([byte]))
         assert server.next_event() is NEED_DATA
-    server.receive_data(breach.data[HEADER_BYTES - 1 : HEADER_BYTES])
+    server.receive_data(violation.data[HEADER_BYTES - 1 : HEADER_BYTES])
     with pytest.raises(RemoteProtocolError) as caught:
         server.next_event()
     goodbye = SPOKEN["A broken frame"][-1][1]
@@ -223,11 +237,43 @@ def test_broken_frame_by_its_header_alone() -> None:
 
 
 def test_worked_example_of_the_signature() -> None:
-    values = dict(re.findall(r"^    (token|nonce|mac) +(\S+)$", MARKDOWN, flags=re.MULTILINE))
+    values = worked_example("The client's signature")
     assert (values["token"], values["nonce"]) == (TOKEN, NONCE)
     assert sign(values["token"], values["nonce"]) == values["mac"]
     assert verify(values["token"], values["nonce"], values["mac"])
     assert f"printf {values['nonce']} | openssl dgst -sha256 -hmac {values['token']}\n" in MARKDOWN
+
+
+def worked_example(heading: str) -> dict[str, str]:
+    part = MARKDOWN.split(f"\n### {heading}\n")[1].split("\n##")[0]
+    return dict(re.findall(r"^    (token|nonce|mac|client nonce|proof) +(\S+)$", part, flags=re.MULTILINE))
+
+
+def test_worked_example_of_the_servers_proof() -> None:
+    values = worked_example("The server's proof")
+    assert (values["token"], values["nonce"], values["client nonce"]) == (TOKEN, NONCE, CLIENT_NONCE)
+    assert prove_server(TOKEN, NONCE, CLIENT_NONCE) == values["proof"]
+    message = f"getstep server proof v1:{NONCE}{CLIENT_NONCE}"
+    assert hmac.new(TOKEN.encode(), message.encode("ascii"), "sha256").hexdigest() == values["proof"]
+    assert f"printf '{message}' | openssl dgst -sha256 -hmac {TOKEN}\n" in MARKDOWN
+
+
+def test_proof_depends_on_the_token_and_on_both_nonces() -> None:
+    """A client signs what a server chooses, so no signature may be a proof; nor may an older proof."""
+    proof = prove_server(TOKEN, NONCE, CLIENT_NONCE)
+    assert verify_server(TOKEN, NONCE, CLIENT_NONCE, proof)
+    wrong = [
+        prove_server(TOKEN + "x", NONCE, CLIENT_NONCE),
+        prove_server(TOKEN, CLIENT_NONCE, NONCE),
+        prove_server(TOKEN, NONCE, NONCE),
+        prove_server(TOKEN, CLIENT_NONCE, CLIENT_NONCE),
+        sign(TOKEN, NONCE),
+        sign(TOKEN, CLIENT_NONCE),
+        "0" * 64,
+        "",
+    ]
+    assert not any(verify_server(TOKEN, NONCE, CLIENT_NONCE, other) for other in wrong)
+    assert not verify(TOKEN, NONCE, proof)
 
 
 @pytest.mark.parametrize("title", SPOKEN)

@@ -19,15 +19,17 @@ from getstep.wire import (
     Message,
     Raised,
     RemoteProtocolError,
+    State,
     Step,
+    _frames,
 )
-from tests.sdk.conversations import SAMPLES, framed, hearer
+from tests.sdk.conversations import SAMPLES, ends, framed, hearer
 
 QUESTION = SAMPLES[Step].to_fields()["id"]
 
 
 def said(cls: type[Message], **fields: Any) -> bytes:
-    """A frame of one of our samples, with fields changed."""
+    """Return a frame of one of our samples, with fields changed."""
     return framed(msgpack.packb(SAMPLES[cls].to_fields() | fields))
 
 
@@ -41,15 +43,21 @@ def nested(depth: int) -> Any:
 
 
 def with_length(length: int) -> bytes:
-    """A move in a frame whose body has ``length`` bytes, about 4,096 of them."""
+    """Return a move in a frame whose body has ``length`` bytes, about 4,096 of them."""
     texts = ["x" * 1900, "y" * 1950, "z" * 100]
     texts[2] += "z" * (length - len(moved(texts)) + 4)
     return moved(texts)
 
 
+def joining(length: int) -> bytes:
+    """Return a join with a key of a later version, in a frame whose body has ``length`` bytes."""
+    return said(Join, later="x" * (length - len(said(Join, later="x" * 300)) + 304))
+
+
 BOUNDS: dict[str, tuple[type[Message], bytes, bytes, str]] = {
-    # who hears it, what is just taken, what is not, the code
+    # the receiver, a value at the limit, one above it, the code
     "a client's frame": (Step, with_length(4096), with_length(4097), "oversize_frame"),
+    "a frame before the login": (Join, joining(512), joining(513), "oversize_frame"),
     "depth": (Step, moved(nested(7)), moved(nested(8)), "too_deep"),
     "an array": (Step, moved([0] * 128), moved([0] * 129), "too_large"),
     "a map": (
@@ -76,6 +84,23 @@ def test_one_more_is_too_much(cls: type[Message], most: bytes, more: bytes, code
     with pytest.raises(RemoteProtocolError) as caught:
         listener.next_event()
     assert caught.value.code == code
+
+
+def test_the_longest_join_stays_below_the_login_limit() -> None:
+    longest = Join(
+        version=2**31 - 1, team=2**31 - 1, mac="f" * 64, client="\U0001f3b2" * 64, purpose="check", nonce="f" * 32
+    )
+    client = ends(State.LOGIN)[1]
+    assert len(client.send(longest)) <= 512 - 64, "there has to be room for a key of a later version"
+
+
+@pytest.mark.parametrize("state", [State.LOGIN, State.DECIDING])
+def test_a_long_frame_before_the_login_is_not_decoded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener, _ = ends(state)
+    monkeypatch.delattr(_frames, "decode")
+    listener.receive_data(framed(msgpack.packb({"type": "step", "id": 1, "move": [[0] * 29] * 128})[:4096]))
+    with pytest.raises(RemoteProtocolError, match=r"^oversize_frame: a frame of 4096 bytes, expected at most 512$"):
+        listener.next_event()
 
 
 def test_a_servers_frame_is_refused_by_its_header() -> None:

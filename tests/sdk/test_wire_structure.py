@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, RemoteProtocolError
+from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, RemoteProtocolError, _frames
 from getstep.wire._frames import decode
 from getstep.wire._limits import MAX_TEXT_BYTES
 from tests.sdk.conversations import SAMPLES
@@ -42,7 +42,7 @@ MAPS = {0xDE: "H", 0xDF: "I"}
 
 
 class SlowReader:
-    """Reads one value after the other, and looks at every rule when it comes to it."""
+    """A decoder that reads the values in order, and checks every rule when it reaches it."""
 
     def __init__(self, body: bytes) -> None:
         self.rest = body
@@ -57,7 +57,7 @@ class SlowReader:
         return struct.unpack(f">{kind}", self.take(struct.calcsize(kind)))[0]
 
     def value(self, inside: int) -> Any:
-        """The next value, inside so many containers."""
+        """Return the next value, inside this many containers."""
         (byte,) = self.take(1)
         if byte < 0x80 or byte >= 0xE0:
             return byte if byte < 0x80 else byte - 0x100
@@ -106,7 +106,7 @@ class SlowReader:
 
 
 def slowly(body: bytes) -> dict[str, Any] | None:
-    """The map in ``body``, None if it is refused."""
+    """Return the map in ``body``, None if it is refused."""
     reader = SlowReader(body)
     try:
         value = reader.value(0)
@@ -136,9 +136,17 @@ BODIES = [body for _, body, _ in hostile()] + [answer(move) for move in HONEST.v
 BODIES += [pack(sample.to_fields()) for sample in SAMPLES.values()]
 
 
+HONEST_MOVES = {
+    "hop, two squares": pack([[4, 2], [4, 3]]),
+    "hop, a hundred squares": pack([[4, 2]] * 100),
+    "a square": pack([3, 4]),
+    "linkage": pack(["R", [0, 0], [0, 1]]),
+}
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A body of one of the tables with some bytes replaced, removed or put in."""
+    """Return a body of one of the tables with some bytes replaced, removed or put in."""
     body = bytearray(draw(st.sampled_from(BODIES)))
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, len(body)))
@@ -151,21 +159,71 @@ def test_slow_reader_knows_the_tables(body: bytes) -> None:
     compare(body)
 
 
+BOTTOM = b"\x91" * (MAX_DEPTH - 2)  # with the answer's own map, all containers but one
+SHAPES = {
+    "empty arrays in a row at the bottom": answer(BOTTOM + b"\x9f" + b"\x90" * 15),
+    "empty arrays in a long row at the bottom": answer(BOTTOM + b"\xdc\x00\x40" + b"\x90" * 64),
+    "empty maps behind a run at the bottom": answer(BOTTOM + b"\xdc\x00\x40" + b"\x00" * 63 + b"\x80"),
+    "a path": answer(b"\xdc\x00\x64" + b"\x92\x01\x02" * 100),
+    "a path of empty arrays": answer(b"\xdc\x00\x64" + b"\x92\x90\x90" * 100),
+    "a path, too deep": answer(BOTTOM[1:] + b"\xdc\x00\x64" + b"\x92\x90\x90" * 100),
+    "arrays in a text in front of a deep one": answer(b"\x92\xa6" + b"\x91\x00" * 3 + b"\x91" * 8),
+    "leaves cut by a text": answer(b"\x91" * 8 + b"\xa1\x92\x00\x00"),
+    "leaves beside a text": answer(b"\x9f" + b"\x92\xa1\x91\x00" * 15),
+    "a long text at the end, cut short": answer(b"\x92\x00\xda\xff\xffxx"),
+    "rows": answer(b"\xdc\x00\x78" + (b"\xdc\x00\x1d" + b"\x00" * 29) * 120),
+    "rows, cut short": answer(b"\xdc\x00\x80" + (b"\xdc\x00\x1d" + b"\x00" * 29) * 128)[:MAX_CLIENT_FRAME],
+}
+"""Bodies that the quick checks have to distinguish."""
+
+
+@pytest.mark.parametrize("body", SHAPES.values(), ids=SHAPES)
+def test_shapes(body: bytes) -> None:
+    compare(body)
+
+
+@pytest.mark.parametrize("body", [*BODIES, *SHAPES.values()])
+def test_no_body_is_walked_twice(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = count_walks(monkeypatch)
+    decoded(body)
+    assert len(walks) <= 1
+
+
+@pytest.mark.parametrize("body", [answer(move) for move in HONEST_MOVES.values()], ids=HONEST_MOVES)
+def test_a_move_is_not_walked(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    walks = count_walks(monkeypatch)
+    assert decoded(body)
+    assert walks == []
+
+
+def count_walks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return the bodies that are walked from now on."""
+    walks: list[bytes] = []
+    real = _frames._walk
+
+    def walk(body: bytes) -> None:
+        walks.append(body)
+        real(body)
+
+    monkeypatch.setattr(_frames, "_walk", walk)
+    return walks
+
+
 @given(st.binary(max_size=64))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_bytes(body: bytes) -> None:
     compare(body)
 
 
 @given(st.lists(SCRAPS, max_size=40).map(b"".join))
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 def test_scraps_of_msgpack(body: bytes) -> None:
     compare(body)
     compare(b"\x81\xa0" + body)
 
 
 @given(damaged())
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 def test_damaged_bodies(body: bytes) -> None:
     compare(body)
 
@@ -186,7 +244,7 @@ WRAPS: list[Callable[[Any, Any], Any]] = [
 
 
 def depth(value: Any) -> int:
-    """How many containers are inside each other."""
+    """Return the number of containers inside each other."""
     if isinstance(value, dict):
         value = list(value.values())
     return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
@@ -201,7 +259,7 @@ def nests(draw: st.DrawFn) -> Any:
 
 
 @given(nests())
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_depth_of_honest_values(value: Any) -> None:
     body = msgpack.packb({"move": value})
     if depth(value) < MAX_DEPTH:
@@ -215,7 +273,7 @@ def test_depth_of_honest_values(value: Any) -> None:
 
 
 def filled(unit: bytes) -> bytes:
-    """A client frame's worth of ``unit``, in arrays of 64."""
+    """Return a client frame's worth of ``unit``, in arrays of 64."""
     row = b"\xdc\x00\x40" + unit * 64
     rows = (MAX_CLIENT_FRAME - len(answer(b"\xdc\x00\x00"))) // len(row)
     return answer(b"\xdc" + struct.pack(">H", rows) + row * rows)
@@ -245,7 +303,7 @@ CLAIMS = {
 
 
 def peak(body: bytes) -> int:
-    """The most bytes that decoding a client's frame held at a time."""
+    """Return the most bytes that decoding a client's frame held at a time."""
     assert len(body) <= MAX_CLIENT_FRAME
     tracemalloc.start()
     try:
@@ -269,7 +327,7 @@ def test_memory_of_claims(body: bytes) -> None:
 
 
 @given(st.lists(SCRAPS, min_size=1, max_size=8).map(b"".join), st.integers(0, MAX_DEPTH))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_memory_of_anything(scraps: bytes, inside: int) -> None:
     body = answer(b"\xdc\x00\x80" * inside + (scraps or b"\x80") * MAX_CLIENT_FRAME)[:MAX_CLIENT_FRAME]
     assert peak(body) < PEAK_BYTES
@@ -277,7 +335,7 @@ def test_memory_of_anything(scraps: bytes, inside: int) -> None:
 
 
 @given(st.binary(max_size=MAX_CLIENT_FRAME))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_memory_of_any_bytes(body: bytes) -> None:
     assert peak(body) < PEAK_BYTES
     compare(body)

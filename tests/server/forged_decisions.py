@@ -1,4 +1,7 @@
-"""Ways to tamper with the host's decisions: as in `forgeries`, with the records of `scenes_of_decisions`."""
+"""Ways to tamper with decisions: as in `forgeries`.
+
+The host's are in the records of `scenes_of_decisions`, late arrivals in those of `scenes_of_lateness`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from tests.server.forgery import swap
 ADJUDICATE, REPLAY, CALLED_OFF, AGAIN, WITHDRAW, GONE, REINSTATE, BACK, DISQUALIFY, LAST = (
     *(3, 4, 5, 8, 12, 13, 15, 16, 18, 19),
 )
-"""Where the record is that a forgery needs."""
+"""The place of the record that a forgery needs."""
 
 
 def said(place: int, found: str, **values: Any) -> Forgery:
@@ -19,7 +22,7 @@ def said(place: int, found: str, **values: Any) -> Forgery:
 
 
 def unsaid(place: int, key: str, found: str) -> Forgery:
-    """A key of a record is left out."""
+    """Return the forgery that removes a key of a record."""
     return Forgery(lambda f: f.head(place, lambda head: head.pop(key)), found)
 
 
@@ -36,7 +39,7 @@ DECISIONS: dict[str, Forgery] = {
     # what it says
     "another kind": said(ADJUDICATE, "^place 3: decision is 'pardon', expected one of: ", decision="pardon"),
     "no kind": unsaid(ADJUDICATE, "decision", "^place 3: decision is None, expected one of"),
-    "nobody's": unsaid(ADJUDICATE, "by", "^place 3: by is missing"),
+    "without an author": unsaid(ADJUDICATE, "by", "^place 3: by is missing"),
     "no reason": said(ADJUDICATE, "^place 3: why is '', expected visible characters", why=""),
     "a reason with a bell": said(ADJUDICATE, r"^place 3: why is '\\x07', expected visible", why="\a"),
     "a reason without end": said(ADJUDICATE, "^place 3: why is 'x", why="x" * 501),
@@ -60,7 +63,7 @@ DECISIONS: dict[str, Forgery] = {
     ),
     "three scores": said(ADJUDICATE, "^place 3: scores is", scores=[3, 2, 1]),
     "a team and a match": said(ADJUDICATE, "^place 3: team is 1, expected nothing in a decision to adj", team=1),
-    "a match of nobody": said(ADJUDICATE, "^place 3: match 9, expected one of the 6 that were given out", match=9),
+    "a match of nobody": said(ADJUDICATE, "^place 3: match 9, expected one of the 6 issued ones", match=9),
     "a match and a team": said(WITHDRAW, "^place 12: match is 1, expected nothing in a decision to with", match=1),
     "no team": unsaid(WITHDRAW, "team", "^place 12: team is missing"),
     "no event": unsaid(WITHDRAW, "event", "^place 12: event is missing"),
@@ -74,7 +77,7 @@ DECISIONS: dict[str, Forgery] = {
     # where it stands
     "before the pairings": Forgery(
         lambda f: f.reorder(lambda order: order.insert(0, order.pop(2))),
-        "^place 1: type is 'decision', expected 'pairings'",
+        "^place 1: type is 'decision', expected 'settings' or 'pairings'",
     ),
     "a replay removed": removed(
         AGAIN, found="^place 8, match 3, attempt 2: match 3 again, expected none: its result is at place 7"
@@ -143,3 +146,54 @@ RAW: dict[str, Forgery] = {
     "removed": Forgery(lambda f: f.remove(DISQUALIFY), "^place 18: the next record has place 19, expected 18"),
 }
 """With the hashes as they were."""
+
+
+ARRIVAL = 6
+"""The place of the record of the late arrival."""
+
+_NO_FORFEIT = "expected one with a provisional forfeit of team"
+
+LATE: dict[str, Forgery] = {
+    "decided by a host": said(ARRIVAL, "^place 6: by is 'Grace', expected 'the no-show rule'", by="Grace"),
+    "no team": unsaid(ARRIVAL, "team", "^place 6: team is missing"),
+    "another team": said(ARRIVAL, f"^place 6: match 1, {_NO_FORFEIT} 2", team=2),
+    "no matches": unsaid(ARRIVAL, "matches", "^place 6: matches is missing"),
+    "an empty list of matches": said(ARRIVAL, r"^place 6: matches is \[\], expected", matches=[]),
+    "a match twice": said(ARRIVAL, r"^place 6: matches is \[1, 1\], expected each of them once", matches=[1, 1]),
+    "a match that is true": said(ARRIVAL, "^place 6: matches.0 is True, expected a valid integer", matches=[True]),
+    "matches and a match": said(ARRIVAL, "^place 6: match is 1, expected nothing in a decision to late", match=1),
+    "matches and an event": said(ARRIVAL, "^place 6: event is 1, expected nothing in a decision to late", event=1),
+    "a match that was not issued": said(
+        ARRIVAL, "^place 6: match 9, expected one of the 6 issued ones", matches=[1, 9]
+    ),
+    "a match that was played": said(ARRIVAL, f"^place 6: match 3, {_NO_FORFEIT} 3", matches=[1, 3]),
+    "a match that is open": said(ARRIVAL, f"^place 6: match 5, {_NO_FORFEIT} 3", matches=[5]),
+    "a match left out": said(
+        ARRIVAL, "^place 8, match 4, attempt 2: match 4 again, expected none: its result is at", matches=[1, 2]
+    ),
+    "a replay of the host instead": said(ARRIVAL, "^place 6: match is missing", decision="replay"),
+    "nobody has arrived": removed(
+        ARRIVAL, found="^place 6, match 1, attempt 2: match 1 again, expected none: its result is at place 2"
+    ),
+    "arrived twice": Forgery(lambda f: f.repeat(ARRIVAL), f"^place 10: match 1, {_NO_FORFEIT} 3"),
+    "arrived before the no-show": Forgery(
+        lambda f: f.reorder(lambda order: order.insert(1, order.pop(ARRIVAL - 1))),
+        f"^place 2: match 1, {_NO_FORFEIT} 3",
+    ),
+    "forfeits are final": said(1, f"^place 6: match 1, {_NO_FORFEIT} 3", no_show="final"),
+    "forfeits of an earlier version are final": unsaid(1, "no_show", f"^place 6: match 1, {_NO_FORFEIT} 3"),
+    "another rule": said(1, "^place 1: no_show is 'perhaps', expected 'final' or 'provisional'", no_show="perhaps"),
+    "a team that is out": Forgery(
+        lambda f: (
+            f.repeat(ARRIVAL),
+            f.head(f.last, _withdrawn),
+            f.reorder(lambda order: order.insert(ARRIVAL - 1, order.pop())),
+        ),
+        "^place 7: team 2 of match 1 no longer takes part, expected both its teams to take part",
+    ),
+}
+
+
+def _withdrawn(head: dict[str, Any]) -> None:
+    head.update(decision="withdraw", team=2, event=None)
+    del head["matches"]

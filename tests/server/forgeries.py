@@ -1,6 +1,6 @@
 """Ways to tamper with a contest's records: each changes a copied database, and says what has to be found.
 
-``RAW`` leave the hashes as they were; after ``RESEALED`` all hashes are made anew, so that only the content can
+``RAW`` leave the hashes as they were; after ``RESEALED`` all hashes are recomputed, so that only the content can
 give them away. The records are those of `recorded.scenes_of_hop`.
 """
 
@@ -17,7 +17,7 @@ PASSES = 12
 
 
 class Forgery(NamedTuple):
-    """What is done, and a pattern that the finding has."""
+    """A forgery, and a pattern of the finding that it causes."""
 
     do: Callable[[Forged], object]
     found: str
@@ -34,7 +34,7 @@ def in_turn(match: int, turn: int, found: str, **values: Any) -> Forgery:
 
 
 def without(match: int, turn: int, key: str, found: str) -> Forgery:
-    """A key of one turn is left out."""
+    """Return the forgery that removes a key of one turn."""
     return Forgery(lambda f: f.turns(match, lambda turns: turns[turn - 1].pop(key)), found)
 
 
@@ -154,7 +154,7 @@ def _legal_but_other(f: Forged) -> None:
 
 
 def _longer_thought(ms: float) -> Callable[[Forged], None]:
-    """A turn took longer, and the sum says so too."""
+    """Return a change: a turn took longer, and so did the sum."""
 
     def do(f: Forged) -> None:
         added: list[float] = []
@@ -173,7 +173,7 @@ def _longer_thought(ms: float) -> Callable[[Forged], None]:
 
 
 def _inject(f: Forged) -> None:
-    """The head says one winner, and the turns end early to say another."""
+    """Make the head state one winner, and the turns, which end early, another."""
     ((text,),) = f.sql("SELECT turns FROM records WHERE place = ?", f.place(RESIGNED))
     f.head(f.place(RESIGNED), lambda head: head.update(winner=0))
     f.write(f.place(RESIGNED), "turns", text + b'],"winner":1,"zeal":[')
@@ -236,6 +236,15 @@ RESEALED: dict[str, Forgery] = {
         tried=[[6, 0], [6, 1]],
     ),
     "an illegal move that is not told": without(FAULTY, 3, "tried", "turn 3: tried is missing"),
+    "a cut move that is no text": in_turn(
+        FAULTY, 3, r"turn 3: tried is \[\[0, 0\], \[7, 7\]\], expected a text: by tried_bytes", tried_bytes=1025
+    ),
+    "a short move that was cut": in_turn(
+        FAULTY, 3, "turn 3: tried_bytes is 1024, expected greater", tried_bytes=1024
+    ),
+    "a cut move of a legal turn": in_turn(
+        NORMAL, 3, "turn 3: tried_bytes is 2000, expected nothing in", tried_bytes=2000
+    ),
     "a fault left out": turns(FAULTY, lambda t: t.pop(2), "turn 3: player is 1, expected 0"),
     "another fault": in_turn(FAULTY, 3, "turn 3: waited_ms is missing", fault="missed_limit"),
     "a fault that there is not": in_turn(
@@ -325,7 +334,7 @@ RESEALED: dict[str, Forgery] = {
     "a lateness that is none": in_turn(
         NORMAL, 3, r"turn 3: late_ms is 50\.0, expected nothing, or more than the 100\.0 for lag", late_ms=50.0
     ),
-    "a breach that took time": turns(
+    "a violation that took time": turns(
         HOSTILE, lambda t: t[-1].update(ms=5.0), r"turn 13: ms is 5\.0, expected 0\.0"
     ),
     # the result
@@ -366,7 +375,7 @@ RESEALED: dict[str, Forgery] = {
     "a walkover with thought": in_head(NOBODY, "thought_ms is", thought_ms=[1.0, 0.0]),
     "resumed after the end": in_head(RESUMED, r"resumed is \[99\], expected rising numbers up to 45", resumed=[99]),
     "resumed backwards": in_head(RESUMED, r"resumed is \[11, 5\], expected rising", resumed=[11, 5]),
-    "a stranger's incident": Forgery(
+    "an incident of an unknown team": Forgery(
         lambda f: f.head(f.place(HOSTILE), lambda head: head["incidents"][0].update(team=99)),
         r"an incident of team 99, expected one of \[",
     ),
@@ -389,7 +398,7 @@ RESEALED: dict[str, Forgery] = {
     ),
     "another round": in_head(NORMAL, "round of match 1 is 2, expected 1 by the pairings", round=2),
     "another game": in_head(NORMAL, "game of match 1 is 'linkage', expected 'hop' by the pairings", game="linkage"),
-    "a game that there is not": in_head(NORMAL, "game is 'go', expected one of: longest_path, ", game="go"),
+    "a game that there is not": in_head(NORMAL, "unknown game 'go'; installed: longest_path, ", game="go"),
     "an option": in_head(NORMAL, "options are {'size': 8}: hop has no option 'size'", options={"size": 8}),
     "a team": Forgery(
         lambda f: f.head(2, lambda head: head["teams"][0].update(id=9)),
@@ -415,7 +424,7 @@ RESEALED: dict[str, Forgery] = {
     ),
     # the pairings
     "the pairings removed": Forgery(
-        lambda f: f.remove(1).reorder(), "^place 1, match 1, attempt 1: type is 'game', expected 'pairings'"
+        lambda f: f.remove(1).reorder(), "^place 1, match 1, attempt 1: type is 'game', expected 'settings' or"
     ),
     "the pairings twice": Forgery(lambda f: f.repeat(1), "^place 16: 12 matches, expected 0"),
     "the pairings' seed": Forgery(
@@ -439,7 +448,7 @@ RESEALED: dict[str, Forgery] = {
     ),
     "pairings beyond all bounds": Forgery(
         lambda f: f.head(1, lambda head: head.update(settings={"legs": 1000}, teams=list(range(256)))),
-        "^place 1: settings make up to 32640000 matches of these teams, expected at most 200000",
+        "^place 1: settings make up to 32640000 matches of these teams, expected at most 525000",
     ),
     "no pairings": Forgery(
         lambda f: f.pairings(lambda matches: matches.clear()),
@@ -460,10 +469,10 @@ RESEALED: dict[str, Forgery] = {
     ),
     # no record at all
     "another version": in_head(NORMAL, "expected a record of version 1", record=2),
-    "another type": in_head(NORMAL, "type is 'joke', expected 'pairings', 'game' or 'decision'", type="joke"),
+    "another type": in_head(NORMAL, "type is 'joke', expected 'settings', 'pairings', 'game' or", type="joke"),
     "no type": Forgery(
         lambda f: f.head(2, lambda head: head.pop("type")),
-        "type is None, expected 'pairings', 'game' or 'decision'",
+        "type is None, expected 'settings', 'pairings', 'game' or",
     ),
     "no JSON": Forgery(lambda f: f.write(2, "head", b'{"record":1,}'), "is not JSON"),
     "no UTF-8": Forgery(lambda f: f.write(2, "head", b'{"record":1,"type":"\xff"}'), "is not JSON"),

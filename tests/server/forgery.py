@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from getstep_server.game_record import FIRST, content_of, sealed
+from getstep_server.records.record import FIRST, content_of, sealed
 
 Turns = list[dict[str, Any]]
 
@@ -34,7 +34,7 @@ class Forged:
         return self.db.execute(statement, values).fetchall()
 
     def place(self, match: int, attempt: int | None = None) -> int:
-        """Where the record of an attempt is, of the last one unless said otherwise."""
+        """Return the place of the record of an attempt, by default of the last one."""
         found = "SELECT place FROM records WHERE number = ? AND ifnull(? = attempt, 1) ORDER BY attempt DESC"
         return int(self.sql(found, match, attempt)[0][0])
 
@@ -102,7 +102,7 @@ class Forged:
         return self
 
     def reseal(self, *places: int, count: bool = True) -> Self:
-        """Make the hashes of these records anew, or of all; ``count``: the database's own count as well."""
+        """Recompute the hashes of these records, or of all; ``count``: the database's own count as well."""
         previous, place = FIRST, 0
         rows = "SELECT place, number, head, turns, hash FROM records ORDER BY place"
         for place, number, head, turns, digest in self.sql(rows):

@@ -15,14 +15,17 @@ import tomlkit
 import trio
 
 from getstep_engines import Player
-from getstep_server.contest import Contest, contest_path, load_contest, teams_path
-from getstep_server.events import Incident
-from getstep_server.game_record import Happened, Record, head_of_game, record_of_game, record_of_pairings
-from getstep_server.incidents import IncidentRow
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.store import Store
-from getstep_server.tournament import Tournament
+from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
+from getstep_server.incident import Incident, IncidentRow
+from getstep_server.records.game import MatchLog, game_header, record_of_game
+from getstep_server.records.match import Match
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.record import Record
+from getstep_server.records.result import Result
+from getstep_server.storage.store import Store
+from getstep_server.text import utc_time
+from getstep_server.tournament.settings_record import record_of_settings
+from getstep_server.tournament.tournament import Tournament
 from tests.server.players import token_of
 
 STARTED = 1.7e9
@@ -43,7 +46,7 @@ def make_up(
     most: int = 10**6,
     contest: str = "Test contest",
 ) -> Contest:
-    """A contest folder with these events and teams, played to its end, or until ``most`` matches are over.
+    """Return a contest folder with these events and teams, played to its end, or until ``most`` matches are over.
 
     The teams are the stronger the earlier they are in ``names``.
     """
@@ -71,27 +74,30 @@ async def _store(store: Store, records: Sequence[Record]) -> None:
 
 def _played(contest: Contest, dice: Random, most: int) -> Iterator[Record]:
     tournament = Tournament(contest)
+    settings = {**(tournament.settings.due() or {}), "at": utc_time(STARTED)}
+    tournament.apply(settings)
+    yield record_of_settings(settings)
     while True:
-        yield from _given_out(tournament)
+        yield from _issued_pairings(tournament)
         matches = tournament.open()[: most - tournament.done]
         if not matches:
             return
         for match in matches:
             result, happened = _result(match, tournament.done, dice)
-            yield record_of_game(head_of_game(contest, match, 1, result.started), result, happened)
-            tournament.take_result(result)
+            yield record_of_game(game_header(contest, match, 1, result.started), result, happened)
+            tournament.apply_result(result)
 
 
-def _given_out(tournament: Tournament) -> Iterator[Record]:
+def _issued_pairings(tournament: Tournament) -> Iterator[Record]:
     for number in sorted(tournament.due):
         tournament.due.remove(number)
         fields = tournament.next_pairings(tournament.contest.event(number))
         if fields is not None:
             yield record_of_pairings(fields)
-            tournament.take_pairings(fields)
+            tournament.apply_pairings(fields)
 
 
-def _result(match: Match, done: int, dice: Random) -> tuple[Result, Happened]:
+def _result(match: Match, done: int, dice: Random) -> tuple[Result, MatchLog]:
     """By the rules nine times in ten."""
     difference = (match.second - match.first) / 8 + 0.1 + dice.gauss(0, 1)
     drawn = abs(difference) < 0.15 and match.game != "linkage"
@@ -100,14 +106,14 @@ def _result(match: Match, done: int, dice: Random) -> tuple[Result, Happened]:
     started = STARTED + 3 * done
     result = Result(match, winner, "finished", "", scores, 60, (1.5, 0.25), (0, 0), started, 2.5)
     if drawn or winner is None or dice.random() < 0.9:
-        return result, Happened()
+        return result, MatchLog()
     return _disturbed(result, winner, dice)
 
 
-def _disturbed(result: Result, winner: Player, dice: Random) -> tuple[Result, Happened]:
-    """The same result for another reason."""
+def _disturbed(result: Result, winner: Player, dice: Random) -> tuple[Result, MatchLog]:
+    """Return the same result for another reason."""
     reason = dice.choice(["missed_limit", "illegal_move", "never_arrived", "hostile", "resigned"])
-    loser, happened = 1 - winner, Happened()
+    loser, happened = 1 - winner, MatchLog()
     faults = (int(loser == 0), int(loser == 1)) if reason in ("missed_limit", "illegal_move") else (0, 0)
     if reason == "hostile":
         about = {
@@ -123,7 +129,7 @@ def _disturbed(result: Result, winner: Player, dice: Random) -> tuple[Result, Ha
 
 
 def each_format() -> list[dict[str, Any]]:
-    """An event of each game and format, with all ways of scoring among them."""
+    """Return an event of each game and format, with all ways of scoring among them."""
     return [
         {"game": "hop"},
         {"game": "longest_path", "name": "paths", "format": "swiss", "settings": {"rounds": 3, "legs": 1}},

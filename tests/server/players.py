@@ -12,33 +12,37 @@ import trio
 from getstep import wire
 from getstep.wire import Connection, End, GetStep, Goodbye, Hello, Join, Message, Role, Start, Step, Welcome
 from getstep_engines import GAMES
-from getstep_server.contest import Contest, ContestFile, Team
+from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import Bus, Event, Listening, Publish
-from getstep_server.formats import Pairing, RoundRobin
-from getstep_server.run import Ending, StartWhen, run_contest
-from getstep_server.schedule import Match
+from getstep_server.formats import Pairing
+from getstep_server.formats.round_robin import RoundRobin
+from getstep_server.records.match import Match
+from getstep_server.runtime.run import RunOutcome, run_contest
+from getstep_server.runtime.start import StartCondition
+from getstep_server.validation import validated
+from tests.patience import PATIENCE_SECONDS
 
 
 def token_of(team: int) -> str:
-    """A test team's token."""
+    """Return a test team's token."""
     return f"token-of-team-{team}"
 
 
 def make_contest(folder: Path, teams: int = 2, *events: dict[str, Any], **tables: dict[str, Any]) -> Contest:
-    """A contest on a free loopback port, with tables of contest.toml changed.
+    """Return a contest on a free loopback port, with tables of contest.toml changed.
 
     Its events are ``events``, or else one of hop, with settings changed by ``event``.
     """
     contest = {"name": "Test", "seed": 1, **tables.pop("contest", {})}
     server = {"host": "127.0.0.1", "port": 0, **tables.pop("server", {})}
     played = list(events) or [{"game": "hop", **tables.pop("event", {})}]
-    file = ContestFile.model_validate({"contest": contest, "event": played, "server": server, **tables})
+    file = validated(ContestFile, {"contest": contest, "event": played, "server": server, **tables})
     roster = {n: Team(id=n, name=f"Team {n}", token=token_of(n), classic=True) for n in range(1, teams + 1)}
     return Contest(folder, file, roster)
 
 
 def round_robin(teams: Sequence[int], game: str = "hop", **options: int) -> list[Match]:
-    """The matches of a double round robin."""
+    """Return the matches of a double round robin."""
     format_ = RoundRobin(RoundRobin.Options(legs=2), 1)
     return [
         Match(number, game=game, options=options, **{name: getattr(pairing, name) for name in Pairing.__slots__})
@@ -47,7 +51,7 @@ def round_robin(teams: Sequence[int], game: str = "hop", **options: int) -> list
 
 
 class Recorder:
-    """Keeps every event, and wakes who waits for one."""
+    """A consumer that keeps every event, and wakes the tasks that wait for one."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -58,12 +62,12 @@ class Recorder:
         self._news.unpark_all()
 
     def of(self, kind: type[Any]) -> list[Any]:
-        """All events of one type so far."""
+        """Return all events of one type until now."""
         return [event for event in self.events if isinstance(event, kind)]
 
     async def wait_for(self, kind: type[Any], count: int = 1) -> Any:
-        """The ``count``-th event of a type, as soon as it has happened."""
-        with trio.fail_after(30):
+        """Wait for the ``count``-th event of a type, and return it."""
+        with trio.fail_after(PATIENCE_SECONDS):
             while len(self.of(kind)) < count:
                 await self._news.park()
         return self.of(kind)[count - 1]
@@ -77,18 +81,18 @@ class Running:
         self.recorder = recorder
         self.port = port
         self.classic_port = classic_port
-        self.ending: Ending | None = None
+        self.ending: RunOutcome | None = None
         self.over = trio.Event()
 
     async def finished(self) -> None:
         """Wait for the end of the contest."""
-        with trio.fail_after(60):
+        with trio.fail_after(PATIENCE_SECONDS):
             await self.over.wait()
 
 
 @contextlib.asynccontextmanager
 async def running(
-    contest: Contest, when: StartWhen | None = None, consumers: Sequence[Publish] = ()
+    contest: Contest, when: StartCondition | None = None, consumers: Sequence[Publish] = ()
 ) -> AsyncIterator[Running]:
     """Run ``contest`` in the background while the block runs; ``consumers`` hear its events before the recorder."""
     recorder, bus = Recorder(), Bus()
@@ -98,7 +102,7 @@ async def running(
     async with trio.open_nursery() as nursery:
 
         async def run() -> None:
-            view.ending = await run_contest(contest, bus, when or StartWhen())
+            view.ending = await run_contest(contest, bus, when or StartCondition())
             view.over.set()
 
         view = Running(contest, recorder, 0, None)
@@ -117,8 +121,8 @@ class Player:
         self.wire = Connection(Role.CLIENT)
 
     async def next(self) -> Message | None:
-        """The server's next message, or None when it has closed."""
-        with trio.fail_after(30):
+        """Return the server's next message, or None when it has closed."""
+        with trio.fail_after(PATIENCE_SECONDS):
             while True:
                 event = self.wire.next_event()
                 if event is wire.CLOSED:
@@ -134,13 +138,13 @@ class Player:
             return b""
 
     async def expect(self, kind: type[Any]) -> Any:
-        """The next message, which has to be of one type."""
+        """Return the next message, which has to be of one type."""
         message = await self.next()
         assert isinstance(message, kind), message
         return message
 
     async def until(self, kind: type[Any]) -> Any:
-        """The next message of one type; others are passed over."""
+        """Return the next message of one type; others are passed over."""
         while not isinstance(message := await self.next(), kind):
             assert message is not None, f"closed before {kind.__name__}"
         return message
@@ -153,11 +157,19 @@ class Player:
         """Send anything."""
         await self.stream.send_all(data)
 
-    async def join(self, team: int, token: str | None = None, purpose: str = "play", version: int = 1) -> None:
-        """Read hello and join."""
-        hello = await self.expect(Hello)
+    async def join(
+        self,
+        team: int,
+        token: str | None = None,
+        purpose: str = "play",
+        version: int = 1,
+        nonce: str | None = None,
+    ) -> Hello:
+        """Read hello, which is returned, and join; ``nonce`` asks for the server's proof."""
+        hello: Hello = await self.expect(Hello)
         mac = wire.sign(token if token is not None else token_of(team), hello.nonce)
-        await self.say(Join(version, team, mac, "test player", purpose))
+        await self.say(Join(version, team, mac, "test player", purpose, nonce))
+        return hello
 
     async def login(self, team: int) -> Welcome:
         """Join and be welcome."""
@@ -169,7 +181,10 @@ class Player:
     async def play(
         self, choose: Callable[[Start, GetStep], Any] | None = None, start: Start | None = None
     ) -> Goodbye | None:
-        """Play whatever comes until goodbye, or None if the server closes without it; ``start`` was told before."""
+        """Play whatever comes until goodbye, or None if the server closes without it; ``start`` was told before.
+
+        After goodbye it closes, as clients do: the server waits two seconds for that.
+        """
         while (message := await self.next()) is not None:
             if isinstance(message, Start):
                 start = message
@@ -178,6 +193,7 @@ class Player:
                 move = (choose or first_legal)(start, message)
                 await self.say(Step(message.id, move))
             elif isinstance(message, Goodbye):
+                await self.close()
                 return message
         return None
 
@@ -187,7 +203,7 @@ class Player:
 
 
 def first_legal(start: Start, question: GetStep) -> Any:
-    """The first move the engine offers."""
+    """Return the first move the engine offers."""
     return next(GAMES[start.game].from_board(question.board, question.is_black).legal_moves())
 
 

@@ -15,11 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from rich.cells import cell_len
+
+from tests.patience import PATIENCE_SECONDS
+
 _ESCAPE = re.compile(r"\x1b(?:\[([?\d;]*)([A-Za-z])|\](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|[()].|[=>78cDEHM])")
+
+_REDRAWN = re.compile(r"(?<=.)(?=\r\x1b\[2K|\x1b\[H)", re.DOTALL)
+"""The place where rich returns to the beginning of its last output."""
 
 
 class Screen:
-    """What a terminal shows of what was written to it: the part of ECMA-48 that rich uses.
+    """The contents of a terminal after some output: the part of ECMA-48 that rich and the viewer use.
 
     What it does not know it keeps in ``unknown``.
     """
@@ -31,11 +38,19 @@ class Screen:
         self.cursor_shown = True
         self.unknown: list[str] = []
         self._rest = ""
+        self._first_screen = (self.lines, 0, 0)
 
     @property
     def text(self) -> str:
         """All lines, scrolled off ones included, without blanks at their ends."""
         return "\n".join("".join(line).rstrip() for line in self.lines).rstrip("\n")
+
+    def resize(self, width: int, height: int) -> None:
+        """Change the size. The second screen is cut, as terminals do; the first one keeps its lines whole."""
+        self.width, self.height = width, height
+        if self.lines is not self._first_screen[0]:
+            self.lines[:] = [line[:width] for line in self.lines[:height]]
+            self.row = min(self.row, len(self.lines) - 1)
 
     def write(self, text: str) -> None:
         """Show ``text``; an escape sequence may come in pieces."""
@@ -64,15 +79,23 @@ class Screen:
         elif char == "\b":
             self.column = max(0, self.column - 1)
         elif char >= " ":
-            if self.column >= self.width:
-                self._down()
-                self.column = 0
-            line = self.lines[self.row]
-            line.extend(" " * (self.column + 1 - len(line)))
-            line[self.column] = char
-            self.column += 1
+            self._print(char, cell_len(char))
         else:
             self.unknown.append(char)
+
+    def _print(self, char: str, cells: int) -> None:
+        """Print a character: a wide one takes a second cell, which is empty, and a combining one none."""
+        if self.column + cells > self.width:
+            self._down()
+            self.column = 0
+        line = self.lines[self.row]
+        if cells == 0:
+            if line[: self.column]:
+                line[self.column - 1] += char
+            return
+        line.extend(" " * (self.column + cells - len(line)))
+        line[self.column : self.column + cells] = [char] + [""] * (cells - 1)
+        self.column += cells
 
     def _down(self) -> None:
         self.row += 1
@@ -85,6 +108,17 @@ class Screen:
             self.row = max(0, len(self.lines) - self.height, self.row - count)
         elif letter == "K" and numbers == "2":
             self.lines[self.row] = []
+        elif (letter, numbers) == ("H", ""):
+            self.row, self.column = max(0, len(self.lines) - self.height), 0
+        elif (letter, numbers) == ("J", "2"):
+            del self.lines[max(0, len(self.lines) - self.height) + 1 :]
+            self.lines[-1] = []
+            self.row = len(self.lines) - 1
+        elif (letter, numbers) == ("h", "?1049"):  # the second screen: the first one is kept
+            self._first_screen = (self.lines, self.row, self.column)
+            self.lines, self.row, self.column = [[]], 0, 0
+        elif (letter, numbers) == ("l", "?1049"):
+            self.lines, self.row, self.column = self._first_screen
         elif letter in "lh" and numbers == "?25":
             self.cursor_shown = letter == "h"
         elif letter != "m":  # colours
@@ -99,6 +133,7 @@ class OnTerminal:
     ) -> None:
         self.screen = Screen(width, height)
         self.raw = ""
+        self._unshown = ""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8"}
@@ -134,24 +169,50 @@ class OnTerminal:
         """Press Ctrl-C."""
         self.type("\x03")
 
-    def expect(self, pattern: str, *, seconds: float = 30) -> re.Match[str]:
-        """Wait until something has been on the screen.
+    def resize(self, width: int, height: int) -> None:
+        """Change the size of the window."""
+        self.screen.resize(width, height)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    @property
+    def settings(self) -> list[object]:
+        """The terminal's settings: whether it echoes, sends single keys, and so on."""
+        return termios.tcgetattr(self._master)
+
+    def expect(self, pattern: str) -> re.Match[str]:
+        """Wait until something has been on the screen, if only for a moment.
 
         Raises:
-            AssertionError: it has not, after ``seconds`` or at the program's end.
+            AssertionError: it has not, after `PATIENCE_SECONDS` or at the program's end.
         """
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not (found := re.search(pattern, self.screen.text, re.MULTILINE)):
-            if not self._read(deadline - time.monotonic()):
+            if not self._show(deadline):
                 raise AssertionError(f"no {pattern!r} on the screen:\n{self.screen.text}")
         return found
 
-    def wait(self, *, seconds: float = 30) -> int:
-        """Its exit code, once it has ended; all it wrote is then on the screen."""
-        deadline = time.monotonic() + seconds
-        while self._read(deadline - time.monotonic()):
+    def wait(self) -> int:
+        """Wait until it has ended, and return its exit code; all its output is then on the screen.
+
+        Raises:
+            TimeoutExpired: it has not, after `PATIENCE_SECONDS`.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while self._show(deadline):
             pass
         return self.process.wait(max(0.1, deadline - time.monotonic()))
+
+    def _show(self, deadline: float) -> bool:
+        """Show what was written up to where a picture is drawn over the one before; False if there is no more.
+
+        A test that reads seldom finds several pictures at once, and has to see each of them.
+        """
+        if not self._unshown and not self._read(deadline - time.monotonic()):
+            return False
+        first, *rest = _REDRAWN.split(self._unshown, maxsplit=1)
+        self._unshown = "".join(rest)
+        self.screen.write(first)
+        return True
 
     def _read(self, seconds: float) -> bool:
         ready, _, _ = select.select([self._master], [], [], max(0.0, seconds))
@@ -163,5 +224,5 @@ class OnTerminal:
             return False
         text = data.decode(errors="replace")  # a letter cut in two would be replaced: no test looks for one
         self.raw += text
-        self.screen.write(text)
+        self._unshown = text
         return bool(data)

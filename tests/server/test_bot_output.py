@@ -1,4 +1,4 @@
-"""What bots print: kept as far as it is bounded, and safe to show."""
+"""The log of a bot's output: bounded in size, and escaped when it is shown."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.bot_output import BEGINNING_BYTES, END_BYTES, LINE_CHARS, BotOutput, last_lines
+from getstep_server.bot_runner.output import BEGINNING_BYTES, END_BYTES, LINE_CHARS, BotOutput, last_lines
 
 KEPT = BEGINNING_BYTES + END_BYTES
-NOTE = re.compile(rb"\n\[(\d+) bytes that it printed here are not kept\]\n")
+NOTE = re.compile(rb"\n\[(\d+) bytes of output were dropped here\]\n")
 
 
 @pytest.mark.parametrize("size", [0, 1, BEGINNING_BYTES, BEGINNING_BYTES + 1, KEPT])
 @pytest.mark.parametrize("chunk", [4096, 65536, 3 * KEPT])
-def test_all_of_it_is_kept(tmp_path: Path, size: int, chunk: int) -> None:
+def test_short_output_is_kept_whole(tmp_path: Path, size: int, chunk: int) -> None:
     printed = text(size)
     assert kept(tmp_path, printed, chunk) == printed
 
 
 @pytest.mark.parametrize("size", [KEPT + 1, KEPT + END_BYTES, KEPT + END_BYTES + 1, 5 * KEPT + 17])
 @pytest.mark.parametrize("chunk", [4096, 65536, 3 * KEPT])
-def test_of_too_much_beginning_and_end_are_kept(tmp_path: Path, size: int, chunk: int) -> None:
+def test_the_beginning_and_the_end_of_long_output_are_kept(tmp_path: Path, size: int, chunk: int) -> None:
     printed = text(size)
     head, surplus, tail = NOTE.split(kept(tmp_path, printed, chunk))
     assert (head, tail) == (printed[:BEGINNING_BYTES], printed[-END_BYTES:])
@@ -34,11 +34,11 @@ def test_of_too_much_beginning_and_end_are_kept(tmp_path: Path, size: int, chunk
 def test_memory_is_bounded(tmp_path: Path) -> None:
     with BotOutput(tmp_path / "log") as output:
         for _ in range(200):
-            output.take(b"x" * 65536)
+            output.append(b"x" * 65536)
             assert len(output._end) <= 2 * END_BYTES
 
 
-def test_a_full_disk_is_not_worth_a_contest(tmp_path: Path) -> None:
+def test_a_full_disk_is_ignored(tmp_path: Path) -> None:
     class Full:
         def write(self, _: bytes) -> int:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -49,15 +49,15 @@ def test_a_full_disk_is_not_worth_a_contest(tmp_path: Path) -> None:
     with BotOutput(tmp_path / "log") as output:
         output._file.close()
         output._file = Full()  # type: ignore[assignment]
-        output.take(text(3 * KEPT))
+        output.append(text(3 * KEPT))
 
 
-def test_the_last_lines_are_short_and_do_nothing_to_a_terminal(tmp_path: Path) -> None:
+def test_the_last_lines_are_short_and_escaped(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"first\n" * 30 + b"\x1b[31mred \xff\n" + b"x" * (3 * END_BYTES) + b"\nlast")
     *some, long, last = last_lines(path)
     assert (some, last) == ([], "last")
-    assert re.fullmatch(rf"x{{{LINE_CHARS}}} \[and \d+ characters\]", long)
+    assert re.fullmatch(rf"x{{{LINE_CHARS}}} \[and \d+ more characters\]", long)
     path.write_bytes(b"first\n" * 30 + b"\x1b[31mred \xff\n")
     assert last_lines(path) == ["first"] * 19 + ["\\u001b[31mred \ufffd"]
     path.write_bytes(b"")
@@ -71,5 +71,5 @@ def text(size: int) -> bytes:
 def kept(folder: Path, printed: bytes, chunk: int) -> bytes:
     with BotOutput(folder / "log") as output:
         for start in range(0, len(printed), chunk):
-            output.take(printed[start : start + chunk])
+            output.append(printed[start : start + chunk])
     return (folder / "log").read_bytes()

@@ -1,4 +1,4 @@
-"""The classic wire's bytes (protocol.md, "The classic wire"): what goes out, and what becomes of what comes in."""
+"""The classic wire (protocol.md, "The classic wire"): the bytes of sent frames and of received answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from getstep.wire import RemoteProtocolError
 from getstep_engines import GAMES
-from getstep_server.classic import FRAME, ClassicReader, question_bytes, stop_bytes
 from getstep_server.limits import CLASSIC_MAX_SQUARES
+from getstep_server.net.classic import FRAME, ClassicReader, question_bytes, stop_bytes
+from tests.server.classic_bytes import answer_bytes, ints
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"
 LONGEST_ANSWER = 8 + CLASSIC_MAX_SQUARES * 8
@@ -23,7 +24,7 @@ Answer = tuple[int, list[tuple[int, int]]]
 
 
 def example(side: str) -> bytes:
-    """The bytes of the classic wire's example in protocol.md that ``side`` ("S" or "C") says."""
+    """Return the bytes of the classic wire's example in protocol.md that ``side`` ("S" or "C") says."""
     section = PROTOCOL.read_text(encoding="utf-8").partition("## The classic wire")[2]
     block = re.search(r"```text\n(.*?)```", section, re.DOTALL)
     assert block is not None
@@ -32,17 +33,8 @@ def example(side: str) -> bytes:
     return b"".join(bytes.fromhex(comments.sub("", text)) for speaker, text in turns if speaker == side)
 
 
-def ints(*numbers: int) -> bytes:
-    """Numbers as the classic wire has them."""
-    return struct.pack(f"<{len(numbers)}i", *numbers)
-
-
-def answer_bytes(move_id: int, *squares: tuple[int, int]) -> bytes:
-    return ints(len(squares), move_id, *(number for square in squares for number in square))
-
-
 def reader(data: bytes = b"", *, team: int | None = 7) -> ClassicReader:
-    """A reader that has taken in ``data``, after a team id unless that is None."""
+    """Return a reader that has taken in ``data``, after a team id unless that is None."""
     made = ClassicReader()
     if team is not None:
         made.feed(ints(team))
@@ -52,7 +44,7 @@ def reader(data: bytes = b"", *, team: int | None = 7) -> ClassicReader:
 
 
 def answers(read: ClassicReader) -> Iterator[Answer]:
-    """All answers that are there now."""
+    """Yield all answers that are there now."""
     while (answer := read.next_answer()) is not None:
         yield answer
 
@@ -64,7 +56,7 @@ def test_the_question_is_the_one_in_protocol_md() -> None:
     assert question_bytes(1, GAMES["hop"].start().board(), is_black=True) == example("S")
 
 
-def test_a_question_is_268_bytes_and_its_fields_can_be_told_apart() -> None:
+def test_a_question_is_268_bytes_with_distinct_fields() -> None:
     board = [[row * 8 + column for column in range(8)] for row in range(8)]
     data = question_bytes(2**31 - 1, board, is_black=False)
     assert len(data) == FRAME.size == 268
@@ -193,7 +185,7 @@ def test_arbitrary_bytes_give_answers_in_range_or_a_bad_field(chunks: list[bytes
 
 
 def is_hostile(read: ClassicReader) -> bool:
-    """Take out what is there, see that it is in range, and say whether a bad field came."""
+    """Take out all answers, check that they are in range, and return True if there was a bad field."""
     try:
         found = list(answers(read))
     except RemoteProtocolError as error:
@@ -224,5 +216,5 @@ def test_honest_answers_come_through_every_cut(said: list[Answer], data: st.Data
 
 
 def held(read: ClassicReader) -> int:
-    """How many bytes a reader keeps."""
+    """Return the number of bytes that a reader keeps."""
     return len(read._buffer)

@@ -2,86 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
-from getstep_server import cli_decisions
-from getstep_server.contest import contest_path, load_contest, teams_path
-from getstep_server.disk import Disk
-from getstep_server.game_record import Record, record_of_pairings
-from getstep_server.run import load_tournament, tournament_of
-from getstep_server.scoresheet import Scoresheets
-from getstep_server.store import Store
-from getstep_server.tournament import Tournament
-from tests.server.test_cli import Command, autumn, command
+from getstep_server.cli import decisions as cli_decisions
+from getstep_server.config.contest import contest_path, load_contest, teams_path
+from getstep_server.storage.contest_state import load_tournament, tournament_of
+from getstep_server.tournament.tournament import Tournament
+from tests.server.command_line import Command
+from tests.server.decided_contests import WHY, decisions, leave_running, said
 
-__all__ = ["autumn", "command"]
-
-WHY = ("--why", "it was agreed so", "--by", "Grace")
-
-
-@pytest.fixture(autouse=True)
-def seeded(autumn: Path) -> None:
-    """With the same matches each time."""
-    path = contest_path(autumn)
-    path.write_text(re.sub(r"(?m)^seed = \d+", "seed = 5", path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-@pytest.fixture
-def played(command: Command, autumn: Path) -> Path:
-    """All six matches of three teams were lost by both."""
-    assert command("run", "autumn", "--now").code == 0
-    return autumn
-
-
-@pytest.fixture
-def begun(command: Command, autumn: Path) -> Path:
-    """Three teams, six matches, and nothing played."""
-    contest = load_contest(autumn)
-    fields = Tournament(contest).next_pairings(contest.events[0])
-    assert fields is not None
-    with Store(contest.database) as store:
-        save(store, record_of_pairings(fields))
-    return autumn
-
-
-def save(store: Store, record: Record) -> None:
-    trio.run(store.save, record)
-
-
-def leave_running(folder: Path, number: int) -> None:
-    """A server was killed in the middle of this match."""
-    contest = load_contest(folder)
-    sheets = Scoresheets(contest, Disk(contest.folder, lambda _: None))
-    contest.running.mkdir()
-    trio.run(sheets.begin, tournament_of(contest).matches[number], 1)
-    sheets.close()
-
-
-def said(command: Command, *arguments: str) -> list[str]:
-    ran = command(*arguments)
-    assert (ran.code, ran.err) == (0, ""), ran
-    return ran.out.splitlines()
-
-
-def decisions(folder: Path) -> list[dict[str, Any]]:
-    with Store(load_contest(folder).database) as store:
-        return [fields for fields in map(json.loads, store.lines()) if fields["type"] == "decision"]
+pytestmark = pytest.mark.usefixtures("seeded")
 
 
 def test_a_team_withdraws_and_comes_back(command: Command, begun: Path) -> None:
     assert said(command, "teams", "withdraw", "autumn", "Ada", *WHY) == [
         "On record: Ada has withdrawn.",
         "  cancelled: matches 2, 3, 5, 6",
-        "To play what is open, if no server runs: getstep-server run autumn",
+        "If no server is running, play the open matches with: getstep-server run autumn",
     ]
-    assert "2 records, 0 of 6 matches played, 4 cancelled, 0 turns" in said(command, "verify", "autumn")[0]
+    assert "3 records, 0 of 6 matches played, 4 cancelled, 0 turns" in said(command, "verify", "autumn")[0]
     assert said(command, "teams", "reinstate", "autumn", "1", *WHY)[:2] == [
         "On record: Ada is reinstated.",
         "  open again: matches 2, 3, 5, 6",
@@ -98,26 +42,26 @@ def test_a_team_is_disqualified(command: Command, played: Path) -> None:
     ]
     assert "Ada (disqualified)" in said(command, "standings", "autumn")[4]
     verified = said(command, "verify", "autumn")[0]
-    assert "2 of 6 matches played, 4 annulled (attempts beside these: 4 overruled), 0 turns" in verified
+    assert "2 of 6 matches played, 4 annulled (further attempts: 4 overruled), 0 turns" in verified
     assert said(command, "teams", "reinstate", "autumn", "Ada", *WHY)[1] == "  counted again: matches 2, 3, 5, 6"
     assert command("verify", "autumn").code == 0
 
 
 def test_a_match_is_adjudicated_and_played_again(command: Command, played: Path) -> None:
-    decided, before = said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    decided, before = said(command, "matches", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
     assert decided == "On record: match 2 (Ada – Charles) is won by Ada."
     assert before.startswith("  before: #2 Ada – Charles: nobody came (never_arrived: ")
     (line,) = [line for line in said(command, "standings", "autumn") if "Ada" in line]
     assert line.split()[2:5] == ["4", "1", "0"]  # played, won, drawn
-    assert said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)[:2] == [
+    assert said(command, "matches", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)[:2] == [
         "On record: match 2 (Ada – Charles) is a draw.",
         "  before: #2 Ada – Charles: Ada wins (adjudicated: it was agreed so; 0 turns, 0.0 s)",
     ]
-    again = said(command, "games", "replay", "autumn", "2", *WHY)
+    again = said(command, "matches", "rematch", "autumn", "2", *WHY)
     assert again[0] == "On record: match 2 (Ada – Charles) is played again."
     assert again[2:] == [
         "  open again: match 2",
-        "To play what is open, if no server runs: getstep-server run autumn",
+        "If no server is running, play the open matches with: getstep-server run autumn",
     ]
     assert command("run", "autumn", "--now").code == 0
     contest = load_contest(played)
@@ -136,13 +80,13 @@ def nobody() -> str:
     raise KeyError("getpwuid(): uid not found: 4711")
 
 
-def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: Path) -> None:
+def test_the_event_in_which_an_adjudicated_match_is_worth_nothing(command: Command, autumn: Path) -> None:
     path = contest_path(autumn)
     text = path.read_text(encoding="utf-8").replace('game = "hop"', 'game = "pseudo_tonga"', 1)
     path.write_text(text, encoding="utf-8")
     assert command("run", "autumn", "--now").code == 0
-    adjudicate = ("games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
-    warning = "  it is worth 0 to both: in this event score differences are what counts; --scores gives some"
+    adjudicate = ("matches", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    warning = "  it is worth 0 to both teams: this event counts score differences; give them with --scores"
     assert warning in said(command, *adjudicate)
     assert {row.points for row in tournament_of(load_contest(autumn)).table(load_contest(autumn).events[0])} == {0}
     match = tournament_of(load_contest(autumn)).matches[2]
@@ -161,7 +105,7 @@ def test_where_an_adjudicated_match_is_worth_nothing(command: Command, autumn: P
 
 
 def facts_of(command: Command, match: int, *more: str) -> dict[str, str]:
-    """What ``show`` says of a match beside its turns; here they fit a line each."""
+    """Return the facts that ``show`` prints beside the turns of a match; here each fits a line."""
     shown = said(command, "show", "autumn", str(match), *more)
     pairs = re.findall(r"(?m)^(\w+)  +(.*(?:\n {11}.*)*)$", "\n".join(shown))
     return {name: " ".join(value.split()) for name, value in pairs}
@@ -169,32 +113,32 @@ def facts_of(command: Command, match: int, *more: str) -> dict[str, str]:
 
 def test_show_says_what_counts(command: Command, played: Path) -> None:
     assert "does not count" not in "".join(said(command, "show", "autumn", "2"))
-    said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    said(command, "matches", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
     facts = facts_of(command, 2)
     assert facts["result"] == "nobody came"
-    assert re.fullmatch(r"adjudicated by Grace, 20\S+Z: it was agreed so", facts["decision"])
-    assert facts["counts"] == "Ada wins (adjudicated)"
-    said(command, "games", "replay", "autumn", "2", *WHY)
+    assert re.fullmatch(r"adjudicated by Grace, 20\S+Z: it was agreed so", facts["corrected"])
+    assert facts["official"] == "Ada wins (adjudicated)"
+    said(command, "matches", "rematch", "autumn", "2", *WHY)
     facts = facts_of(command, 2)
-    assert re.fullmatch(r"replayed by Grace, 20\S+Z: it was agreed so", facts["decision"])
-    assert facts["counts"] == "nothing so far: the match is open"
+    assert re.fullmatch(r"replayed by Grace, 20\S+Z: it was agreed so", facts["corrected"])
+    assert facts["official"] == "no result yet: the match is open"
     assert command("run", "autumn", "--now").code == 0
-    assert "counts" not in facts_of(command, 2)
+    assert "official" not in facts_of(command, 2)
     facts = facts_of(command, 2, "--attempt", "1")
-    assert facts["decision"].startswith("replayed by Grace, ")
-    assert facts["counts"] == "attempt 2: nobody came (never_arrived)"
+    assert facts["corrected"].startswith("replayed by Grace, ")
+    assert facts["official"] == "attempt 2: nobody came (never_arrived)"
     said(command, "teams", "disqualify", "autumn", "Ada", *WHY)
     facts = facts_of(command, 2)
-    assert facts["decision"].startswith("annulled by Grace, ")
-    assert facts["counts"] == "nothing: the match is annulled"
+    assert facts["corrected"].startswith("annulled by Grace, ")
+    assert facts["official"] == "no result: the match is annulled"
     text = said(command, "export", "autumn", "--games", "--format", "text")
-    assert sum(line.startswith("decision  annulled by Grace, ") for line in text) == 5
+    assert sum(line.startswith("corrected annulled by Grace, ") for line in text) == 5
 
 
-def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> None:
-    said(command, "games", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)
+def test_show_an_unplayed_match(command: Command, begun: Path) -> None:
+    said(command, "matches", "adjudicate", "autumn", "2", "--winner", "draw", *WHY)
     assert said(command, "show", "autumn", "2") == [
-        "What counts: #2 Ada – Charles: draw (adjudicated: it was agreed so; 0 turns, 0.0 s)"
+        "Not played. Official result: #2 Ada – Charles: draw (adjudicated: it was agreed so; 0 turns, 0.0 s)"
     ]
     assert command("show", "autumn", "3").code == 1
 
@@ -203,10 +147,12 @@ def test_show_a_match_that_nobody_has_played(command: Command, begun: Path) -> N
 def test_show_a_match_that_there_is_not(command: Command, begun: Path, number: str) -> None:
     ran = command("show", "autumn", number)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == f"getstep-server: match {number} is not on record: it is not over, or there is none\n"
+    listing = "see getstep-server matches list autumn"
+    problem = "it is not over or does not exist"
+    assert ran.err == f"getstep-server: match {number} is not on record; {problem}, {listing}\n"
 
 
-def test_who_decides_unless_it_is_said(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_author_of_a_decision(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "hopper")
     said(command, "teams", "withdraw", "autumn", "Ada", "--why", "her own wish")
     monkeypatch.setattr("getpass.getuser", nobody)
@@ -214,13 +160,11 @@ def test_who_decides_unless_it_is_said(command: Command, begun: Path, monkeypatc
     assert [fields["by"] for fields in decisions(begun)] == ["hopper", "the host"]
 
 
-def test_nothing_decided(command: Command, begun: Path) -> None:
-    assert said(command, "decisions", "autumn") == [
-        "Nothing has been decided: all results are as they were played."
-    ]
+def test_no_decisions(command: Command, begun: Path) -> None:
+    assert said(command, "decisions", "autumn") == ["No decisions: all results are as they were played."]
 
 
-def test_who_is_overtaken_decides_again(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_decision_is_made_again(command: Command, begun: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else withdraws the same team at the same moment."""
     honest, calls = load_tournament, []
 
@@ -248,25 +192,25 @@ def test_who_is_overtaken_decides_again(command: Command, begun: Path, monkeypat
         (("teams", "reinstate", "autumn", "Ada"), "team 1 takes part, expected one that is out"),
         (("teams", "withdraw", "autumn", "Ada", "--event", "go"), "--event 'go', expected one of: hop"),
         (
-            ("games", "replay", "autumn", "7"),
-            "GAME 7: no match has this number, expected 1 to 6; see getstep-server games list autumn",
+            ("matches", "rematch", "autumn", "7"),
+            "MATCH 7: no match has this number, expected 1 to 6; see getstep-server matches list autumn",
         ),
         (
-            ("games", "adjudicate", "autumn", "1", "--winner", "Ada"),
+            ("matches", "adjudicate", "autumn", "1", "--winner", "Ada"),
             "--winner 'Ada': Ada is not in match 1, expected Charles or Blaise, or draw",
         ),
-        (("games", "adjudicate", "autumn", "1", "--winner", "9"), "--winner '9': team 9 is not in match 1"),
+        (("matches", "adjudicate", "autumn", "1", "--winner", "9"), "--winner '9': team 9 is not in match 1"),
         (
             ("teams", "withdraw", "autumn", "7" * 5000),
             f"TEAM '{'7' * 79}: no team has this name; see getstep-server",
         ),
         (
-            ("games", "adjudicate", "autumn", "1", "--winner", "7" * 5000),
+            ("matches", "adjudicate", "autumn", "1", "--winner", "7" * 5000),
             f"--winner '{'7' * 79}: no team has this name; see getstep-server",
         ),
     ],
 )
-def test_what_is_refused(command: Command, begun: Path, arguments: tuple[str, ...], complaint: str) -> None:
+def test_refused_commands(command: Command, begun: Path, arguments: tuple[str, ...], complaint: str) -> None:
     assert command.complaint(*arguments, *WHY).startswith(complaint)
     assert decisions(begun) == []
 
@@ -295,31 +239,34 @@ def test_a_name_that_is_the_id_of_no_other_team(command: Command, begun: Path) -
     [
         (
             ("--why", ""),
-            "this cannot be put on record: why is '', expected visible characters, without blanks around them",
+            "this decision cannot be recorded: why is '', expected visible characters, without spaces around them",
         ),
-        (("--why", "a\x1b[2J"), r"this cannot be put on record: why is 'a\x1b[2J', expected visible characters"),
-        (("--why", "x" * 501), "this cannot be put on record: why is 'xxx"),
-        (("--why", "\udcff"), "this cannot be put on record: something that cannot be written as JSON"),
-        (("--why", "so", "--by", " "), "this cannot be put on record: by is ' ', expected visible characters"),
-        (("--why", "so", "--by", "x" * 65), "this cannot be put on record: by is 'xxx"),
+        (
+            ("--why", "a\x1b[2J"),
+            r"this decision cannot be recorded: why is 'a\x1b[2J', expected visible",
+        ),
+        (("--why", "x" * 501), "this decision cannot be recorded: why is 'xxx"),
+        (("--why", "\udcff"), "this decision cannot be recorded: something that cannot be written as JSON"),
+        (("--why", "so", "--by", " "), "this decision cannot be recorded: by is ' ', expected visible characters"),
+        (("--why", "so", "--by", "x" * 65), "this decision cannot be recorded: by is 'xxx"),
     ],
 )
 def test_a_reason_is_needed(command: Command, begun: Path, how: tuple[str, ...], complaint: str) -> None:
-    assert command.complaint("games", "adjudicate", "autumn", "1", "--winner", "draw", *how).startswith(complaint)
+    assert command.complaint("matches", "adjudicate", "autumn", "1", "--winner", "draw", *how).startswith(complaint)
     assert decisions(begun) == []
 
 
-def test_a_match_that_nobody_has_begun_is_not_played_again(command: Command, begun: Path) -> None:
-    complaint = command.complaint("games", "replay", "autumn", "1", *WHY)
-    assert complaint == "match 1 is open already, expected one that is over, or has begun"
+def test_a_match_that_has_not_begun_is_not_played_again(command: Command, begun: Path) -> None:
+    complaint = command.complaint("matches", "rematch", "autumn", "1", *WHY)
+    assert complaint == "match 1 is open already; give a match that has started or is over"
     assert decisions(begun) == []
     leave_running(begun, 1)
-    assert said(command, "games", "replay", "autumn", "1", *WHY)[0].endswith("is played again.")
+    assert said(command, "matches", "rematch", "autumn", "1", *WHY)[0].endswith("is played again.")
 
 
-def test_before_anything_was_given_out(command: Command, autumn: Path) -> None:
+def test_before_pairings_were_issued(command: Command, autumn: Path) -> None:
     complaint = command.complaint("teams", "withdraw", "autumn", "Ada", *WHY)
-    assert complaint == "autumn/contest.db: not there; nothing was given out yet. Change the files as you like"
+    assert complaint == "autumn/contest.db: no such file; the contest has not started, so edit its files instead"
 
 
 def test_a_team_that_is_not_in_the_list(command: Command, begun: Path) -> None:
@@ -327,7 +274,9 @@ def test_a_team_that_is_not_in_the_list(command: Command, begun: Path) -> None:
     ada, rest = path.read_text(encoding="utf-8").split("[[team]]", 2)[1:]
     path.write_text(f"[[team]]{rest}", encoding="utf-8")
     complaint = command.complaint("teams", "withdraw", "autumn", "1", *WHY)
-    assert complaint == f"team 1 is not in {path}: so it has withdrawn; put it back there"
-    assert command.complaint("games", "replay", "autumn", "2", *WHY).startswith("team 1 of match 2 is not in")
+    assert complaint == f"team 1 has withdrawn: it is not in {path}; put it back there first"
+    assert command.complaint("matches", "rematch", "autumn", "2", *WHY).startswith(
+        "team 1 of match 2 has withdrawn: it is not in"
+    )
     assert "is disqualified" in said(command, "teams", "disqualify", "autumn", "1", *WHY)[0]
     assert "Ada" in ada

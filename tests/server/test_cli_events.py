@@ -1,4 +1,4 @@
-"""What the host's commands show of a contest with several events."""
+"""The host's commands for a contest with several events."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from rich.console import Console
 
 from getstep_engines import GAMES
-from getstep_server.contest import load_contest
-from getstep_server.run import tournament_of
-from getstep_server.slips import as_text
-from getstep_server.tables import EVENTS_SHOWN, all_tables
+from getstep_server.config.contest import load_contest
+from getstep_server.config.handout import as_text
+from getstep_server.reports.tables import EVENTS_SHOWN, all_tables
+from getstep_server.storage.contest_state import tournament_of
+from tests.server.command_line import Command
+from tests.server.hosts import Host
 from tests.server.players import make_contest
-from tests.server.test_cli import Command
-from tests.server.test_tournament import Host
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_contest_of_all_games(command: Command, autumn: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.splitlines()
     assert lines[0] == "Autumn contest: 3 teams"
-    assert [line.split()[0].rstrip(",") for line in lines[1:6]] == list(GAMES)
+    assert [line.split()[0].rstrip(",") for line in lines[1 : 1 + len(GAMES)]] == list(GAMES)
     assert [line for line in lines if line.endswith(tuple(GAMES)) and line[1:3] == ". "] == [
         f"{number}. {name}" for number, name in enumerate(GAMES, start=1)
     ]
@@ -61,7 +61,7 @@ def test_a_contest_of_all_games(command: Command, autumn: Path) -> None:
 def test_standings_of_all_events_or_of_one(command: Command, autumn: Path) -> None:
     command("run", "autumn", "--now")
     shown = command("standings", "autumn").out
-    assert shown.startswith("Autumn contest, 30 matches played\n")
+    assert shown.startswith(f"Autumn contest, {6 * len(GAMES)} matches played\n")
     assert shown.count(" Ada ") == len(GAMES) + 1
     one = command("standings", "autumn", "--event", "linkage").out
     assert one.startswith("Autumn contest, linkage\n")
@@ -72,7 +72,7 @@ def test_standings_of_all_events_or_of_one(command: Command, autumn: Path) -> No
 
 def test_export_of_the_combined_table(command: Command, autumn: Path) -> None:
     command("run", "autumn", "--now")
-    command("games", "adjudicate", "autumn", "1", "--winner", "Ada", "--why", "so")
+    command("matches", "adjudicate", "autumn", "1", "--winner", "Ada", "--why", "so")
     contest = load_contest(autumn)
     expected = tournament_of(contest).tables().combined
     export = ("export", "autumn", "--standings", "--format")
@@ -87,7 +87,7 @@ def test_export_of_the_combined_table(command: Command, autumn: Path) -> None:
         assert {game: float(row[game]) for game in GAMES if row[game]} == one["shares"]
         assert (row["name"], float(row["total"])) == (one["name"], one["total"])
     heading, *lines = command(*export, "text").out.splitlines()
-    assert heading.split()[:7] == ["#", "team", *GAMES]
+    assert heading.split()[: 2 + len(GAMES)] == ["#", "team", *GAMES]
     assert [line.split()[1] for line in lines[: len(expected)]] == [row["name"] for row in objects]
     assert command(*export, "markdown").out.startswith("| \\# | team | longest\\_path |")
     one_event = command(*export, "jsonl", "--event", "hop").out.splitlines()
@@ -99,7 +99,7 @@ def test_export_of_one_event(command: Command, autumn: Path) -> None:
     names = ", ".join(GAMES)
     for what in ("--ratings", "--crosstable"):
         message = command.complaint("export", "autumn", what)
-        assert message == f"--event is missing: this table is of one event, expected one of: {names}"
+        assert message == f"--event is missing: the contest has several events; give one of: {names}"
     command("export", "autumn", "--crosstable", "--event", "hop", "--output", "hop.jsonl")
     rows = [json.loads(line) for line in Path("hop.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [len(one["legs"]) for row in rows for one in row["against"]] == [2] * 6

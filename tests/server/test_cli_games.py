@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.contest import load_contest, teams_path
-from getstep_server.run import tournament_of
-from tests.server.test_cli import Command, autumn, command
-from tests.server.test_cli_decisions import WHY, begun, leave_running, played, said, seeded
+from getstep_server.config.contest import load_contest, teams_path
+from getstep_server.storage.contest_state import tournament_of
+from tests.server.command_line import Command
+from tests.server.decided_contests import WHY, leave_running, said
 
-__all__ = ["autumn", "begun", "command", "played", "seeded"]
+pytestmark = pytest.mark.usefixtures("seeded")
 
 
 def listed(command: Command, *arguments: str) -> list[list[str]]:
-    """The lines of the list as cells; the state, which is the last one, may have blanks."""
-    heading, *lines = said(command, "games", "list", "autumn", *arguments)
+    """Return the lines of the list as cells; the state, which is the last one, may have blanks."""
+    heading, *lines = said(command, "matches", "list", "autumn", *arguments)
     assert heading.split() == ["#", "round", "first", "second", "state"]
     assert max(map(len, [heading, *lines])) <= 80
     return [line.split(maxsplit=4) for line in lines]
@@ -38,9 +38,9 @@ def test_every_match_with_its_number(command: Command, begun: Path) -> None:
         assert row[1:4] == [str(match.round), names[match.first], names[match.second]]
 
 
-def test_what_has_become_of_each(command: Command, begun: Path) -> None:
-    said(command, "games", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
-    said(command, "games", "adjudicate", "autumn", "4", "--winner", "draw", *WHY)
+def test_the_outcome_of_each_attempt(command: Command, begun: Path) -> None:
+    said(command, "matches", "adjudicate", "autumn", "2", "--winner", "Ada", *WHY)
+    said(command, "matches", "adjudicate", "autumn", "4", "--winner", "draw", *WHY)
     leave_running(begun, 1)
     assert states(command) == {
         1: "running",
@@ -60,7 +60,7 @@ def test_what_has_become_of_each(command: Command, begun: Path) -> None:
     assert states(command, "--open") == {1: "running"}
     said(command, "teams", "disqualify", "autumn", "1", *WHY)
     assert states(command, "--team", "1")[2] == "annulled"
-    assert said(command, "games", "list", "autumn", "--team", "Ada", "--open") == ["No match is like that."]
+    assert said(command, "matches", "list", "autumn", "--team", "Ada", "--open") == ["No match fits these options."]
 
 
 def test_a_match_that_was_played(command: Command, played: Path) -> None:
@@ -68,18 +68,18 @@ def test_a_match_that_was_played(command: Command, played: Path) -> None:
 
 
 def test_before_the_first_run(command: Command, autumn: Path) -> None:
-    (line,) = said(command, "games", "list", "autumn")
-    assert line.startswith("Nothing has been given out yet")
+    (line,) = said(command, "matches", "list", "autumn")
+    assert line.startswith("There are no matches yet")
 
 
 def test_several_events(command: Command, autumn: Path) -> None:
     path = autumn / "contest.toml"
     path.write_text(path.read_text() + '\n[[event]]\ngame = "linkage"\nname = "a very long name of an event"\n')
     assert command("run", "autumn", "--now").code == 0
-    heading, *lines = said(command, "games", "list", "autumn")
+    heading, *lines = said(command, "matches", "list", "autumn")
     assert heading.split() == ["#", "event", "round", "first", "second", "state"]
     assert max(map(len, lines)) <= 80
-    of_one = said(command, "games", "list", "autumn", "--event", "hop")[1:]
+    of_one = said(command, "matches", "list", "autumn", "--event", "hop")[1:]
     assert [line.split()[:2] for line in of_one] == [[str(number), "hop"] for number in range(1, 7)]
 
 
@@ -91,24 +91,25 @@ def test_several_events(command: Command, autumn: Path) -> None:
         (("--team", "9"), "--team 9: no team has this id; see getstep-server teams list autumn"),
     ],
 )
-def test_what_is_not_there(command: Command, begun: Path, arguments: tuple[str, str], complaint: str) -> None:
-    assert command.complaint("games", "list", "autumn", *arguments) == complaint
+def test_unknown_names(command: Command, begun: Path, arguments: tuple[str, str], complaint: str) -> None:
+    assert command.complaint("matches", "list", "autumn", *arguments) == complaint
 
 
 def test_a_long_name_is_whole(command: Command, autumn: Path) -> None:
     long = "Die außerordentlich lange Mannschaft aus dem letzten Winkel"
     command("teams", "add", "autumn", long)
     assert command("run", "autumn", "--now").code == 0
-    lines = said(command, "games", "list", "autumn", "--team", long)
+    lines = said(command, "matches", "list", "autumn", "--team", long)
     assert max(map(len, lines)) <= 80
     assert "außerordentlich" in " ".join(lines)
 
 
-def test_a_team_that_is_gone_keeps_its_name(command: Command, played: Path) -> None:
+def test_a_removed_team_keeps_its_name(command: Command, played: Path) -> None:
     """It is on record with what the team has played."""
     path = teams_path(played)
     head, *teams = re.split(r"(?m)^(?=\[\[team\]\])", path.read_text(encoding="utf-8"))
     path.write_text(head + "".join(teams[1:]), encoding="utf-8")
+    assert command("run", "autumn", "--now").code == 0
     assert any("Ada (withdrawn)" in line for line in said(command, "standings", "autumn"))
     assert "Ada" in {row[2] for row in listed(command, "--team", "Ada")}
     exported = said(command, "export", "autumn", "--standings", "--format", "csv")
@@ -116,4 +117,4 @@ def test_a_team_that_is_gone_keeps_its_name(command: Command, played: Path) -> N
     assert command("report", "autumn").code == 0
     assert "Ada (withdrawn)" in (played / "report.html").read_text(encoding="utf-8")
     complaint = command.complaint("teams", "reinstate", "autumn", "Ada", *WHY)
-    assert complaint.startswith("team 1 is not in autumn/teams.toml: so it has withdrawn")
+    assert complaint.startswith("team 1 has withdrawn: it is not in autumn/teams.toml")

@@ -10,17 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.contest import Contest
+from getstep_server.config.contest import Contest
+from tests.server.command_line import Command
 from tests.server.forgery import Forged
-from tests.server.recorded import play_scenes, scenes_of_hop
 from tests.server.screens import OnTerminal
-from tests.server.test_cli import Command
 
 
-@pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
-    """A finished contest in which everything has happened."""
-    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+@pytest.fixture
+def contest(hop_contest: Contest) -> Contest:
+    return hop_contest
 
 
 @pytest.fixture
@@ -53,12 +51,12 @@ def test_help_fits_a_terminal(command: Command, name: str, monkeypatch: pytest.M
     assert re.search(rf"^    {name}\b", command("--help").out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("words", ["show autumn 1", "export autumn --games", "verify autumn"])
-def test_nothing_has_been_played(command: Command, words: str) -> None:
+@pytest.mark.parametrize("words", ["show autumn 1", "export autumn --matches", "verify autumn"])
+def test_no_database_yet(command: Command, words: str) -> None:
     command("init", "autumn")
     ran = command(*words.split())
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == "getstep-server: autumn/contest.db: not there; nothing has been played yet\n"
+    assert ran.err == "getstep-server: autumn/contest.db: no such file; nothing has been played yet\n"
     assert not Path("autumn/contest.db").exists()
 
 
@@ -69,47 +67,49 @@ def test_verify_says_that_all_fits(command: Command, autumn: Path) -> None:
     ran = command("verify", "autumn")
     assert (ran.code, ran.err) == (0, "")
     assert re.fullmatch(
-        r"Everything fits: 15 records, 12 of 12 matches played \(attempts beside these: 2 void\),"
-        r" 3\d\d turns replayed\.\n"
-        r"head [0-9a-f]{64}\n",
+        r"Everything fits: 16 records, 12 of 12 matches played \(further attempts: 2 void\),"
+        r" \d{3} turns replayed\.\n"
+        r"Hash of the last record: [0-9a-f]{64}\n",
         ran.out,
     )
 
 
 def test_verify_names_what_does_not_fit(command: Command, autumn: Path, forged: Forged) -> None:
-    forged.head(4, lambda head: head.update(detail="Black \x1b[2J wins")).reseal().close()
+    forged.head(5, lambda head: head.update(detail="Black \x1b[2J wins")).reseal().close()
     shutil.copy(forged.path, autumn / "contest.db")
     ran = command("verify", "autumn")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith(
-        "DOES NOT FIT: place 4, match 3, attempt 1: detail is 'Black \\x1b[2J wins', expected '"
+        "DOES NOT FIT: place 5, match 3, attempt 1: detail is 'Black \\x1b[2J wins', expected '"
     )
 
 
-def test_verify_knows_a_head_that_was_written_down(command: Command, autumn: Path, forged: Forged) -> None:
+def test_verify_finds_an_expected_hash(command: Command, autumn: Path, forged: Forged) -> None:
     head = command("verify", "autumn").out.split()[-1]
     assert (
-        "The hash that was written down is in the chain, as its last.\n"
-        in command("verify", "autumn", "--head", head).out
+        "The expected hash is in the chain, as its last.\n"
+        in command("verify", "autumn", "--expect-hash", head).out
     )
-    earlier = forged.sql("SELECT hash FROM records WHERE place = 9")[0][0].decode()
-    ran = command("verify", "autumn", "--head", earlier)
+    earlier = forged.sql("SELECT hash FROM records WHERE place = 10")[0][0].decode()
+    ran = command("verify", "autumn", "--expect-hash", earlier)
     assert ran.code == 0
-    assert "The hash that was written down is in the chain; 6 records came later.\n" in ran.out
-    ran = command("verify", "autumn", "--head", "f" * 64)
+    assert "The expected hash is in the chain; 6 records came later.\n" in ran.out
+    ran = command("verify", "autumn", "--expect-hash", "f" * 64)
     assert (ran.code, ran.out.partition(":")[0]) == (1, "DOES NOT FIT")
+    former = command("verify", "autumn", "--head", earlier)
+    assert former == command("verify", "autumn", "--expect-hash", earlier)
 
 
 def test_verify_wants_a_whole_hash(command: Command, autumn: Path) -> None:
-    ran = command("verify", "autumn", "--head", "09AF")
+    ran = command("verify", "autumn", "--expect-hash", "09AF")
     assert (ran.code, ran.out) == (2, "")
-    assert "--head: '09AF', expected 64 hexadecimal digits" in ran.err
+    assert "--expect-hash: '09AF', expected 64 hexadecimal digits" in ran.err
 
 
 def test_verify_shows_how_far_it_is(autumn: Path, tmp_path: Path) -> None:
     with OnTerminal([sys.executable, "-m", "getstep_server", "verify", str(autumn)], cwd=tmp_path) as terminal:
         assert terminal.wait() == 0
         shown = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", terminal.raw)
-        assert re.search("verified ━+ +15 of 15", shown)
-        assert terminal.screen.text.startswith("Everything fits: 15 records")  # and nothing is left of the bar
+        assert re.search("verified ━+ +16 of 16", shown)
+        assert terminal.screen.text.startswith("Everything fits: 16 records")  # and nothing is left of the bar
         assert terminal.screen.unknown == []

@@ -12,28 +12,36 @@ from typing import Any
 import pytest
 import trio
 
+from getstep.referee import MatchState
 from getstep.wire import Connection, End, GetStep, Goodbye, Role, Start, _frames
 from getstep_engines.linkage import LinkageState
-from getstep_server import director, judge, session
-from getstep_server.classic import ClassicLink, ClassicReader
-from getstep_server.course import Course
-from getstep_server.events import Bus, Event, Incident, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
-from getstep_server.journal import Journal
+from getstep_server.errors import ContestStopped
+from getstep_server.events import Bus, Event, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
+from getstep_server.incident import Incident
 from getstep_server.limits import MATCH_ATTEMPTS
-from getstep_server.log import ContestLog
-from getstep_server.registrar import ContestStopped
-from getstep_server.repeats import Repeats
-from getstep_server.run import StartWhen, run_contest
-from getstep_server.scoresheet import Scoresheet
-from getstep_server.seats import Seat, Table
-from getstep_server.store import Store
+from getstep_server.net import connection
+from getstep_server.net.classic import ClassicConnection, ClassicReader
+from getstep_server.net.registry import ConnectionRegistry
+from getstep_server.net.seat import Seat
+from getstep_server.play import judge
+from getstep_server.play.mailbox import MatchMailbox
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.records.record import Record
+from getstep_server.runtime import director
+from getstep_server.runtime.contest_log import ContestLog
+from getstep_server.runtime.run import run_contest
+from getstep_server.runtime.start import StartCondition
+from getstep_server.runtime.throttle import EventThrottle
+from getstep_server.storage.journal import Journal
+from getstep_server.storage.store import Store
+from tests.patience import PATIENCE_SECONDS
 from tests.server.players import Player, Running, connected, make_contest, running, seated
 
 SHORT = {"game": "linkage"}  # at most 24 turns
 
 
 class Injected(Exception):  # noqa: N818 - a fault, by its own name
-    """What the tests put into the server."""
+    """The failures that the tests inject into the server."""
 
 
 def failing(
@@ -53,12 +61,12 @@ def failing(
 
 
 def inject(patch: pytest.MonkeyPatch, owner: Any, name: str, times: int = 1, when: Any = lambda *_: True) -> None:
-    """Have a function of the server raise."""
+    """Make a function of the server raise."""
     patch.setattr(owner, name, failing(getattr(owner, name), times, when))
 
 
 def called_from(name: str) -> bool:
-    """Whether a function of this name calls what is injected: the test's own client decodes what it says."""
+    """Return True if a function of this name calls the injected one: the test's own client decodes messages too."""
     return sys._getframe(3).f_code.co_name == name
 
 
@@ -74,7 +82,7 @@ async def play(server: Running, team: int, goodbyes: list[Any] | None = None) ->
 
 
 async def play_all(server: Running) -> None:
-    """Have every team play to the end of the contest."""
+    """Let every team play to the end of the contest."""
     goodbyes: list[Any] = []
     async with trio.open_nursery() as nursery:
         for team in server.contest.teams:
@@ -84,7 +92,7 @@ async def play_all(server: Running) -> None:
 
 
 def check_only_fault(server: Running, faults: int = 1) -> None:
-    """The contest ended by the rules of the game alone, with so many faults of the server on record."""
+    """Check that the contest ended by the rules of the game, with this many faults of the server on record."""
     recorder = server.recorder
     assert len(recorder.of(ServerFault)) == faults
     assert all("Injected" in fault.trace for fault in recorder.of(ServerFault))
@@ -105,13 +113,13 @@ BY_STEP: dict[str, tuple[Any, str, Callable[..., bool]]] = {
     "wire: decoding": (_frames, "decode", lambda body: STEP in body and called_from("_next_event")),
     "wire: the conversation": (
         Connection,
-        "_received",
+        "_handle",
         lambda self, fields: self.role is Role.SERVER and fields["type"] == "step",
     ),
-    "session: receiving": (session.WireLink, "_received", lambda self, data, at: STEP in data),
-    "session: deadlines": (session.SocketLink, "_set_deadline", lambda self, *_: self.seat is not None),
+    "session: receiving": (connection.WireConnection, "_received", lambda self, data, at: STEP in data),
+    "session: deadlines": (connection.Connection, "_set_deadline", lambda self, *_: self.seat is not None),
     "seat: taking an answer": (Seat, "answer", lambda *_: True),
-    "table: putting": (Table, "put", lambda *_: True),
+    "table: putting": (MatchMailbox, "put", lambda *_: True),
 }
 
 
@@ -129,12 +137,12 @@ async def test_it_ends_the_connection_that_answered(
 
 
 BY_LOGIN = {
-    "session: constructing": (session.WireLink, "__init__"),
-    "session: running": (session.SocketLink, "_live"),
-    "session: greeting": (session.WireLink, "_greet"),
-    "session: encoding": (session.WireLink, "_encode"),
-    "session: admitting": (session.House, "crowd"),
-    "session: checking the login": (session.WireLink, "_wrong_login"),
+    "session: constructing": (connection.WireConnection, "__init__"),
+    "session: running": (connection.Connection, "_live"),
+    "session: greeting": (connection.WireConnection, "_greet"),
+    "session: encoding": (connection.WireConnection, "_encode"),
+    "session: admitting": (ConnectionRegistry, "over_limit"),
+    "session: checking the login": (connection.WireConnection, "_wrong_login"),
     "seat: attaching": (Seat, "attach"),
 }
 
@@ -163,7 +171,7 @@ async def test_a_hostile_act_that_cannot_be_handled_ends_that_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(make_contest(tmp_path)) as server, seated(server.port, 1) as one:
-        inject(monkeypatch, Seat, "breach")
+        inject(monkeypatch, Seat, "violation")
         async with seated(server.port, 2) as two:
             await two.until(Start)
             await two.say_bytes(struct.pack(">I", 0))
@@ -181,16 +189,16 @@ async def test_a_hostile_act_that_cannot_be_handled_ends_that_connection(
 BY_MATCH: dict[str, tuple[Any, ...]] = {
     "engine: playing a move": (LinkageState, "play"),
     "engine: the board": (LinkageState, "board"),
-    "judge: sitting down": (judge, "sit_down"),
+    "judge: sitting down": (judge, "seat_players"),
     "judge: a verdict": (judge, "_judge"),
     "judge: a turn": (judge, "_turn"),
-    "director: the result's words": (director, "_farewell"),
+    "director: the result's words": (director, "end_message"),
     "seat: asking": (Seat, "ask"),
-    "table: waiting": (Table, "play"),
+    "table: waiting": (MatchMailbox, "play"),
     "store: writing": (Store, "save", 1, lambda _, record, *__: record.match is not None),
     "store: writing pairings": (Store, "save", 1, lambda _, record, *__: record.match is None),
     "store: its thread": (Store, "_run_async"),
-    "course: a move": (Course, "move"),
+    "course: a move": (MatchState, "move"),
     "sheet: beginning": (Scoresheet, "begin"),
     "sheet: a turn": (Scoresheet, "write"),
     "sheet: the record": (Scoresheet, "record"),
@@ -224,11 +232,16 @@ async def test_it_replays_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {end.reason for end in void} <= {"server_fault"}
 
 
-@pytest.mark.parametrize("games", [True, False], ids=["games", "pairings"])
-async def test_what_always_fails_stops_the_contest_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, games: bool
+@pytest.mark.parametrize("kind", ["settings", "pairings", "game"])
+async def test_a_match_that_always_fails_stops_the_contest_with_a_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    inject(monkeypatch, Store, "save", times=1000, when=lambda _, record, *__: (record.match is not None) == games)
+    concerned = f'"type":"{kind}"'.encode()
+
+    def concerns(_: Store, *records: Record, **__: Any) -> bool:
+        return any(concerned in record.header for record in records)
+
+    inject(monkeypatch, Store, "save", times=1000, when=concerns)
     contest, faults, bus = make_contest(tmp_path, event=SHORT), [], Bus()
     ports: list[int] = []
 
@@ -246,14 +259,14 @@ async def test_what_always_fails_stops_the_contest_and_says_so(
             await player.play()
 
     with (
-        trio.fail_after(30),
+        trio.fail_after(PATIENCE_SECONDS),
         pytest.RaisesGroup(ContestStopped, flatten_subgroups=True),
     ):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(run_contest, contest, bus, StartWhen())
+            nursery.start_soon(run_contest, contest, bus, StartCondition())
             nursery.start_soon(join, 1)
             nursery.start_soon(join, 2)
-    expected = ["match 1", "the record of void match 1"] if games else ["the record of pairings"]
+    expected = ["match 1", "the record of void match 1"] if kind == "game" else [f"the record of {kind}"]
     assert [fault.where for fault in faults] == expected * MATCH_ATTEMPTS
 
 
@@ -276,29 +289,29 @@ async def test_a_consumer_that_raises_ends_nothing(tmp_path: Path, kind: Any) ->
     assert [type(event) for event in calls] == [type(event) for event in server.recorder.events]
 
 
-async def test_a_consumer_that_raises_at_the_news_of_its_own_failure_is_not_told_for_ever() -> None:
+async def test_a_consumer_that_fails_on_its_own_failure_is_reported_once() -> None:
     bus = Bus()
-    heard: list[Any] = []
+    received: list[Any] = []
 
     def broken(event: Event) -> None:
         raise Injected
 
-    for consumer in (broken, heard.append, failing(heard.append, 100)):
+    for consumer in (broken, received.append, failing(received.append, 100)):
         bus.subscribe(consumer)
     bus.publish(TeamLeft(1, "x"))
-    assert [type(event) for event in heard] == [TeamLeft, ServerFault, ServerFault]
-    assert "broken" in heard[1].where
+    assert [type(event) for event in received] == [TeamLeft, ServerFault, ServerFault]
+    assert "broken" in received[1].where
 
 
 BESIDE: dict[str, tuple[Any, str]] = {
     "the log": (ContestLog, "__call__"),
-    "the counting of repeats": (Repeats, "__call__"),
+    "the counting of repeats": (EventThrottle, "__call__"),
     "the record of incidents": (Store, "_write_incidents"),
 }
 
 
 @pytest.mark.parametrize("layer", BESIDE)
-async def test_what_only_keeps_records_ends_nothing(
+async def test_a_failure_beside_the_matches_ends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     inject(monkeypatch, *BESIDE[layer])
@@ -317,13 +330,13 @@ async def test_what_only_keeps_records_ends_nothing(
 # --- the classic wire ---------------------------------------------------------------------------------------------
 
 CLASSIC: dict[str, tuple[Any, str]] = {
-    "constructing": (ClassicLink, "__init__"),
+    "constructing": (ClassicConnection, "__init__"),
     "reading": (ClassicReader, "feed"),
     "cutting": (ClassicReader, "next_answer"),
-    "logging in": (ClassicLink, "_login"),
-    "encoding": (ClassicLink, "_encode"),
-    "answering": (ClassicLink, "_answered"),
-    "parting": (ClassicLink, "_linger"),
+    "logging in": (ClassicConnection, "_login"),
+    "encoding": (ClassicConnection, "_encode"),
+    "answering": (ClassicConnection, "_answered"),
+    "parting": (ClassicConnection, "_linger"),
 }
 
 
@@ -332,16 +345,17 @@ async def test_a_classic_connection_is_one_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     contest = make_contest(tmp_path, contest={"seed": 0}, server={"classic_port": 0})  # team 2 moves first
-    async with running(contest, StartWhen(now=True)) as server:
+    async with running(contest, StartCondition(now=True)) as server:
         assert server.classic_port is not None
         async with seated(server.port, 1) as one:
             inject(monkeypatch, *CLASSIC[layer])
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE_SECONDS):
                 stream = await trio.open_tcp_stream("127.0.0.1", server.classic_port)
                 await stream.send_all(struct.pack("<i", 2))
-                await _answer_once(stream)
-                await stream.aclose()
-                fault = await server.recorder.wait_for(ServerFault)
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(_answer_once, stream)
+                    fault = await server.recorder.wait_for(ServerFault)
+                    nursery.cancel_scope.cancel()
             assert "Injected" in fault.trace
             monkeypatch.undo()
             async with seated(server.port, 2) as two:
@@ -351,8 +365,8 @@ async def test_a_classic_connection_is_one_connection(
 
 
 async def _answer_once(stream: trio.SocketStream) -> None:
-    """Answer one question, if there is one before the server closes."""
-    with trio.move_on_after(2):
+    """Answer one question, if there is one before the server closes, and leave."""
+    async with stream:
         data = b""
         while len(data) < 268 and (more := await stream.receive_some(268 - len(data))):
             data += more

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from getstep_engines import GAMES, TimeControl
-from getstep_server._toml import ConfigError
-from getstep_server.contest import Contest, init_contest, load_contest
+from getstep_server.config.contest import Contest, init_contest, load_contest
+from getstep_server.errors import ConfigError, UsageError
 from getstep_server.formats import FORMATS
 
 CONTEST = '[contest]\nname = "Autumn"\n'
@@ -19,6 +20,7 @@ HOP = '[[event]]\ngame = "hop"\n'
 TEAM = '[[team]]\nid = 1\nname = "Ada"\ntoken = "12345678"\n'
 OTHER = '[[team]]\nid = 2\nname = "Blaise"\ntoken = "12345678"\n'
 ALL_GAMES = ", ".join(GAMES)
+NOT_INSTALLED = f"an installed game (unknown game 'chess'; installed: {ALL_GAMES})"
 
 
 def folder_with(tmp_path: Path, contest: str = CONTEST + HOP, teams: str = TEAM + OTHER) -> Path:
@@ -28,7 +30,7 @@ def folder_with(tmp_path: Path, contest: str = CONTEST + HOP, teams: str = TEAM 
 
 
 def complaint(folder: Path) -> list[str]:
-    """The error's lines, without the folder's name."""
+    """Return the error's lines, without the folder's name."""
     with pytest.raises(ConfigError) as caught:
         load_contest(folder)
     return str(caught.value).replace(f"{folder}/", "").split("\n")
@@ -69,7 +71,8 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "unknown setting": (
         CONTEST + "[server]\nprot = 7777\n" + HOP,
-        "contest.toml:4: server.prot = 7777: no such setting, expected one of: host, port, classic_port",
+        "contest.toml:4: server.prot = 7777: no such setting, expected one of: host, port, classic_port, "
+        "web_port, web_names",
     ),
     "unknown setting, dotted": (
         CONTEST + "\nserver.prot = 7777\n" + HOP,
@@ -81,8 +84,8 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "unknown setting of an event": (
         CONTEST + HOP + "lag_ms = 1\n",
-        "contest.toml:5: event.lag_ms = 1: no such setting, expected one of: game, name, options, format, "
-        "settings, scoring, tie_breaks, teams, move_seconds, budget_seconds",
+        "contest.toml:5: event.lag_ms = 1: no such setting, expected one of: package, game, name, options, format, "
+        "settings, scoring, tie_breaks, teams, move_seconds, budget_seconds, increment_seconds",
     ),
     "true for an int": (
         CONTEST + "seed = true\n" + HOP,
@@ -129,6 +132,34 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
         CONTEST + HOP + "move_seconds = 0\n",
         "contest.toml:5: event.move_seconds = 0, expected more than 0",
     ),
+    "less than the wire can say": (
+        CONTEST + HOP + "move_seconds = 0.0004\n",
+        "contest.toml:5: event.move_seconds = 0.0004, expected at least 0.001",
+    ),
+    "an increment without a budget": (
+        CONTEST + HOP + "increment_seconds = 0.5\n",
+        "contest.toml:5: event.increment_seconds = 0.5, expected budget_seconds as well: it is added to a budget",
+    ),
+    "an increment of a limit for each move": (
+        CONTEST + '[[event]]\ngame = "pseudo_tonga"\nmove_seconds = 5\nincrement_seconds = 0.5\n',
+        "contest.toml:6: event.increment_seconds = 0.5, expected budget_seconds as well: it is added to a budget",
+    ),
+    "a negative increment": (
+        CONTEST + HOP + "budget_seconds = 60\nincrement_seconds = -0.5\n",
+        "contest.toml:6: event.increment_seconds = -0.5, expected at least 0",
+    ),
+    "an increment of less than the wire can say": (
+        CONTEST + HOP + "budget_seconds = 60\nincrement_seconds = 0.0004\n",
+        "contest.toml:6: event.increment_seconds = 0.0004, expected at least 0.001",
+    ),
+    "an increment of more than a day": (
+        CONTEST + HOP + "budget_seconds = 60\nincrement_seconds = 86401\n",
+        "contest.toml:6: event.increment_seconds = 86401, expected at most 86400",
+    ),
+    "an increment that is no number": (
+        CONTEST + HOP + "budget_seconds = 60\nincrement_seconds = '0.5'\n",
+        "contest.toml:6: event.increment_seconds = '0.5', expected a number",
+    ),
     "more than a day": (
         CONTEST + HOP + "budget_seconds = 86400.1\n",
         "contest.toml:5: event.budget_seconds = 86400.1, expected at most 86400",
@@ -147,11 +178,11 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "two kinds of limit": (
         CONTEST + HOP + "move_seconds = 5\nbudget_seconds = 60\n",
-        "contest.toml:6: event.budget_seconds = 60.0, expected either move_seconds or budget_seconds, not both",
+        "contest.toml:6: event.budget_seconds = 60, expected either move_seconds or budget_seconds, not both",
     ),
     "unknown game": (
         CONTEST + HOP + '[[event]]\ngame = "chess"\n',
-        f"contest.toml:6: event.game = 'chess', expected one of: {ALL_GAMES}",
+        f"contest.toml:6: event.game = 'chess', expected {NOT_INSTALLED}",
     ),
     "unknown format": (
         CONTEST + HOP + 'format = "league"\n',
@@ -187,7 +218,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "a scoring": (
         CONTEST + HOP + "scoring.win = 1\nscoring.draw = 2\n",
-        "contest.toml:6: event.scoring.draw = 2.0, expected a value from loss, 0, to win, 1",
+        "contest.toml:6: event.scoring.draw = 2, expected a value from loss, 0, to win, 1",
     ),
     "a misspelt scoring": (
         CONTEST + HOP + "scoring.wins = 1\n",
@@ -195,7 +226,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "a tie-break": (
         CONTEST + HOP + 'tie_breaks = ["won", "luck"]\n',
-        "contest.toml:5: event.tie_breaks = 'luck', expected 'won', 'difference', 'direct' or 'buchholz'",
+        "contest.toml:5: event.tie_breaks = 'luck', expected 'buchholz', 'difference', 'direct' or 'won'",
     ),
     "a tie-break twice": (
         CONTEST + HOP + 'tie_breaks = ["won", "won"]\n',
@@ -252,11 +283,11 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "blank name": (
         '[contest]\nname = "  "\n' + HOP,
-        "contest.toml:2: contest.name = '  ', expected visible characters, without blanks around them",
+        "contest.toml:2: contest.name = '  ', expected visible characters, without spaces around them",
     ),
     "a name that repaints": (
         '[contest]\nname = "\\u001b[2J\\u202e"\n' + HOP,
-        "contest.toml:2: contest.name = '\\x1b[2J\\u202e', expected visible characters, without blanks around them",
+        "contest.toml:2: contest.name = '\\x1b[2J\\u202e', expected visible characters, without spaces around them",
     ),
     "long name": (
         f'[contest]\nname = "{"x" * 65}"\n' + HOP,
@@ -283,10 +314,11 @@ def test_every_mistake_has_a_line(tmp_path: Path) -> None:
     assert complaint(folder_with(tmp_path, contest)) == [
         "contest.toml:1: contest.name is missing",
         "contest.toml:2: contest.seed = True, expected a whole number",
-        f"contest.toml:9: event.game = 'chess', expected one of: {ALL_GAMES}",
+        f"contest.toml:9: event.game = 'chess', expected {NOT_INSTALLED}",
         "contest.toml:11: event.settings.legs = 0, expected at least 1",
         "contest.toml:4: server.port = 99999, expected at most 65535",
-        "contest.toml:5: server.prot = 1: no such setting, expected one of: host, port, classic_port",
+        "contest.toml:5: server.prot = 1: no such setting, expected one of: host, port, classic_port, "
+        "web_port, web_names",
         "contest.toml:7: start.absent_seconds = -1, expected more than 0",
     ]
 
@@ -304,7 +336,7 @@ WAYS_TO_WRITE = {
 
 
 @pytest.mark.parametrize("way", WAYS_TO_WRITE)
-def test_ways_to_write_the_same(tmp_path: Path, way: str) -> None:
+def test_equal_settings_in_different_notations(tmp_path: Path, way: str) -> None:
     contest = load_contest(folder_with(tmp_path, WAYS_TO_WRITE[way]))
     (event,) = contest.events
     assert (contest.name, event.game.name, contest.lag) == ("Autumn", "hop", 0)
@@ -312,7 +344,7 @@ def test_ways_to_write_the_same(tmp_path: Path, way: str) -> None:
     assert contest.file.server.port == 0
 
 
-def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
+def test_missing_settings_have_defaults(tmp_path: Path) -> None:
     contest = load_contest(folder_with(tmp_path, CONTEST + '[[event]]\ngame = "pseudo_tonga"\n'))
     (event,) = contest.events
     assert (event.number, event.name, event.teams) == (1, "pseudo_tonga", (1, 2))
@@ -360,6 +392,20 @@ def test_too_many_events(tmp_path: Path) -> None:
 def test_either_kind_of_limit_for_every_game(tmp_path: Path, game: str, setting: str, kind: Any) -> None:
     contest = CONTEST + f'[[event]]\ngame = "{game}"\n{setting} = 1.5\n'
     assert load_contest(folder_with(tmp_path, contest)).events[0].time_control == TimeControl(kind, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("event", "control"),
+    [
+        ('game = "hop"\nbudget_seconds = 60\nincrement_seconds = 0.5\n', TimeControl("budget", 60.0, 0.5)),
+        ('game = "hop"\nbudget_seconds = 60\nincrement_seconds = 0\n', TimeControl("budget", 60.0)),
+        ('game = "pseudo_tonga"\nincrement_seconds = 2\n', TimeControl("budget", 20.0, 2.0)),
+        ('game = "hop"\nincrement_seconds = 0\n', GAMES["hop"].time_control),
+    ],
+)
+def test_the_increment(tmp_path: Path, event: str, control: TimeControl) -> None:
+    contest = CONTEST + "[[event]]\n" + event
+    assert load_contest(folder_with(tmp_path, contest)).events[0].time_control == control
 
 
 # --- teams.toml ----------------------------------------------------------------------------------------------
@@ -414,11 +460,11 @@ TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
     ),
     "a name with a line end": (
         TEAM.replace("Ada", "A\\nda"),
-        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without blanks around them"],
+        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without spaces around them"],
     ),
     "a name of several lines": (
         TEAM.replace('"Ada"', '"""A\nda"""'),
-        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without blanks around them"],
+        ["teams.toml:3: team.name = 'A\\nda', expected visible characters, without spaces around them"],
     ),
     "text for true": (
         TEAM + 'classic = "yes"\n',
@@ -469,10 +515,10 @@ def test_a_mistake_in_teams_toml(tmp_path: Path, case: str) -> None:
 
 
 def test_too_many_teams(tmp_path: Path) -> None:
-    teams = "".join(f'[[team]]\nid = {n}\nname = "Team {n}"\ntoken = "12345678"\n' for n in range(257))
+    teams = "".join(f'[[team]]\nid = {n}\nname = "Team {n}"\ntoken = "12345678"\n' for n in range(1025))
     (message,) = complaint(folder_with(tmp_path, teams=teams))
     assert message.startswith("teams.toml:1: team = [")
-    assert message.endswith("expected at most 256, not 257")
+    assert message.endswith("expected at most 1024, not 1025")
     assert len(message) < 250
 
 
@@ -510,7 +556,7 @@ def test_a_new_contest_can_be_read_and_has_the_games_defaults(tmp_path: Path, ga
     assert contest.teams == {}
     text = (folder / "contest.toml").read_text(encoding="utf-8")
     written = tomllib.loads(text.replace("# classic_port", "classic_port"))
-    assert written["server"] == {"host": "0.0.0.0", "port": 7777, "classic_port": 8888}
+    assert written["server"] == {"host": "0.0.0.0", "port": 7777, "classic_port": 8888, "web_port": 8080}
     assert written["start"]["absent_seconds"] == contest.file.start.absent_seconds
 
 
@@ -536,15 +582,15 @@ def test_tokens_are_for_the_host_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"games": ["hop", "chess"]}, f"--game = 'chess', expected one of: {ALL_GAMES}"),
-        ({"name": "\x1b[2J"}, r"--name = '\x1b[2J', expected visible characters, without blanks around them"),
+        ({"games": ["hop", "chess"]}, f"unknown game 'chess'; installed: {ALL_GAMES}"),
+        ({"name": "\x1b[2J"}, r"--name = '\x1b[2J', expected visible characters, without spaces around them"),
         ({"name": "x" * 65}, f"--name = '{'x' * 65}', expected at most 64 characters"),
-        ({"name": "\udcff"}, r"--name = '\udcff', expected visible characters, without blanks around them"),
+        ({"name": "\udcff"}, r"--name = '\udcff', expected visible characters, without spaces around them"),
         ({"seed": -1}, "--seed = -1, expected at least 0"),
     ],
 )
 def test_nothing_is_made_from_wrong_arguments(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(UsageError) as caught:
         init_contest(tmp_path / "a", **{"name": "A", "games": ["hop"], **wrong})
     assert str(caught.value) == message
     assert list(tmp_path.iterdir()) == []
@@ -552,7 +598,7 @@ def test_nothing_is_made_from_wrong_arguments(tmp_path: Path, wrong: dict[str, A
 
 def test_a_contest_that_is_there_stays(tmp_path: Path) -> None:
     folder = folder_with(tmp_path)
-    with pytest.raises(ConfigError, match=r"contest\.toml: there is a contest here already"):
+    with pytest.raises(UsageError, match=r"contest\.toml: there is a contest here already"):
         init_contest(folder, name="Another", games=["linkage"])
     assert (folder / "contest.toml").read_text() == CONTEST + HOP
     assert (folder / "teams.toml").read_text() == TEAM + OTHER
@@ -574,7 +620,7 @@ def hop(tmp_path: Path) -> Contest:
 
 def test_the_command_line_goes_before_contest_toml(hop: Contest) -> None:
     moved = hop.listening_on(host="127.0.0.1", port=0, classic_port=8888)
-    assert moved.file.server.model_dump() == {"host": "127.0.0.1", "port": 0, "classic_port": 8888}
+    assert moved.file.server == replace(hop.file.server, host="127.0.0.1", port=0, classic_port=8888)
     assert (moved.file.contest, moved.teams, moved.folder) == (hop.file.contest, hop.teams, hop.folder)
     assert hop.listening_on(host=None, port=None, classic_port=None) == hop
 
@@ -587,21 +633,21 @@ def test_the_command_line_goes_before_contest_toml(hop: Contest) -> None:
         ({"classic_port": 65536}, "--classic-port = 65536, expected at most 65535"),
         ({"classic_port": 7777}, "--classic-port = 7777, expected another port than the server's own"),
         ({"host": "a..b"}, "--host = 'a..b', expected a host name or an IP address"),
-        ({"host": ""}, "--host = '', expected visible characters, without blanks around them"),
+        ({"host": ""}, "--host = '', expected visible characters, without spaces around them"),
         (
             {"port": 65536, "host": " "},
-            "--host = ' ', expected visible characters, without blanks around them\n"
+            "--host = ' ', expected visible characters, without spaces around them\n"
             "--port = 65536, expected at most 65535",
         ),
     ],
 )
 def test_a_port_on_the_command_line_is_checked(hop: Contest, where: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as caught:
+    with pytest.raises(UsageError) as caught:
         hop.listening_on(**{"host": None, "port": None, "classic_port": None, **where})
     assert str(caught.value) == message
 
 
 def test_a_classic_port_on_the_command_line_needs_the_game_for_it(tmp_path: Path) -> None:
     contest = load_contest(folder_with(tmp_path, CONTEST + '[[event]]\ngame = "linkage"\n'))
-    with pytest.raises(ConfigError, match=r"^--classic-port = 8888, expected no classic_port"):
+    with pytest.raises(UsageError, match=r"^--classic-port = 8888, expected no classic_port"):
         contest.listening_on(host=None, port=None, classic_port=8888)

@@ -1,4 +1,4 @@
-"""The crosstable on a terminal: 40 teams in 80 columns, each cell where it belongs."""
+"""The crosstable on a terminal: 40 teams in 80 columns, each cell in its row and column."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from getstep_server.contest import Contest
-from getstep_server.crosstable import Crosstable, crosstable_table
-from getstep_server.results import Result
-from getstep_server.standings import standings
-from tests.server.test_cli import Command
-from tests.server.test_tables import NAMES, SCORINGS, named, played, shown, widest
+from getstep_server.config.contest import Contest
+from getstep_server.records.result import Result
+from getstep_server.reports.crosstable import Crosstable, crosstable_table
+from getstep_server.tournament.standings import standings
+from tests.server.command_line import Command
+from tests.server.table_texts import NAMES, SCORINGS, named, played, shown, widest
 
 
 def crosstable_of(contest: Contest, results: Sequence[Result]) -> Crosstable:
@@ -31,7 +31,7 @@ def hop(names: Sequence[str], **scoring: Any) -> Contest:
 
 
 def grid(lines: Sequence[str], teams: int) -> list[str]:
-    """The cells of a crosstable of one cell each, a line for each team."""
+    """Return the cells of a crosstable, one character each, as a line for each team."""
     found = [re.search(rf"  ([×.WDL\d]{{{teams}}})  ", line) for line in lines]
     return [match[1] for match in found if match and "×" in match[1]]
 
@@ -45,7 +45,7 @@ def test_40_teams_fit_whatever_their_names(kind: str, legs: int) -> None:
             assert widest(lines_of(hop(names, kind=kind), results, width)) <= width
 
 
-def test_40_teams_stand_beside_each_other() -> None:
+def test_40_teams_fit_in_one_block() -> None:
     contest = hop(NAMES["long"])
     single, double = played(contest, legs=1), played(contest, legs=2)
     table = crosstable_of(contest, single)
@@ -86,15 +86,15 @@ def test_few_teams_have_a_letter_for_each_match() -> None:
     assert lines[5] == "Cells: a letter for each match: W won, D drawn, L lost; . not played."
 
 
-def test_what_is_not_played_is_a_dot() -> None:
+def test_a_pairing_without_matches_is_a_dot() -> None:
     contest = hop(NAMES["short"])
     cells = grid(lines_of(contest, ()), 40)
     assert cells == ["." * n + "×" + "." * (39 - n) for n in range(40)]
 
 
 @pytest.mark.parametrize("width", [80, 50])
-def test_what_does_not_fit_is_split_into_blocks(width: int) -> None:
-    """Together the blocks have every cell once, in each the teams are named and have their total."""
+def test_opponents_that_do_not_fit_are_split_into_blocks(width: int) -> None:
+    """Together the blocks have every cell once; each block has the teams and their totals."""
     contest = named(NAMES["wide"], {"game": "pseudo_tonga"})
     results = played(contest, legs=2)
     table = crosstable_of(contest, results)
@@ -119,6 +119,15 @@ def test_256_teams_have_every_cell_once() -> None:
     assert widest(lines) <= 80
     assert sum(line.count("×") for line in lines) == 256
     assert sum(line.count(".") for line in lines) == 256 * 255 + 2
+
+
+def test_the_crosstable_shows_the_first_256_teams() -> None:
+    contest = hop([f"Team {n}" for n in range(1, 259)])
+    lines = lines_of(contest, ())
+    assert sum(line.count("×") for line in lines) == 256
+    assert " ".join("\n".join(lines).split()).endswith(
+        "not played. The first 256 teams; 2 more are in the export as csv or jsonl."
+    )
 
 
 # --- the command ----------------------------------------------------------------------------------------------

@@ -13,27 +13,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from getstep_server.contest import Contest
-from getstep_server.decisions import Decision, decision_of, described, record_of_decision
+from getstep_server.config.contest import Contest
 from getstep_server.formats import FORMATS
-from getstep_server.game_record import CALLED_OFF, RecordError, parse
-from getstep_server.record_shape import decision_shape
-from getstep_server.schedule import Match
-from getstep_server.standings import Standing
-from getstep_server.tables import all_tables
-from tests.server.players import make_contest
-from tests.server.test_tournament import (
+from getstep_server.records.decision import (
+    Decision,
+    decision_of,
+    describe_decision,
+    record_of_decision,
+    validate_decision,
+)
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import DecisionKind, VoidReason
+from getstep_server.records.record import RecordError, parse
+from getstep_server.reports.tables import all_tables
+from tests.server.hosts import (
+    AT,
     KNOCKOUT,
     LADDER,
     SWISS,
+    WHY,
+    DecidingHost,
     Host,
     assert_it_can_be_made_again,
     result_of,
     with_teams,
 )
-
-AT = "2024-10-05T14:30:00.000Z"
-WHY = "it was agreed so"
+from tests.server.players import make_contest
 
 EVENTS: dict[str, dict[str, Any]] = {
     "round_robin": {"game": "hop", "settings": {"legs": 1}},
@@ -44,28 +49,8 @@ EVENTS: dict[str, dict[str, Any]] = {
     "ladder": LADDER,
     "ladder of linkage": {**LADDER, "settings": {**LADDER["settings"], "games": 4, "missed_limit": "round"}},
     "match": {"game": "hop", "format": "match", "settings": {"pairs": 3, "at_once": 2}},
+    "arena": {"game": "hop", "format": "arena", "settings": {"matches": 6}},
 }
-
-
-class DecidingHost(Host):
-    """A host who decides as well."""
-
-    def decide(self, kind: Any, **about: Any) -> None:
-        decision = Decision(kind=kind, by="Grace", why=WHY, at=AT, **about)
-        self.tournament.take_decision(decision)
-        self.records.append(parse(record_of_decision(self.contest, decision).head))
-
-    def play_some(self, *teams: int) -> None:
-        """Play what is open between these teams, or all of it."""
-        for match in self.tournament.open():
-            if not teams or set(match.teams) <= set(teams):
-                self.play(match, attempt=self.tournament.attempts[match.number] + 1)
-
-    def rows(self) -> dict[int, Standing]:
-        return {row.team: row for row in self.tournament.table(self.contest.events[0])}
-
-    def order(self) -> list[int]:
-        return [row.team for row in self.tournament.table(self.contest.events[0])]
 
 
 def refused(host: DecidingHost, kind: str, **about: Any) -> str:
@@ -82,7 +67,7 @@ def between(host: Host, one: int, other: int) -> list[Match]:
 def host(tmp_path: Path) -> DecidingHost:
     """Three teams that have played one of their two games against each other."""
     host = DecidingHost(make_contest(tmp_path, 3))
-    host.give_out()
+    host.issue_pairings()
     for match in host.tournament.open():
         if match.leg == 1:
             host.play(match)
@@ -92,11 +77,11 @@ def host(tmp_path: Path) -> DecidingHost:
 # --- teams ----------------------------------------------------------------------------------------------------
 
 
-def test_who_withdraws_keeps_what_it_has_played(host: DecidingHost) -> None:
+def test_a_withdrawn_team_keeps_its_results(host: DecidingHost) -> None:
     host.decide("withdraw", team=1)
     assert {frozenset(match.teams) for match in host.tournament.open()} == {frozenset((2, 3))}
     assert (host.tournament.done, host.tournament.total) == (3, 4)
-    assert host.give_out() == []
+    assert host.issue_pairings() == []
     assert host.records[-1]["teams"] == [2, 3]
     host.play_all()
     rows = host.rows()
@@ -105,7 +90,7 @@ def test_who_withdraws_keeps_what_it_has_played(host: DecidingHost) -> None:
     assert_it_can_be_made_again(host)
 
 
-def test_who_is_disqualified_has_not_played(host: DecidingHost) -> None:
+def test_the_results_of_a_disqualified_team_do_not_count(host: DecidingHost) -> None:
     host.decide("disqualify", team=1)
     assert (host.tournament.done, host.tournament.total) == (1, 2)
     host.play_all()
@@ -114,18 +99,18 @@ def test_who_is_disqualified_has_not_played(host: DecidingHost) -> None:
     assert (rows[2].played, rows[2].points) == (2, 4)
     assert host.order() == [2, 3, 1]
     assert {result.match.teams for result in host.tournament.results} == {(2, 3), (3, 2)}
-    assert len(host.tournament.counting) == 2
+    assert len(host.tournament.official_games) == 2
     assert_it_can_be_made_again(host)
 
 
 @pytest.mark.parametrize("kind", ["withdraw", "disqualify"])
-def test_who_is_reinstated_goes_on_where_it_was(host: DecidingHost, kind: str) -> None:
+def test_a_reinstated_team_continues_where_it_was(host: DecidingHost, kind: str) -> None:
     before, open_ = host.order(), host.tournament.open()
     host.decide(kind, team=1)
-    host.give_out()
+    host.issue_pairings()
     host.decide("reinstate", team=1)
     assert host.tournament.open() == open_
-    assert host.give_out() == []
+    assert host.issue_pairings() == []
     assert host.records[-1]["teams"] == [2, 3, 1]  # as a team that comes late
     host.play_all()
     assert host.order() == before
@@ -134,29 +119,29 @@ def test_who_is_reinstated_goes_on_where_it_was(host: DecidingHost, kind: str) -
     assert_it_can_be_made_again(host)
 
 
-def test_a_match_of_two_that_have_left_opens_again_when_both_are_back(host: DecidingHost) -> None:
+def test_a_match_of_two_withdrawn_teams_opens_again_when_both_are_reinstated(host: DecidingHost) -> None:
     host.decide("withdraw", team=1)
     host.decide("withdraw", team=2)
-    host.give_out()
+    host.issue_pairings()
     assert host.tournament.open() == []
     host.decide("reinstate", team=1)
-    host.give_out()
+    host.issue_pairings()
     assert {frozenset(match.teams) for match in host.tournament.open()} == {frozenset((1, 3))}
     host.decide("reinstate", team=2)
-    host.give_out()
+    host.issue_pairings()
     assert len(host.tournament.open()) == 3
     assert_it_can_be_made_again(host)
 
 
-def test_a_team_that_is_gone_from_the_list_stays_away(host: DecidingHost) -> None:
-    """What its opponent's return has opened again is cancelled with the next record."""
+def test_a_removed_team_stays_withdrawn(host: DecidingHost) -> None:
+    """A match that its opponent's return has opened again is cancelled with the next record."""
     host.decide("withdraw", team=1)
-    host.give_out()
+    host.issue_pairings()
     gone = DecidingHost(with_teams(host.contest, 1, 3), host.records)
-    gone.give_out()
+    gone.issue_pairings()
     assert gone.tournament.open() == []
     gone.decide("reinstate", team=1)
-    gone.give_out()
+    gone.issue_pairings()
     assert {frozenset(match.teams) for match in gone.tournament.open()} == {frozenset((1, 3))}
     assert gone.rows()[2].status == "withdrawn"
     assert_it_can_be_made_again(gone)
@@ -164,10 +149,10 @@ def test_a_team_that_is_gone_from_the_list_stays_away(host: DecidingHost) -> Non
 
 def test_a_team_that_is_reinstated_and_not_in_the_list(host: DecidingHost) -> None:
     host.decide("withdraw", team=1)
-    host.give_out()
+    host.issue_pairings()
     without = DecidingHost(with_teams(host.contest, 2, 3), host.records)
     without.decide("reinstate", team=1)
-    without.give_out()
+    without.issue_pairings()
     assert without.records[-1]["matches"] == []
     assert {frozenset(match.teams) for match in without.tournament.open()} == {frozenset((2, 3))}
     without.play_all()
@@ -176,7 +161,7 @@ def test_a_team_that_is_reinstated_and_not_in_the_list(host: DecidingHost) -> No
 
 def test_one_event_of_several(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
-    host.give_out()
+    host.issue_pairings()
     host.decide("disqualify", team=3, event=2)
     assert [host.tournament.status(3, event) for event in (1, 2)] == ["", "disqualified"]
     assert {match.event for match in host.tournament.open() if 3 in match.teams} == {1}
@@ -192,11 +177,11 @@ def test_one_event_of_several(tmp_path: Path) -> None:
 
 def test_a_round_ends_with_the_last_match_that_was_cancelled(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 4, SWISS))
-    one, other = host.give_out()
+    one, other = host.issue_pairings()
     host.play(one)
     host.decide("withdraw", team=other.first)
     assert host.tournament.due == {1}
-    new = host.give_out()
+    new = host.issue_pairings()
     assert {match.round for match in new} == {2}
     assert all(other.first not in match.teams for match in new)
 
@@ -210,7 +195,7 @@ def test_the_winner_of_a_knockout_is_disqualified_and_the_others_move_up(tmp_pat
     assert [(team, row.place) for team, row in host.rows().items()] == [(2, 1), (3, 2), (4, 3), (1, None)]
 
 
-def test_tables_say_what_has_become_of_a_team(tmp_path: Path) -> None:
+def test_tables_show_the_status_of_a_team(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
     host.play_all()
     host.decide("disqualify", team=1)
@@ -227,7 +212,7 @@ def test_tables_say_what_has_become_of_a_team(tmp_path: Path) -> None:
     assert "Order: points" in text
 
 
-def test_a_bye_of_who_is_disqualified_is_worth_nothing(tmp_path: Path) -> None:
+def test_a_bye_of_a_disqualified_team_is_worth_nothing(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 3, SWISS))
     host.play_all()
     host.decide("disqualify", team=2)
@@ -235,7 +220,7 @@ def test_a_bye_of_who_is_disqualified_is_worth_nothing(tmp_path: Path) -> None:
     assert host.rows()[1].byes == 1
 
 
-def test_pairings_may_not_name_who_is_out(host: DecidingHost) -> None:
+def test_pairings_may_not_name_a_withdrawn_team(host: DecidingHost) -> None:
     host.decide("withdraw", team=2)
     with pytest.raises(RecordError, match="team 2 takes part, expected none that is withdrawn by the host"):
         host.tournament.pairings(host.records[0])
@@ -244,19 +229,19 @@ def test_pairings_may_not_name_who_is_out(host: DecidingHost) -> None:
 # --- matches --------------------------------------------------------------------------------------------------
 
 
-def test_the_host_says_what_a_match_comes_to(host: DecidingHost) -> None:
+def test_the_host_sets_the_result_of_a_match(host: DecidingHost) -> None:
     played, other = between(host, 1, 2)
-    assert host.tournament.result(played) is not None
+    assert host.tournament.played_result(played) is not None
     for match, winner in ((played, played.teams.index(2)), (other, None)):
         host.decide("adjudicate", match=match.number, winner=winner)
-        result = host.tournament.result(match)
+        result = host.tournament.played_result(match)
         assert result is not None
         assert (result.winner, result.reason, result.detail) == (winner, "adjudicated", WHY)
         assert (result.scores, result.turns, result.seconds) == (None, 0, 0)
         assert not host.tournament.is_open(match)
     rows = host.rows()
     assert (rows[2].won, rows[2].drawn, rows[2].points) == (2, 1, 5)
-    assert (played.number, 1) not in host.tournament.counting
+    assert (played.number, 1) not in host.tournament.official_games
     host.decide("adjudicate", match=other.number, winner=0)
     assert host.rows()[other.first].won > rows[other.first].won
     host.play_all()
@@ -266,7 +251,7 @@ def test_the_host_says_what_a_match_comes_to(host: DecidingHost) -> None:
 @pytest.mark.parametrize(("winner", "scores"), [(0, (170, 146)), (1, (0, 24)), (None, (5, 5)), (0, None)])
 def test_the_host_says_by_how_much(tmp_path: Path, winner: int | None, scores: tuple[int, int] | None) -> None:
     host = DecidingHost(make_contest(tmp_path, 2, {"game": "pseudo_tonga", "settings": {"legs": 1}}))
-    (match,) = host.give_out()
+    (match,) = host.issue_pairings()
     host.decide("adjudicate", match=match.number, winner=winner, scores=scores)
     rows = host.rows()
     worth = 0 if scores is None else copysign(sqrt(abs(scores[0] - scores[1])), scores[0] - scores[1])
@@ -295,7 +280,7 @@ def test_scores_that_make_no_sense(
     tmp_path: Path, game: str, winner: int | None, scores: tuple[Any, ...], expected: str
 ) -> None:
     host = DecidingHost(make_contest(tmp_path, 2, {"game": game}))
-    host.give_out()
+    host.issue_pairings()
     message = refused(host, "adjudicate", match=1, winner=winner, scores=scores)
     assert message.startswith(f"scores {scores!r}, expected {expected}")
 
@@ -306,11 +291,11 @@ def test_a_match_is_played_again(host: DecidingHost) -> None:
     assert host.tournament.is_open(match)
     assert host.rows()[1].played == 1
     host.play(match, strong=2, attempt=2)
-    result = host.tournament.result(match)
+    result = host.tournament.played_result(match)
     assert result is not None
     assert (result.attempt, match.teams[result.winner or 0]) == (2, 2)
-    assert host.tournament.counting >= {(match.number, 2)}
-    assert (match.number, 1) not in host.tournament.counting
+    assert host.tournament.official_games >= {(match.number, 2)}
+    assert (match.number, 1) not in host.tournament.official_games
     host.decide("adjudicate", match=match.number, winner=None)
     host.decide("replay", match=match.number)
     assert host.tournament.is_open(match)
@@ -321,8 +306,8 @@ def test_a_match_is_played_again(host: DecidingHost) -> None:
 def test_an_attempt_that_was_called_off_does_not_count(host: DecidingHost) -> None:
     match = host.tournament.open()[0]
     host.decide("withdraw", team=match.first)
-    host.play(match, reason=CALLED_OFF)
-    assert (host.tournament.attempts[match.number], host.tournament.result(match)) == (1, None)
+    host.play(match, reason=VoidReason.CALLED_OFF)
+    assert (host.tournament.attempts[match.number], host.tournament.played_result(match)) == (1, None)
     assert host.tournament.recorded >= {(match.number, 1)}
     with pytest.raises(RecordError, match="was cancelled, expected no game of it"):
         host.play(match, attempt=2)
@@ -330,9 +315,9 @@ def test_an_attempt_that_was_called_off_does_not_count(host: DecidingHost) -> No
 
 def test_a_match_that_was_cancelled_by_hand_can_be_played_again(host: DecidingHost) -> None:
     """Its team was not in teams.toml for a while."""
-    Host(with_teams(host.contest, 2, 3), host.records).give_out()
+    Host(with_teams(host.contest, 2, 3), host.records).issue_pairings()
     back = DecidingHost(host.contest, host.records)
-    back.give_out()
+    back.issue_pairings()
     match = next(match for match in between(back, 1, 2) if match.leg == 2)
     assert not back.tournament.is_open(match)
     back.decide("replay", match=match.number)
@@ -341,12 +326,12 @@ def test_a_match_that_was_cancelled_by_hand_can_be_played_again(host: DecidingHo
     assert_it_can_be_made_again(back)
 
 
-def test_a_knockout_goes_on_with_who_the_host_says(tmp_path: Path) -> None:
+def test_an_adjudicated_knockout_continues_with_the_winner(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 4, KNOCKOUT))
-    one, _ = host.give_out()
+    one, _ = host.issue_pairings()
     host.decide("adjudicate", match=one.number, winner=one.teams.index(max(one.teams)))
     host.play_some()
-    final = next(match for match in host.give_out() if match.pairing == 3)
+    final = next(match for match in host.issue_pairings() if match.pairing == 3)
     assert max(one.teams) in final.teams
 
 
@@ -360,17 +345,17 @@ def test_a_knockout_goes_on_with_who_the_host_says(tmp_path: Path) -> None:
         ("withdraw", {"team": 3}, "team 3 is withdrawn already"),
         ("withdraw", {"team": 3, "event": 1}, "team 3 is withdrawn already"),
         ("withdraw", {"team": 1, "event": 2}, "event 2, expected one of the 1 in contest.toml"),
-        ("adjudicate", {"match": 7, "winner": 0}, "match 7, expected one of the 6 that were given out"),
-        ("replay", {"match": 99}, "match 99, expected one of the 6 that were given out"),
+        ("adjudicate", {"match": 7, "winner": 0}, "match 7, expected one of the 6 issued ones"),
+        ("replay", {"match": 99}, "match 99, expected one of the 6 issued ones"),
     ],
 )
-def test_what_makes_no_sense(host: DecidingHost, kind: str, about: dict[str, Any], message: str) -> None:
+def test_impossible_decisions(host: DecidingHost, kind: str, about: dict[str, Any], message: str) -> None:
     host.decide("withdraw", team=3)
     assert refused(host, kind, **about) == message
     assert len(host.tournament.decisions) == 1
 
 
-def test_of_who_is_out_nothing_is_decided(host: DecidingHost) -> None:
+def test_matches_of_a_disqualified_team_cannot_be_decided(host: DecidingHost) -> None:
     match = between(host, 2, 3)[0]
     host.decide("withdraw", team=3)
     expected = f"team 3 of match {match.number} is withdrawn, expected it to take part; reinstate it first"
@@ -386,19 +371,19 @@ def test_of_who_is_out_nothing_is_decided(host: DecidingHost) -> None:
 
 def test_a_decision_before_the_contest(tmp_path: Path) -> None:
     host = DecidingHost(make_contest(tmp_path, 2))
-    assert refused(host, "withdraw", team=1).startswith("nothing has been given out yet")
+    assert refused(host, "withdraw", team=1).startswith("no matches have been issued")
 
 
 # --- records --------------------------------------------------------------------------------------------------
 
 DECISIONS = [
-    Decision("withdraw", "Grace", WHY, AT, team=3),
-    Decision("disqualify", "Grace", WHY, AT, team=0, event=1),
-    Decision("reinstate", "Grace", WHY, AT, team=3, event=2),
-    Decision("adjudicate", "Grace", WHY, AT, match=1, winner=1),
-    Decision("adjudicate", "Grace", WHY, AT, match=1),
-    Decision("adjudicate", "Grace", WHY, AT, match=1, winner=1, scores=(2, 5)),
-    Decision("replay", "Grace", WHY, AT, match=1),
+    Decision(DecisionKind.WITHDRAW, "Grace", WHY, AT, team=3),
+    Decision(DecisionKind.DISQUALIFY, "Grace", WHY, AT, team=0, event=1),
+    Decision(DecisionKind.REINSTATE, "Grace", WHY, AT, team=3, event=2),
+    Decision(DecisionKind.ADJUDICATE, "Grace", WHY, AT, match=1, winner=1),
+    Decision(DecisionKind.ADJUDICATE, "Grace", WHY, AT, match=1),
+    Decision(DecisionKind.ADJUDICATE, "Grace", WHY, AT, match=1, winner=1, scores=(2, 5)),
+    Decision(DecisionKind.REPLAY, "Grace", WHY, AT, match=1),
 ]
 
 
@@ -406,13 +391,13 @@ DECISIONS = [
 def test_a_decision_is_what_its_record_says(host: DecidingHost, decision: Decision) -> None:
     fields = parse(record_of_decision(host.contest, decision).content())
     assert decision_of(fields) == decision
-    assert decision_shape(fields).why == WHY
+    assert validate_decision(fields).why == WHY
     assert fields["type"] == "decision"
 
 
 def test_decisions_in_words(host: DecidingHost) -> None:
     match = next(match for match in host.tournament.matches.values() if match.teams == (1, 2))
-    texts = [described(decision, host.contest, match) for decision in DECISIONS]
+    texts = [describe_decision(decision, host.contest, match) for decision in DECISIONS]
     assert texts == [
         "Team 3 has withdrawn",
         "team 0 is disqualified",
@@ -446,7 +431,7 @@ def test_decisions_in_words(host: DecidingHost) -> None:
 def test_a_record_that_is_no_decision(host: DecidingHost, wrong: dict[str, Any], message: str) -> None:
     fields = parse(record_of_decision(host.contest, DECISIONS[0]).content())
     with pytest.raises(RecordError, match=message):
-        decision_shape({**fields, **wrong})
+        validate_decision({**fields, **wrong})
 
 
 @pytest.mark.parametrize("wrong", [{"team": []}, {"at": 5}, {"at": "never"}, {"decision": None}])
@@ -466,11 +451,11 @@ def test_every_format_is_there() -> None:
 
 
 def _decide_anything(host: DecidingHost, data: st.DataObject) -> None:
-    """One decision, or an attempt at one: what makes no sense is refused and changes nothing."""
+    """Make or try one decision: an impossible one is refused and changes nothing."""
     kind = data.draw(st.sampled_from(["withdraw", "disqualify", "reinstate", "reinstate", "adjudicate", "replay"]))
     if kind in ("adjudicate", "replay"):
         about: dict[str, Any] = {"match": data.draw(st.integers(1, max(host.tournament.matches, default=1)))}
-        about |= {"winner": data.draw(st.sampled_from([0, 1, None]))} if kind == "adjudicate" else {}
+        about |= {"winner": data.draw(st.sampled_from([0, 1, None]))} if kind == DecisionKind.ADJUDICATE else {}
     else:
         about = {"team": data.draw(st.sampled_from(sorted(host.contest.teams)))}
     before = host.tournament.tables()
@@ -491,18 +476,18 @@ def _check_open(host: DecidingHost) -> None:
     assert host.tournament.done == len(host.tournament.results)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_any_decisions_at_any_time(event: dict[str, Any], data: st.DataObject) -> None:
     contest: Contest = make_contest(Path(), data.draw(st.integers(2, 7), "teams"), event)
     host = DecidingHost(contest)
     for _ in range(data.draw(st.integers(0, 25), "steps")):
-        host.give_out()
+        host.issue_pairings()
         _check_open(host)
         open_ = host.tournament.open()
         if data.draw(st.booleans()) and open_:
-            matches = [match for match in host.tournament.matches.values() if host.tournament.awaits(match)]
+            matches = [match for match in host.tournament.matches.values() if host.tournament.accepts_result(match)]
             match = matches[data.draw(st.integers(0, len(matches) - 1))]
             reason = data.draw(st.sampled_from(["finished", "missed_limit"]))
             strong = data.draw(st.sampled_from(match.teams))
@@ -510,7 +495,7 @@ def test_any_decisions_at_any_time(event: dict[str, Any], data: st.DataObject) -
         else:
             _decide_anything(host, data)
     for _ in range(MOST_STEPS):
-        if not host.give_out() and not host.tournament.open():
+        if not host.issue_pairings() and not host.tournament.open():
             break
         host.play_some()
         _check_open(host)
@@ -523,12 +508,12 @@ def _next(host: Host, match: Match) -> int:
     return host.tournament.attempts[match.number] + 1
 
 
-def test_what_was_decided_is_not_overwritten(host: DecidingHost) -> None:
-    """Two who decide about one match: the later one counts."""
+def test_the_later_of_two_decisions_counts(host: DecidingHost) -> None:
+    """Two decisions about one match: the later one counts."""
     match = between(host, 1, 3)[0]
     host.decide("adjudicate", match=match.number, winner=0)
     host.decide("adjudicate", match=match.number, winner=1)
-    assert host.tournament.result(match) == replace(
+    assert host.tournament.played_result(match) == replace(
         result_of(match, strong=match.second, reason="adjudicated"),
         detail=WHY,
         scores=None,

@@ -1,14 +1,14 @@
-"""The director, with players in memory and a clock that jumps: who plays when, who forfeits, what survives."""
+"""The director, with players in memory and a mock clock: the order of matches, forfeits, resumed contests."""
 
 from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
+import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
@@ -16,158 +16,27 @@ from trio.testing import MockClock
 
 from getstep.wire import End, Start
 from getstep_engines import GAMES
-from getstep_server import session
-from getstep_server.contest import Contest
-from getstep_server.director import Director
-from getstep_server.disk import Disk
+from getstep_server.config.contest import Contest
+from getstep_server.errors import ContestStopped
 from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
-from getstep_server.game_record import (
-    Record,
-    head_of_game,
-    parse,
-    record_of_game,
-    record_of_pairings,
-    result_of,
-    void,
-)
 from getstep_server.limits import MATCH_ATTEMPTS
-from getstep_server.registrar import ContestStopped
-from getstep_server.results import Result
-from getstep_server.run import Ending, StartWhen, results_of
-from getstep_server.schedule import Match
-from getstep_server.scoresheet import Scoresheets
-from getstep_server.seats import seat_for_newcomer, seats_of
-from getstep_server.store import Overtaken, Store
-from getstep_server.timekeeper import Timekeeper
-from getstep_server.tournament import Tournament
+from getstep_server.net import registry
+from getstep_server.records.game import game_header, is_void, record_of_game, result_of
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.record import Record, parse
+from getstep_server.records.result import Result
+from getstep_server.runtime import director as director_module
+from getstep_server.runtime.director import Director
+from getstep_server.runtime.run import RunOutcome
+from getstep_server.runtime.start import StartCondition
+from getstep_server.storage.contest_state import results_of
+from getstep_server.storage.store import Store
+from getstep_server.tournament.match_queue import MatchQueue
+from getstep_server.tournament.tournament import Tournament
 from tests.server.players import make_contest, round_robin, running, seated
-from tests.server.test_judge import MemoryLink, Reply, after, honest
+from tests.server.stage import PATIENCE, SMALL, MemoryStore, Stage, numbers, slow
 
-PATIENCE = 60.0
-SMALL: dict[str, Any] = {"event": {"game": "pseudo_tonga", "options": {"size": 6}}}
-"""The shortest game: 36 moves, whoever plays."""
-
-
-class MemoryStore:
-    """Keeps results; what `save` does before, a test may say."""
-
-    def __init__(self, before: Callable[[Result], Awaitable[None]] | None = None) -> None:
-        self.saved: list[Result] = []
-        self._before = before
-        self.chain: list[Record] = []
-        """All records, void ones and another process's included."""
-        self.seen = 0
-        self._news: list[dict[str, Any]] = []
-
-    def decide(self, record: Record) -> None:
-        """Have another process store a record."""
-        self.chain.append(record)
-        self._news.append(parse(record.head))
-
-    async def news(self) -> list[dict[str, Any]]:
-        await trio.lowlevel.checkpoint()
-        news, self._news = self._news, []
-        self.seen += len(news)
-        return news
-
-    async def save(
-        self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
-    ) -> None:
-        await trio.lowlevel.checkpoint()
-        result = None if record.match is None else result_of(parse(record.content()))
-        counts = result is not None and not void(result)
-        if result is not None and counts and self._before is not None:
-            await self._before(result)
-        if self._news or seen != self.seen:
-            raise Overtaken
-        self.chain.append(record)
-        if result is not None and counts:
-            self.saved.append(result)
-        after()
-
-
-class Stage:
-    """A contest without sockets, disk and real time."""
-
-    def __init__(
-        self, contest: Contest, *, store: MemoryStore | None = None, results: Sequence[Result] = ()
-    ) -> None:
-        self.events: list[tuple[float, Event]] = []
-        self.links: dict[int, list[MemoryLink]] = {team: [] for team in contest.teams}
-        self.store = store or MemoryStore()
-        self.tournament = Tournament(contest)
-        if results:
-            fields = self.tournament.next_pairings(contest.events[0])
-            assert fields is not None
-            self.tournament.take_pairings(fields)
-        for result in results:
-            self.tournament.take_result(result)
-        self._seats = {number: seats_of(team, self._publish) for number, team in contest.teams.items()}
-        self._timekeeper = Timekeeper()
-        disk = Disk(contest.folder, self._publish)
-        self._sheets = Scoresheets(contest, disk)
-        contest.running.mkdir(exist_ok=True)
-        self._director = Director(
-            contest,
-            self.tournament,
-            [],
-            self._seats,
-            self._sheets,
-            cast(Store, self.store),
-            disk,
-            self._timekeeper,
-            self._publish,
-        )
-        self._nursery: trio.Nursery | None = None
-        self.note = self._director.note
-
-    def _publish(self, event: Event) -> None:
-        self.events.append((trio.current_time(), event))
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        """All events of one type."""
-        return [event for _, event in self.events if isinstance(event, kind)]
-
-    def said(self, team: int, kind: type[Any]) -> list[Any]:
-        """All messages of one type that a team was told."""
-        return [message for link in self.links[team] for message in link.of(kind)]
-
-    def come(self, team: int, reply: Reply = honest) -> None:
-        """Have a bot of a team arrive."""
-        assert self._nursery is not None
-        self.links[team].append(MemoryLink(self._nursery, seat_for_newcomer(self._seats[team]), reply))
-        self._director.changed()
-
-    def go(self, team: int, bot: int = -1) -> None:
-        """Have the connection of one of a team's bots end, by default that of the last one that came."""
-        link = self.links[team][bot]
-        link.seat.detach(link, "gone")
-        self._director.changed()
-
-    async def play(
-        self,
-        *here: int,
-        seconds: dict[int, float] | None = None,
-        during: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
-        """Play it to its end, with the teams that are ``here`` at first; ``seconds`` a team takes for each move."""
-        async with trio.open_nursery() as nursery:
-            self._nursery = nursery
-            nursery.start_soon(self._timekeeper.run)
-            for team in here:
-                self.come(team, after((seconds or {}).get(team, 0.0)))
-            if during is not None:
-                nursery.start_soon(during)
-            with closing(self._sheets):
-                await self._director.run()
-            nursery.cancel_scope.cancel()
-
-
-def numbers(matches: Sequence[Match]) -> list[int]:
-    return [match.number for match in matches]
-
-
-# --- who plays when ------------------------------------------------------------------------------------------
+# --- the order of play ---------------------------------------------------------------------------------------
 
 
 async def test_every_match_is_played_once(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -216,7 +85,7 @@ async def test_a_free_pair_never_waits_for_others(tmp_path: Path, autojump_clock
         assert not [number for number in left if free.issuperset(by_number[number].teams)]
 
 
-async def test_a_slow_pair_holds_up_nobody_else(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_slow_match_does_not_delay_others(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 4, **SMALL))
     await stage.play(1, 2, 3, 4, seconds={1: 1.0})
     others = [event for event in stage.of(MatchEnded) if 1 not in event.result.match.teams]
@@ -224,7 +93,7 @@ async def test_a_slow_pair_holds_up_nobody_else(tmp_path: Path, autojump_clock: 
     assert trio.current_time() < 7 * 18  # team 1 plays six matches of 18 moves of a second, and waits for no one
 
 
-# --- who is not there ----------------------------------------------------------------------------------------
+# --- missing teams -------------------------------------------------------------------------------------------
 
 
 async def test_a_team_that_never_comes_forfeits_when_patience_is_over(
@@ -250,7 +119,7 @@ async def test_a_team_that_never_comes_forfeits_when_patience_is_over(
     assert stage.of(Waiting)[0].teams == (3,)
 
 
-async def test_when_neither_comes_both_lose(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_if_neither_team_arrives_both_lose(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 4, start={"absent_seconds": PATIENCE}, **SMALL))
     await stage.play(1, 2)
     between = [result for result in stage.store.saved if set(result.match.teams) == {3, 4}]
@@ -266,14 +135,14 @@ async def test_when_neither_comes_both_lose(tmp_path: Path, autojump_clock: Mock
     assert trio.current_time() == pytest.approx(PATIENCE)
 
 
-async def test_nobody_at_all(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_no_team_arrives(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}))
     await stage.play()
     assert [result.winner for result in stage.store.saved] == [None] * 6
     assert stage.of(MatchStarted) == []
 
 
-async def test_who_comes_in_time_plays(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_team_that_arrives_in_time_plays(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 2, start={"absent_seconds": PATIENCE}, **SMALL))
 
     async def come_late() -> None:
@@ -284,7 +153,7 @@ async def test_who_comes_in_time_plays(tmp_path: Path, autojump_clock: MockClock
     assert [result.reason for result in stage.store.saved] == ["finished"] * 2
 
 
-async def test_patience_begins_anew_when_a_team_has_been_there(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_connection_restarts_the_no_show_time(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
 
     async def come_and_go() -> None:
@@ -303,7 +172,7 @@ async def test_patience_begins_anew_when_a_team_has_been_there(tmp_path: Path, a
     assert forfeited == pytest.approx([2 * PATIENCE - 0.5] * 3)
 
 
-async def test_waiting_is_said_only_when_nothing_is_being_played(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_waiting_is_reported_only_while_no_match_runs(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = Stage(make_contest(tmp_path, 3, start={"absent_seconds": PATIENCE}, **SMALL))
     await stage.play(1, 2, seconds={1: 0.1})
     said = [event.teams for _, event in stage.events if isinstance(event, Waiting)]
@@ -315,7 +184,7 @@ async def test_waiting_is_said_only_when_nothing_is_being_played(tmp_path: Path,
 # --- going on ------------------------------------------------------------------------------------------------
 
 
-async def test_only_the_rest_is_played(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_only_open_matches_are_played(tmp_path: Path, autojump_clock: MockClock) -> None:
     contest = make_contest(tmp_path, 4, **SMALL)
     whole = Stage(contest)
     await whole.play(1, 2, 3, 4)
@@ -330,7 +199,7 @@ async def test_only_the_rest_is_played(tmp_path: Path, autojump_clock: MockClock
     assert {row.played for row in last.tables().events[1]} == {6}
 
 
-async def test_nothing_is_left(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_finished_contest_plays_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
     contest = make_contest(tmp_path, 3, **SMALL)
     whole = Stage(contest)
     await whole.play(1, 2, 3)
@@ -344,7 +213,7 @@ async def test_nothing_is_left(tmp_path: Path, autojump_clock: MockClock) -> Non
 
 
 def break_engine(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
-    """Have the small game's ``play`` fail in its fifth move, so many times."""
+    """Make the small game's ``play`` raise in its fifth move, this many times."""
     kind = type(GAMES["pseudo_tonga"].start(size=6))
     real, left, calls = kind.play, [times], [0]
 
@@ -358,7 +227,7 @@ def break_engine(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setattr(kind, "play", play)
 
 
-async def test_a_match_that_the_server_spoilt_is_played_again(
+async def test_a_match_that_the_server_failed_in_is_played_again(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     break_engine(monkeypatch, MATCH_ATTEMPTS - 1)
@@ -377,6 +246,26 @@ async def test_a_match_that_the_server_spoilt_is_played_again(
     assert {row.played for row in stage.of(MatchEnded)[-1].tables().events[1]} == {2}
 
 
+async def test_many_matches_are_queued_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a real clock, which does not jump while a thread works."""
+    queued: list[bool] = []
+    real = Director._queue_of_open_matches
+
+    def noting(director: Director) -> MatchQueue:
+        queued.append(threading.current_thread() is threading.main_thread())
+        return real(director)
+
+    monkeypatch.setattr(Director, "_queue_of_open_matches", noting)
+    for limit, in_main_thread in ((0, False), (1000, True)):
+        monkeypatch.setattr(director_module, "MATCHES_AT_ONCE", limit)
+        folder = tmp_path / str(limit)
+        folder.mkdir()
+        stage = Stage(make_contest(folder, 3, **SMALL))
+        await stage.play(1, 2, 3)
+        assert sorted(numbers([result.match for result in stage.store.saved])) == [1, 2, 3, 4, 5, 6]
+        assert queued.pop() is in_main_thread
+
+
 async def test_attempts_on_record_have_no_gaps(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,11 +274,12 @@ async def test_attempts_on_record_have_no_gaps(
 
     class Refusing(MemoryStore):
         async def save(
-            self, record: Record, after: Callable[[], None] = lambda: None, *, seen: int | None = None
+            self, *records: Record, based_on: int | None = None, after: Callable[[], None] = lambda: None
         ) -> None:
-            if record.match is not None and void(result_of(parse(record.content()))):
+            games = [parse(record.content()) for record in records if record.match is not None]
+            if any(is_void(result_of(game)) for game in games):
                 raise sqlite3.OperationalError("database is locked")
-            await super().save(record, after, seen=seen)
+            await super().save(*records, based_on=based_on, after=after)
 
     stage = Stage(make_contest(tmp_path, 2, **SMALL), store=Refusing())
     await stage.play(1, 2)
@@ -415,7 +305,7 @@ async def test_a_match_that_never_succeeds_stops_the_contest(
 # --- announced only when it is stored ------------------------------------------------------------------------
 
 
-async def test_nothing_is_said_of_a_result_before_it_is_stored(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_no_result_is_announced_before_it_is_stored(tmp_path: Path, autojump_clock: MockClock) -> None:
     seen: list[bool] = []
 
     async def slowly(result: Result) -> None:
@@ -437,7 +327,9 @@ async def test_nothing_is_said_of_a_result_before_it_is_stored(tmp_path: Path, a
     assert starts == pytest.approx([0, 5])
 
 
-async def test_a_slow_disk_holds_up_only_the_teams_concerned(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_slow_disk_holds_matches_up_no_longer_than_it_writes(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
     async def slow_for_one(result: Result) -> None:
         if 1 in result.match.teams:
             await trio.sleep(10)
@@ -475,7 +367,7 @@ async def test_a_disk_that_fails_once_costs_one_more_match(tmp_path: Path, autoj
     assert len(stage.store.saved) == 2
 
 
-async def test_what_is_announced_is_on_disk(tmp_path: Path) -> None:
+async def test_announced_results_are_on_disk(tmp_path: Path) -> None:
     """With the real store and real sockets: another connection to the database sees it at once."""
     contest = make_contest(tmp_path, 3, **SMALL)
     on_disk = []
@@ -516,38 +408,80 @@ async def test_it_starts_when_the_last_team_is_there(tmp_path: Path) -> None:
                 await server.recorder.wait_for(ContestStarted)
 
 
-async def test_it_starts_at_once(tmp_path: Path) -> None:
+async def test_the_contest_starts_at_once(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
-    async with running(contest, StartWhen(now=True)) as server:
+    async with running(contest, StartCondition(now=True)) as server:
         await server.finished()
-        assert server.ending is Ending.FINISHED
+        assert server.ending is RunOutcome.FINISHED
     assert [result.reason for result in results_of(contest)] == ["never_arrived"] * 2
 
 
 async def test_it_starts_at_a_time_of_day_and_not_before(tmp_path: Path) -> None:
     at = datetime.now().astimezone() + timedelta(seconds=0.4)
     contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
-    async with running(contest, StartWhen(at=at)) as server:
+    async with running(contest, StartCondition(at=at)) as server:
         async with seated(server.port, 1) as one, seated(server.port, 2):  # all are there: it waits all the same
-            assert server.recorder.of(ContestStarted) == []
-            assert datetime.now().astimezone() < at
+            started = server.recorder.of(ContestStarted)
+            assert started == [] or datetime.now().astimezone() >= at
             await server.recorder.wait_for(ContestStarted)
             assert datetime.now().astimezone() >= at
             await one.expect(Start)
 
 
-async def test_a_contest_that_had_begun_goes_on_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "FAREWELL_SECONDS", 0.01)  # nobody is coming back to hear the end
-    contest = make_contest(tmp_path, 2, start={"absent_seconds": 0.01})
+async def test_matches_that_were_left_unfinished_are_resumed_before_all_others(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    contest = make_contest(tmp_path, 4, **SMALL)
+    first = Stage(contest)
+    with trio.move_on_after(10):
+        await first.play(1, 2, 3, 4, seconds=slow(1, 2, 3, 4))
+    begun = numbers([event.match for event in first.of(MatchStarted)])
+    assert (len(begun), first.of(MatchEnded)) == (2, [])
+
+    again = Stage(contest, store=first.store, records=first.store.chain)
+    await again.play(1, 2, 3, 4)
+    started = again.of(MatchStarted)
+    assert sorted(numbers([event.match for event in started[:2]])) == sorted(begun)
+    assert all(event.turns > 0 for event in started[:2])
+    assert sorted(numbers([event.match for event in started])) == list(range(1, 13))
+    assert sorted(numbers([result.match for result in again.store.saved])) == list(range(1, 13))
+    assert {result.reason for result in again.store.saved} == {"finished"}
+
+
+async def had_begun(folder: Path) -> Contest:
+    """Return a contest of two teams with one of its two matches on record."""
+    contest = make_contest(folder, 2, start={"absent_seconds": 0.01}, **SMALL)
     with Store(contest.database) as store:
         tournament = Tournament(contest)
         fields = tournament.next_pairings(contest.events[0])
         assert fields is not None
-        match = tournament.take_pairings(fields)[0]
+        match = tournament.apply_pairings(fields)[0]
         await store.save(record_of_pairings(fields))
         result = Result(match, 0, "finished", "", (7, 5), 9, (0.0, 0.0), (0, 0), 0.0, 1.0)
-        await store.save(record_of_game(head_of_game(contest, match, 1, 0.0), result))
+        await store.save(record_of_game(game_header(contest, match, 1, 0.0), result))
+    return contest
+
+
+async def test_a_contest_that_had_begun_waits_for_its_teams(tmp_path: Path) -> None:
+    """Although a match would wait for a team no longer than a hundredth of a second."""
+    contest = await had_begun(tmp_path)
     async with running(contest) as server:
+        async with seated(server.port, 1) as one:
+            while Waiting((2,), gathering=True) not in server.recorder.of(Waiting):
+                await server.recorder.wait_for(Waiting)
+                await trio.sleep(0.01)
+            assert server.recorder.of(ContestStarted) == []
+            async with seated(server.port, 2) as other, trio.open_nursery() as nursery:
+                nursery.start_soon(one.play)
+                nursery.start_soon(other.play)
+        await server.finished()
+        assert [event.result.reason for event in server.recorder.of(MatchEnded)] == ["finished"]
+
+
+async def test_now_resumes_a_contest_without_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SHUTDOWN_SECONDS", 0.01)  # nobody is coming back to hear the end
+    contest = await had_begun(tmp_path)
+    async with running(contest, StartCondition(now=True)) as server:
         await server.finished()
         assert server.recorder.of(ContestStarted) == [ContestStarted(1, 2)]
         assert numbers([event.result.match for event in server.recorder.of(MatchEnded)]) == [2]

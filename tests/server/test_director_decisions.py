@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,58 +12,22 @@ import trio
 from trio.testing import MockClock
 
 from getstep.wire import End, Start
-from getstep_server._text import utc_time
-from getstep_server.contest_event import ContestEvent
-from getstep_server.decisions import MATCH_KINDS, TEAM_KINDS, Decision, record_of_decision
+from getstep_server.config.event import ContestEvent
 from getstep_server.events import DecisionTaken, MatchCalledOff, MatchEnded, MatchStarted, ServerFault
-from getstep_server.game_record import parse, record_of_pairings
-from getstep_server.registrar import Registrar
-from getstep_server.results import Result
-from getstep_server.run import tournament_of
-from getstep_server.store import Store
-from getstep_server.tournament import Tournament
-from getstep_server.verify import verify
+from getstep_server.records.decision import Decision, record_of_decision
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.reasons import MATCH_KINDS, TEAM_KINDS, DecisionKind
+from getstep_server.records.record import Record, parse
+from getstep_server.records.result import Result
+from getstep_server.runtime.recorder import Recorder
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.text import utc_time
+from getstep_server.tournament.tournament import Tournament
 from tests.server.players import make_contest, running, seated
-from tests.server.test_director import SMALL, MemoryStore, Stage, numbers
+from tests.server.stage import SMALL, WHY, DecidedStage, MemoryStore, slow
 
-WHY = "it was agreed so"
 ONE_LEG: dict[str, Any] = {"event": {**SMALL["event"], "settings": {"legs": 1}}}
-
-
-class DecidedStage(Stage):
-    """With a host who decides at certain times."""
-
-    def decide(self, kind: Any, **about: Any) -> None:
-        contest = self.tournament.contest
-        decision = Decision(kind, "Grace", WHY, utc_time(1.7e9 + trio.current_time()), **about)
-        self.store.decide(record_of_decision(contest, decision))
-
-    def running(self) -> list[int]:
-        """The numbers of the matches that are being played."""
-        over = [event.match for event in self.of(MatchCalledOff)]
-        over += [event.result.match for event in self.of(MatchEnded) if event.result.reason != "never_arrived"]
-        started = numbers([event.match for event in self.of(MatchStarted)])
-        for number in numbers(over):
-            started.remove(number)
-        return started
-
-    def check(self, folder: Path) -> None:
-        """What is on record fits, and is what the director went by."""
-        contest = self.tournament.contest
-        with Store(folder / "check.db") as store:
-            for record in self.store.chain:
-                store._run(partial(store._transact, partial(store._write_record, record, 0)))
-            assert verify(contest, store).records == len(self.store.chain)
-            again = Tournament(contest, store.heads())
-        assert again.tables() == self.tournament.tables()
-        assert again.open() == self.tournament.open() == []
-        assert self.running() == []
-        assert self.of(ServerFault) == []
-
-    def attempts(self, match: int) -> list[str]:
-        """How each attempt at a match has ended."""
-        games = [parse(record.content()) for record in self.store.chain if record.match is not None]
-        return [game["reason"] for game in games if game["match"] == match]
 
 
 def at(stage: DecidedStage, seconds: float, *decisions: Callable[[], None]) -> Callable[[], Awaitable[None]]:
@@ -76,12 +39,7 @@ def at(stage: DecidedStage, seconds: float, *decisions: Callable[[], None]) -> C
     return decide
 
 
-def slow(*teams: int) -> dict[int, float]:
-    """Each move takes a second: a match takes 36."""
-    return dict.fromkeys(teams, 1.0)
-
-
-async def test_who_withdraws_stops_playing(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_withdrawn_team_stops_playing(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 3, **SMALL))
     await stage.play(
         1, 2, 3, seconds=slow(1, 2, 3), during=at(stage, 5.5, lambda: stage.decide("withdraw", team=3))
@@ -99,7 +57,7 @@ async def test_who_withdraws_stops_playing(tmp_path: Path, autojump_clock: MockC
     assert {event.total for event in stage.of(MatchEnded)} == {2}
     (taken,) = stage.of(DecisionTaken)
     assert (taken.decision.team, taken.done, taken.total) == (3, 0, 2)
-    (void,) = [parse(record.content()) for record in stage.store.chain if b"called_off" in record.head]
+    (void,) = [parse(record.content()) for record in stage.store.chain if b"called_off" in record.header]
     assert 4 <= len(void["turns"]) == void["turns_played"] <= 8
     for player, thought in enumerate(void["thought_ms"]):
         assert round(sum(turn["ms"] for turn in void["turns"] if turn["player"] == player), 3) == thought > 0
@@ -141,7 +99,7 @@ async def test_a_match_that_is_over_is_played_again(tmp_path: Path, autojump_clo
     stage.check(tmp_path)
 
 
-async def test_a_match_that_nobody_plays_yet_is_adjudicated(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_an_open_match_is_adjudicated(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 2, **SMALL))
     decide = at(stage, 5, lambda: stage.decide("adjudicate", match=2, winner=None))
     await stage.play(1, 2, seconds=slow(1, 2), during=decide)
@@ -150,7 +108,7 @@ async def test_a_match_that_nobody_plays_yet_is_adjudicated(tmp_path: Path, auto
     stage.check(tmp_path)
 
 
-async def test_who_is_reinstated_plays_on(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_reinstated_team_plays_again(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 3, **ONE_LEG))
 
     async def decide() -> None:
@@ -165,7 +123,7 @@ async def test_who_is_reinstated_plays_on(tmp_path: Path, autojump_clock: MockCl
     stage.check(tmp_path)
 
 
-async def test_who_is_taken_out_and_back_in_at_once_plays_on(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_a_team_reinstated_at_once_continues_its_match(tmp_path: Path, autojump_clock: MockClock) -> None:
     """Nobody looked in between."""
     stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
     both = (lambda: stage.decide("withdraw", team=1), lambda: stage.decide("reinstate", team=1))
@@ -184,7 +142,7 @@ async def test_who_is_taken_out_and_back_in_at_once_plays_on(tmp_path: Path, aut
         ("replay", {"match": 2}, ["finished"]),
     ],
 )
-async def test_a_result_that_is_overtaken(
+async def test_a_result_on_stale_state(
     tmp_path: Path, autojump_clock: MockClock, kind: str, about: dict[str, Any], attempts: list[str]
 ) -> None:
     """The host has decided before it was stored, and the director did not know yet."""
@@ -202,15 +160,15 @@ async def test_a_result_that_is_overtaken(
     stage.check(tmp_path)
 
 
-async def test_pairings_that_are_overtaken(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_pairings_on_stale_state(tmp_path: Path, autojump_clock: MockClock) -> None:
     """A team has withdrawn while the next round was being paired."""
     swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
 
     class Busy(MemoryStore):
-        async def save(self, record: Any, *arguments: Any, **more: Any) -> None:
-            if record.match is None and len(self.chain) == 3 and not self.seen:
+        async def save(self, *records: Any, **more: Any) -> None:
+            if records[0].match is None and len(self.chain) == 4:
                 stage.decide("withdraw", team=4)
-            await super().save(record, *arguments, **more)
+            await super().save(*records, **more)
 
     stage = DecidedStage(make_contest(tmp_path, 4, **swiss), store=Busy())
     await stage.play(1, 2, 3, 4)
@@ -223,20 +181,20 @@ async def test_pairings_that_are_overtaken(tmp_path: Path, autojump_clock: MockC
 async def test_a_result_that_comes_while_a_thread_pairs(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A decision has the next round looked at, and the last result of this one is stored meanwhile."""
+    """The last result of a round is stored while a decision starts the pairing of the next one."""
     swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
     stage = DecidedStage(make_contest(tmp_path, 4, **swiss))
-    real, released = Registrar._next_pairings, trio.Event()
+    real, released = Recorder._next_pairings, trio.Event()
 
-    async def slowly(registrar: Registrar, event: ContestEvent) -> dict[str, Any] | None:
-        fields = await real(registrar, event)
+    async def slowly(recorder: Recorder, event: ContestEvent, present: Collection[int]) -> Record | None:
+        record = await real(recorder, event, present)
         if stage.tournament.decisions and not released.is_set():
             while stage.tournament.open():
                 await trio.sleep(1)
             released.set()
-        return fields
+        return record
 
-    monkeypatch.setattr(Registrar, "_next_pairings", slowly)
+    monkeypatch.setattr(Recorder, "_next_pairings", slowly)
 
     async def decide() -> None:
         while len(stage.of(MatchStarted)) < 2:  # a thread pairs the first round while the clock jumps
@@ -249,7 +207,7 @@ async def test_a_result_that_comes_while_a_thread_pairs(
     stage.check(tmp_path)
 
 
-async def test_a_missing_team_withdraws_and_nobody_waits(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_no_match_waits_for_a_withdrawn_team(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 3, **ONE_LEG))
     await stage.play(1, 2, during=at(stage, 5, lambda: stage.decide("withdraw", team=3)))
     assert trio.current_time() < 7
@@ -258,8 +216,9 @@ async def test_a_missing_team_withdraws_and_nobody_waits(tmp_path: Path, autojum
 
 
 async def test_a_no_show_is_undone(tmp_path: Path, autojump_clock: MockClock) -> None:
-    """Its walkover was lost while it looked for its cable."""
-    stage = DecidedStage(make_contest(tmp_path, 3, event={**SMALL["event"], "settings": {"legs": 3}}))
+    """Its walkover was lost while it looked for its cable, and forfeits are final."""
+    event = {**SMALL["event"], "settings": {"legs": 3}}
+    stage = DecidedStage(make_contest(tmp_path, 3, event=event, start={"no_show": "final"}))
 
     async def decide() -> None:
         await trio.sleep(80)  # the others have played twice, and it has lost its matches in between
@@ -293,12 +252,12 @@ async def test_any_decisions_while_matches_run(
     stage = DecidedStage(contest)
 
     def decide() -> None:
-        known = Tournament(contest, [parse(record.head) for record in stage.store.chain])
+        known = Tournament(contest, [parse(record.header) for record in stage.store.chain])
         kind: Any = dice.choice([*TEAM_KINDS, "reinstate", *MATCH_KINDS])
         about: dict[str, Any] = {"team": dice.choice(sorted(contest.teams))}
         if kind in MATCH_KINDS:
             about = {"match": dice.randint(1, 1 + len(known.matches))}
-            about |= {"winner": dice.choice([0, 1, None])} if kind == "adjudicate" else {}
+            about |= {"winner": dice.choice([0, 1, None])} if kind == DecisionKind.ADJUDICATE else {}
         if known.objection(Decision(kind, "Grace", WHY, utc_time(1.7e9), **about)) is None:
             stage.decide(kind, **about)
 
@@ -313,14 +272,16 @@ async def test_any_decisions_while_matches_run(
     stage.check(tmp_path)
 
 
-async def test_nobody_waits_for_who_has_withdrawn_before_the_start(tmp_path: Path) -> None:
+async def test_the_start_does_not_wait_for_a_withdrawn_team(tmp_path: Path) -> None:
     """Over sockets: the host had stopped the server before the first match."""
     contest = make_contest(tmp_path, 3, **ONE_LEG)
     fields = Tournament(contest).next_pairings(contest.events[0])
     assert fields is not None
     with Store(contest.database) as store:
         await store.save(record_of_pairings(fields))
-        await store.save(record_of_decision(contest, Decision("withdraw", "Grace", WHY, utc_time(1.7e9), team=3)))
+        await store.save(
+            record_of_decision(contest, Decision(DecisionKind.WITHDRAW, "Grace", WHY, utc_time(1.7e9), team=3))
+        )
     async with running(contest) as server, seated(server.port, 1) as one, seated(server.port, 2) as other:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(one.play)
@@ -329,7 +290,7 @@ async def test_nobody_waits_for_who_has_withdrawn_before_the_start(tmp_path: Pat
     assert [result.match.teams for result in tournament_of(contest).results] in ([(1, 2)], [(2, 1)])
 
 
-async def test_what_makes_no_sense_is_told_and_left_alone(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_an_impossible_decision_is_reported_and_ignored(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(make_contest(tmp_path, 2, **ONE_LEG))
     await stage.play(1, 2, seconds=slow(1, 2), during=at(stage, 5, lambda: stage.decide("replay", match=99)))
     (fault,) = stage.of(ServerFault)

@@ -8,21 +8,22 @@ from typing import Any
 import pytest
 import trio
 
-from getstep_server.contest import Contest
+from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, MatchEnded, MatchStarted
-from getstep_server.results import Result
-from getstep_server.run import Ending, results_of, tournament_of
-from getstep_server.store import Store
-from getstep_server.verify import Verified, verify
+from getstep_server.records.result import Result
+from getstep_server.runtime.run import RunOutcome
+from getstep_server.storage.contest_state import results_of, tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Verified, verify
+from tests.server.hosts import with_teams
 from tests.server.players import Running, connected, make_contest, running, seated
-from tests.server.test_tournament import with_teams
 
 SMALL = {"game": "pseudo_tonga", "options": {"size": 6}}
 """36 moves, whoever plays."""
 
 
 async def play(contest: Contest, *, stop_after: int | None = None) -> Running:
-    """Play with a bot for each team, to the end, or until so many matches are over."""
+    """Play with a bot for each team, to the end, or until this many matches are over."""
     async with running(contest) as server, trio.open_nursery() as nursery:
         for team in contest.teams:
             nursery.start_soon(_bot, server.port, team)
@@ -65,7 +66,7 @@ async def test_a_contest_of_every_format(tmp_path: Path, name: str) -> None:
     teams, event, matches = FORMATS[name]
     contest = make_contest(tmp_path, teams, {**SMALL, **event})
     server = await play(contest)
-    assert server.ending is Ending.FINISHED
+    assert server.ending is RunOutcome.FINISHED
     results = results_of(contest)
     assert [result.reason for result in results] == ["finished"] * matches
     ended = server.recorder.of(MatchEnded)
@@ -87,10 +88,10 @@ async def test_no_match_begins_before_its_pairing_is_on_record(tmp_path: Path) -
     await play(contest)
     with Store(contest.database) as store:
         given: set[int] = set()
-        for fields in store.heads():
+        for fields in store.record_headers():
             if fields["type"] == "pairings":
                 given.update(entry["number"] for entry in fields["matches"])
-            assert fields["type"] == "pairings" or fields["match"] in given
+            assert fields["type"] in ("settings", "pairings") or fields["match"] in given
     assert given == set(range(1, 7))
 
 
@@ -129,19 +130,19 @@ async def test_a_ladder_over_three_runs_with_a_joining_and_a_leaving_team(tmp_pa
 
 
 @pytest.mark.parametrize("done", [1, 3])
-async def test_a_swiss_that_was_stopped_goes_on(tmp_path: Path, done: int) -> None:
+async def test_a_stopped_swiss_is_resumed(tmp_path: Path, done: int) -> None:
     contest = make_contest(tmp_path, 5, {**SMALL, "format": "swiss", "settings": {"rounds": 3, "legs": 1}})
     await play(contest, stop_after=done)
     assert len(results_of(contest)) >= done
     server = await play(contest)
-    assert server.ending is Ending.FINISHED
+    assert server.ending is RunOutcome.FINISHED
     results = results_of(contest)
     assert len(results) == 6
     assert len({frozenset(pair) for pair in teams_of(results)}) == 6  # nobody met twice
     assert verified(contest).played == 6
 
 
-async def test_a_team_that_left_in_the_middle_of_its_match(tmp_path: Path) -> None:
+async def test_a_team_that_left_during_its_match(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 3, {"game": "hop", "settings": {"legs": 1}})
     async with running(contest) as server, trio.open_nursery() as nursery:
         for team in (1, 2, 3):
@@ -152,7 +153,7 @@ async def test_a_team_that_left_in_the_middle_of_its_match(tmp_path: Path) -> No
     assert list(contest.running.iterdir())
     smaller = with_teams(contest, *left)
     server = await play(smaller)
-    assert server.ending is Ending.FINISHED
+    assert server.ending is RunOutcome.FINISHED
     assert teams_of(results_of(smaller)) == [set(left)]
     assert list(contest.running.iterdir()) == []
     assert gone in {row.team for row in tournament_of(smaller).table(smaller.events[0])}
@@ -168,11 +169,11 @@ async def _bot_that_waits(port: int, team: int) -> None:
 async def test_a_team_in_no_event_is_welcome_and_has_nothing_to_play(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 3, {**SMALL, "teams": [1, 2]})
     server = await play(contest)
-    assert server.ending is Ending.FINISHED
+    assert server.ending is RunOutcome.FINISHED
     assert teams_of(results_of(contest)) == [{1, 2}] * 2
 
 
-async def test_a_team_is_told_the_games_that_it_plays(tmp_path: Path) -> None:
+async def test_welcome_lists_the_games_of_the_team(tmp_path: Path) -> None:
     again = {"game": "hop", "name": "again"}
     contest = make_contest(tmp_path, 3, {"game": "hop"}, again, {"game": "linkage", "teams": [1, 2]})
     async with running(contest) as server:

@@ -1,4 +1,4 @@
-"""Showing and exporting: what comes out is what is on record, and can do nothing to who reads it."""
+"""Transcripts and exports: they agree with the records, and their text cannot harm a reader."""
 
 from __future__ import annotations
 
@@ -13,26 +13,35 @@ from typing import Any
 import pytest
 
 from getstep_engines import GAMES
-from getstep_server.contest import Contest
-from getstep_server.export import FORMATS, GAME_COLUMNS
-from getstep_server.notation import move_list, move_text, score_text, turn_text
-from getstep_server.store import Store
+from getstep_server.config.contest import Contest
+from getstep_server.reports.export import GAME_COLUMNS, WRITERS
+from getstep_server.reports.notation import move_list, move_text, score_text, turn_text
+from getstep_server.storage.store import Store
+from tests.server.command_line import Command
 from tests.server.forgery import Forged
-from tests.server.recorded import NAMES, Scene, clumsy, play_scenes, scenes_of_decisions, scenes_of_hop, silent
-from tests.server.test_cli import Command
+from tests.server.recorded import (
+    INCREMENT,
+    NAMES,
+    Scene,
+    clumsy,
+    play_scenes,
+    scenes_of_decisions,
+    scenes_of_increments,
+    silent,
+)
 
-RECORDS_MD = Path(__file__).parents[2] / "records.md"
+HOP = GAMES["hop"]
+RECORDS_MD = Path(__file__).parents[2] / "docs" / "records.md"
 
 
-@pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
-    """A finished contest of hop in which everything has happened."""
-    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+@pytest.fixture
+def contest(hop_contest: Contest) -> Contest:
+    return hop_contest
 
 
 @pytest.fixture(scope="module", params=GAMES)
 def each(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Contest:
-    """Two games between two teams, of every game there is."""
+    """Two matches between two teams, in every game."""
     folder = tmp_path_factory.mktemp("each") / request.param
     return play_scenes(folder, request.param, lambda _: [Scene(1), Scene(2)])
 
@@ -48,7 +57,7 @@ def records(contest: Contest) -> list[dict[str, Any]]:
 
 
 def games(contest: Contest) -> list[dict[str, Any]]:
-    return records(contest)[1:]
+    return [record for record in records(contest) if record["type"] == "game"]
 
 
 def out(command: Command, *arguments: object) -> str:
@@ -65,32 +74,36 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("move", "text"),
+    ("game", "move", "text"),
     [
-        ([3, 4], "3,4"),
-        ([[2, 2], [2, 4], [4, 4]], "2,2-2,4-4,4"),
-        (["R", [0, 0], [1, 0]], "RA1A2"),
-        (["Y", [6, 5], [6, 6]], "YF7G7"),
-        ({"to": "e4\u202e"}, '{"to":"e4\\u202e"}'),
-        ([True, 1], "[true,1]"),
-        ([], "[]"),
-        (["R", [0, 0]], '["R",[0,0]]'),
+        ("longest_path", [3, 4], "3,4"),
+        ("hop", [[2, 2], [2, 4], [4, 4]], "2,2-2,4-4,4"),
+        ("linkage", ["R", [0, 0], [1, 0]], "RA1A2"),
+        ("linkage", ["Y", [6, 5], [6, 6]], "YF7G7"),
+        ("hop", {"to": "e4\u202e"}, '{"to":"e4\\u202e"}'),
+        ("linkage", {"to": "e4\u202e"}, '{"to":"e4\\u202e"}'),
+        ("hop", [True, 1], "[true,1]"),
+        ("hop", [], "[]"),
+        ("linkage", ["R", [0, 0]], '["R",[0,0]]'),
+        ("linkage", ["R", [0, 7], [0, 8]], '["R",[0,7],[0,8]]'),
+        ("linkage", ["R", [0, "1"], [0, 2]], '["R",[0,"1"],[0,2]]'),
+        ("linkage", 5, "5"),
     ],
 )
-def test_a_move_as_text(move: object, text: str) -> None:
-    assert move_text(move) == text
+def test_a_move_as_text(game: str, move: object, text: str) -> None:
+    assert move_text(move, GAMES[game]) == text
 
 
 def test_a_turn_as_text() -> None:
-    assert turn_text({"player": 0, "move": [3, 4]}) == "3,4"
-    assert turn_text({"player": 0, "pass": True}) == "Skip"
-    assert turn_text({"player": 0, "fault": "missed_limit", "detail": "x"}) == "(missed_limit)"
-    assert turn_text({"player": 0, "end": "resigned", "detail": "x"}) == "(resigned)"
+    assert turn_text({"player": 0, "move": [3, 4]}, HOP) == "3,4"
+    assert turn_text({"player": 0, "pass": True}, HOP) == "Skip"
+    assert turn_text({"player": 0, "fault": "missed_limit", "detail": "x"}, HOP) == "(missed_limit)"
+    assert turn_text({"player": 0, "end": "resigned", "detail": "x"}, HOP) == "(resigned)"
 
 
 def test_a_move_list_has_both_players_side_by_side() -> None:
     turns = [{"player": player, "move": [player, player]} for player in (0, 1, 0, 0, 1, 1, 0)]
-    assert [line.split() for line in move_list(turns)] == [
+    assert [line.split() for line in move_list(turns, HOP)] == [
         ["1.", "0,0", "1,1"],
         ["2.", "0,0", "..."],
         ["3.", "0,0", "1,1"],
@@ -109,32 +122,32 @@ def test_a_score_as_text() -> None:
 def test_games_as_json_lines_are_the_records_untouched(command: Command, contest: Contest) -> None:
     with Store(contest.database) as store:
         lines = b"".join(line + b"\n" for line in store.lines())
-    assert out(command, "export", contest.folder, "--games").encode() == lines
+    assert out(command, "export", contest.folder, "--matches").encode() == lines
 
 
 def test_an_export_to_a_file_is_the_same(command: Command, contest: Contest, tmp_path: Path) -> None:
-    for form in FORMATS:
-        for what in ("--games", "--standings", "--crosstable", "--ratings"):
-            if (form, what) == ("markdown", "--games"):
+    for form in WRITERS:
+        for what in ("--matches", "--standings", "--crosstable", "--ratings"):
+            if (form, what) == ("markdown", "--matches"):
                 continue
             arguments = ("export", contest.folder, what, "--format", form)
             assert out(command, *arguments, "--output", tmp_path / "out") == ""
             assert (tmp_path / "out").read_bytes() == out(command, *arguments).encode()
 
 
-def test_games_have_no_form_in_markdown(command: Command, contest: Contest) -> None:
-    complaint = command.complaint("export", str(contest.folder), "--games", "--format", "markdown")
-    assert complaint == "--format markdown with --games, expected jsonl, csv or text"
+def test_games_cannot_be_exported_as_markdown(command: Command, contest: Contest) -> None:
+    complaint = command.complaint("export", str(contest.folder), "--matches", "--format", "markdown")
+    assert complaint == "--format markdown with --matches, expected jsonl, csv or text"
 
 
 def test_a_file_that_cannot_be_written(command: Command, contest: Contest, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "out"
-    complaint = command.complaint("export", str(contest.folder), "--games", "--output", str(path))
+    complaint = command.complaint("export", str(contest.folder), "--matches", "--output", str(path))
     assert complaint == f"{path}: No such file or directory"
 
 
 def test_games_as_csv_say_what_the_records_say(command: Command, contest: Contest) -> None:
-    table = rows(out(command, "export", contest.folder, "--games", "--format", "csv"))
+    table = rows(out(command, "export", contest.folder, "--matches", "--format", "csv"))
     for row, game in zip(table, games(contest), strict=True):
         for name in ("place", "match", "attempt", "turns_played", "seconds", "reason", "started", "game"):
             assert row[name] == str(game[name]), name
@@ -146,11 +159,21 @@ def test_games_as_csv_say_what_the_records_say(command: Command, contest: Contes
     assert sum(int(row["resumed"]) for row in table) == 1
 
 
-def test_the_table_can_be_made_of_the_csv(command: Command, tmp_path: Path) -> None:
-    """Of a contest in which every kind of decision about a match was made."""
+def test_csv_and_text_name_the_increment(command: Command, contest: Contest, tmp_path: Path) -> None:
+    played = play_scenes(tmp_path / "increments", "hop", scenes_of_increments, limit=INCREMENT)
+    times = {played.folder: ("budget", "1000.0", "500.0"), contest.folder: ("move", "5000.0", "")}
+    for folder, time in times.items():
+        for row in rows(out(command, "export", folder, "--matches", "--format", "csv")):
+            assert (row["time_kind"], row["time_ms"], row["increment_ms"]) == time
+    text = out(command, "export", played.folder, "--matches", "--format", "text")
+    assert text.count("\nlimit     1 s a game + 0.5 s a move, and 100 ms for lag\n") == 2
+
+
+def test_the_standings_can_be_computed_from_the_csv(command: Command, tmp_path: Path) -> None:
+    """In a contest with every kind of decision about a match."""
     scenes = lambda clock: scenes_of_decisions(clock)[:-1]  # noqa: E731 - the last one annuls them
     decided = play_scenes(tmp_path / "decided", "hop", scenes, teams=3)
-    table = rows(out(command, "export", decided.folder, "--games", "--format", "csv"))
+    table = rows(out(command, "export", decided.folder, "--matches", "--format", "csv"))
     played = Counter[str]()
     points = Counter[str]()
     for row in table:
@@ -177,15 +200,15 @@ def decisions_in(table: list[dict[str, str]]) -> dict[tuple[str, str, str], str]
 
 def test_a_game_that_was_annulled(command: Command, tmp_path: Path) -> None:
     decided = play_scenes(tmp_path / "decided", "hop", scenes_of_decisions, teams=3)
-    table = rows(out(command, "export", decided.folder, "--games", "--format", "csv"))
+    table = rows(out(command, "export", decided.folder, "--matches", "--format", "csv"))
     assert decisions_in(table) == dict.fromkeys([("1", "1", "0"), ("3", "1", "0"), ("3", "2", "0")], "annulled")
 
 
-def test_what_a_lost_round_comes_to_has_rows(command: Command, tmp_path: Path) -> None:
+def test_results_of_a_lost_round_have_rows(command: Command, tmp_path: Path) -> None:
     """The second player of match 1 has missed a limit there, and won match 2 before."""
     scenes = [Scene(2, clumsy, clumsy), Scene(1, clumsy, silent)]
     lost = play_scenes(tmp_path / "lost", "linkage", lambda _: scenes, teams=3, ladder=True)
-    table = rows(out(command, "export", lost.folder, "--games", "--format", "csv"))
+    table = rows(out(command, "export", lost.folder, "--matches", "--format", "csv"))
     assert [row["reason"] for row in table[:2]] == ["finished", "missed_limit"]
     loser = table[1]["second_team"]
     decided = {row["match"]: row for row in table if row["decision"] == "round_lost" and row["counts"] == "1"}
@@ -195,15 +218,15 @@ def test_what_a_lost_round_comes_to_has_rows(command: Command, tmp_path: Path) -
         assert row[("first_team", "second_team")[int(row["winner"])]] != loser
         assert row["detail"] == f"team {loser} missed a limit in this round, and loses all games of it"
         assert (row["place"], row["attempt"], row["turns_played"]) == ("", "", "")
-    text = out(command, "export", lost.folder, "--games", "--format", "text")
+    text = out(command, "export", lost.folder, "--matches", "--format", "text")
     won = table[0][("first_team", "second_team")[int(table[0]["winner"])]] == loser
-    assert (table[0]["decision"] == "round_lost") == won == ("\ndecision  round_lost: team " in text)
+    assert (table[0]["decision"] == "round_lost") == won == ("\ncorrected round_lost: team " in text)
     assert won
 
 
 def test_no_cell_is_a_formula(command: Command, contest: Contest) -> None:
     """A team is called =1+1."""
-    for what in ("--games", "--standings", "--crosstable", "--ratings"):
+    for what in ("--matches", "--standings", "--crosstable", "--ratings"):
         text = out(command, "export", contest.folder, what, "--format", "csv")
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
         assert "'=1+1" in cells
@@ -221,7 +244,7 @@ def test_the_columns_are_in_the_manual() -> None:
 
 
 def test_games_as_text_can_be_played_again(command: Command, each: Contest) -> None:
-    text = out(command, "export", each.folder, "--games", "--format", "text")
+    text = out(command, "export", each.folder, "--matches", "--format", "text")
     listed = [part for part in text.split("\n\n") if re.match(r" +1\. ", part)]
     played = games(each)
     assert len(listed) == len(played) == 2
@@ -237,7 +260,7 @@ def test_games_as_text_can_be_played_again(command: Command, each: Contest) -> N
 
 
 def read(text: str) -> Any:
-    """The move that a text stands for."""
+    """Return the move that a text is the notation of."""
     if text[0] in "RBGY":
         return [text[0], *([int(text[n + 1]) - 1, ord(text[n]) - ord("A")] for n in (1, 3))]
     squares = [[int(part) for part in square.split(",")] for square in text.split("-")]
@@ -245,7 +268,7 @@ def read(text: str) -> Any:
 
 
 def test_games_as_text_begin_with_their_facts(command: Command, contest: Contest) -> None:
-    text = out(command, "export", contest.folder, "--games", "--format", "text")
+    text = out(command, "export", contest.folder, "--matches", "--format", "text")
     parts = text.split("\n\n\n")
     assert parts[0].split("\n")[:2] == ["contest   Test contest", "match     1, attempt 1"]
     assert "\nround     1, pairing 1, leg 1\ngame      hop\nfirst     " in parts[0]
@@ -264,7 +287,7 @@ def test_standings_are_the_same_in_every_form(command: Command, contest: Contest
     export = ("export", contest.folder, "--standings", "--format")
     objects = [json.loads(line) for line in out(command, *export, "jsonl").splitlines()]
     table = rows(out(command, *export, "csv"))
-    assert [row["team"] for row in objects] == [2, 3, 4, 1]
+    assert [row["team"] for row in objects] == [2, 3, 1, 4]
     cells = [{name: "" if value is None else str(value) for name, value in row.items()} for row in objects]
     assert cells == [{**row, "name": row["name"].removeprefix("'")} for row in table]
     shown = out(command, "standings", contest.folder)
@@ -275,12 +298,12 @@ def test_standings_are_the_same_in_every_form(command: Command, contest: Contest
 def test_the_crosstable_has_the_results_of_every_match(command: Command, contest: Contest) -> None:
     export = ("export", contest.folder, "--crosstable", "--format")
     objects = [json.loads(line) for line in out(command, *export, "jsonl").splitlines()]
-    assert [row["team"] for row in objects] == [2, 3, 4, 1]
+    assert [row["team"] for row in objects] == [2, 3, 1, 4]
     for row in objects:
         assert sum(one["points"] for one in row["against"]) == row["points"]
         assert [len(one["legs"]) for one in row["against"]] == [2, 2, 2]
     table = list(csv.reader(io.StringIO(out(command, *export, "csv"))))
-    assert table[0] == ["rank", "team", "name", "'=1+1", "Charles, and Co.", "Дороти", "Ada", "points"]
+    assert table[0] == ["rank", "team", "name", "'=1+1", "Charles, and Co.", "Ada", "Дороти", "points"]
     assert [row[3 + n] for n, row in enumerate(table[1:])] == [""] * 4  # nobody plays itself
     assert [float(cell or 0) for cell in table[1][3:7]] == [0.0, *(one["points"] for one in objects[0]["against"])]
     letters = {"win": "W", "draw": "D", "loss": "L"}
@@ -301,73 +324,21 @@ def test_the_crosstable_of_a_contest_that_is_not_over(command: Command, tmp_path
     assert sorted(re.findall(r"\b[WL]\b", text.partition("Cells:")[0])) == ["L", "W"]
 
 
-# --- show -----------------------------------------------------------------------------------------------------
-
-
-def test_a_game_is_shown_move_by_move(command: Command, each: Contest) -> None:
-    shown = out(command, "show", each.folder, 2)
-    (_, game) = games(each)
-    state = GAMES[game["game"]].start(**game["options"])
-    at = 0
-    for number, turn in enumerate(game["turns"], start=1):
-        found = re.compile(rf"^ *{number}  .*{re.escape(turn_text(turn))}.*$", re.MULTILINE).search(shown, at)
-        assert found, (number, turn)
-        at = found.end()
-        if "move" in turn:
-            assert found[0].endswith(f" {turn['ms']:.3f} ms")
-            state.play(turn["move"])
-            board = "".join(f"      {line}".rstrip() + "\n" for line in str(state).splitlines())
-            assert shown[at + 1 :].startswith(board)
-    assert max(map(len, shown.splitlines())) <= 80
-    assert str(game["started"]) in shown
-    assert out(command, "show", each.folder, 2, "--moves").count("\n") < len(game["turns"]) + 20
-
-
-def test_what_happened_beside_the_moves_is_shown(command: Command, contest: Contest) -> None:
-    hostile = out(command, "show", contest.folder, 6)
-    noted = r"incident \(3 times\): Ada, bad_field from 10"
-    assert re.search(rf"\n   6  White .*\n( +[012 ]+\n)+\n      {noted}", hostile)
-    assert "10.0.0.9: a\\u202e field\n" in hostile
-    assert hostile.count("incident") == 1
-    assert "White  (hostile) White broke the protocol (oversize_frame)" in hostile
-    assert out(command, "show", contest.folder, 8).count("the server was started again") == 1
-    raised = out(command, "show", contest.folder, 3, "--moves")
-    assert "(raised) ZeroDivisionError\\u000a\\u001b[2J" in raised
-    assert "(illegal_move) (0, 0) is not one of" in raised
-
-
-def test_which_attempt_is_shown(command: Command, contest: Contest) -> None:
-    assert "match    2, attempt 2\n" in out(command, "show", contest.folder, 2)
-    assert "match    2, attempt 1\n" in out(command, "show", contest.folder, 2, "--attempt", 1)
-    ran = command("show", str(contest.folder), "2", "--attempt", "3")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err == "getstep-server: match 2, attempt 3 is not on record: it is not over, or there is none\n"
-    ran = command("show", str(contest.folder), "99")
-    assert ran.err == "getstep-server: match 99 is not on record: it is not over, or there is none\n"
-
-
 # --- records that are none ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Contest:
-    """Its first game has a turn that does not follow."""
+    """A contest whose first record has a turn that is not valid."""
     played = play_scenes(tmp_path / "played", "linkage", lambda _: [Scene(1), Scene(2)])
     forged = Forged(played.database, tmp_path / "forged.db")
-    forged.turns(1, lambda turns: turns.pop(4)).head(3, lambda head: head.pop("teams")).reseal().close()
+    forged.turns(1, lambda turns: turns.pop(4)).head(4, lambda head: head.pop("teams")).reseal().close()
     (tmp_path / "forged.db").replace(played.database)
     return played
 
 
-def test_a_record_that_does_not_fit_is_shown_as_far_as_it_does(command: Command, broken: Contest) -> None:
-    ran = command("show", str(broken.folder), "1", "--moves")
-    assert ran.code == 1
-    assert len(re.findall(r"^ +\d+  (More|Fewer) ", ran.out, re.MULTILINE)) == 4
-    assert ran.err.startswith("getstep-server: match 1, turn 5: player is 1, expected 0, who is on turn")
-
-
 @pytest.mark.parametrize("form", ["csv", "text"])
-def test_a_record_that_is_none_ends_an_export(command: Command, broken: Contest, form: str) -> None:
-    ran = command("export", str(broken.folder), "--games", "--format", form)
+def test_an_invalid_record_ends_an_export(command: Command, broken: Contest, form: str) -> None:
+    ran = command("export", str(broken.folder), "--matches", "--format", form)
     assert ran.code == 1
     assert "getstep-server: " in ran.err

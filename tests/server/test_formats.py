@@ -1,4 +1,4 @@
-"""What is true of every format, and of the two whose schedule is a table: round robin and gauntlet."""
+"""Properties of every format, and of the two whose schedule is a table: round robin and gauntlet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from getstep_server.formats import FORMATS, Pairing, Played, berger
+from getstep_server.formats import FORMATS, Pairing, Played
+from getstep_server.formats.round_robin import berger
+from getstep_server.validation import ValidationError
 
-from .tournaments import BOTH_LOST, WIN, Tournament, busiest, by_chance, colours, make, meetings
+from .tournaments import BOTH_LOST, WIN, Tournament, busiest, by_chance, colours, make, pairings_played
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "round_robin": {"legs": 2},
@@ -22,6 +23,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "swiss": {"rounds": 2, "legs": 1},
     "knockout": {"best_of": 2},
     "ladder": {"rounds": 3, "games": 2},
+    "arena": {"matches": 60, "house": [2]},
     "match": {"pairs": 20, "at_once": 3, "elo0": 0, "elo1": 300},
 }
 EVERY_FORMAT = pytest.mark.parametrize("name", OPTIONS)
@@ -38,7 +40,7 @@ def test_every_format_is_in_these_tests() -> None:
 
 
 @EVERY_FORMAT
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(teams=st.integers(2, 64), seed=SEEDS)
 def test_it_ends_whatever_the_results(name: str, teams: int, seed: int) -> None:
     tournament = Tournament(make(name, seed, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(Random(seed)))
@@ -47,7 +49,7 @@ def test_it_ends_whatever_the_results(name: str, teams: int, seed: int) -> None:
 
 
 @EVERY_FORMAT
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(teams=st.integers(2, 20), seed=SEEDS, data=st.data())
 def test_it_ends_while_teams_come_and_go(name: str, teams: int, seed: int, data: st.DataObject) -> None:
     rng = Random(seed)
@@ -69,7 +71,7 @@ def test_it_ends_while_teams_come_and_go(name: str, teams: int, seed: int, data:
 
 
 @EVERY_FORMAT
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 @given(teams=TEAMS, seed=SEEDS)
 def test_the_same_seed_and_results_give_the_same_schedule(name: str, teams: list[int], seed: int) -> None:
     options = OPTIONS[name] | ({"challengers": teams[:2]} if name == "gauntlet" else {})
@@ -96,42 +98,42 @@ def test_nothing_is_played_by_fewer_than_two(name: str, teams: list[int]) -> Non
 @EVERY_FORMAT
 def test_it_waits_for_open_games(name: str) -> None:
     tournament = Tournament(make(name, **OPTIONS[name]), [1, 2, 3, 4, 5, 6], by_chance(Random(1)))
-    assert tournament.give_out()
-    assert tournament.give_out() == []
+    assert tournament.issue_pairings()
+    assert tournament.issue_pairings() == []
     assert not tournament.format.is_over(tournament.teams, tournament.games)
 
 
 @EVERY_FORMAT
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(teams=st.integers(0, 20), seed=SEEDS)
 def test_it_has_no_more_pairings_than_it_says_beforehand(name: str, teams: int, seed: int) -> None:
     tournament = Tournament(make(name, seed, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(Random(seed)))
-    most = tournament.format.most(teams)
+    most = tournament.format.max_matches(teams)
     games = tournament.play()
     assert len(games) <= most
     if name in ("round_robin", "ladder") or (name == "swiss" and teams > 3) or (name == "gauntlet" and teams > 4):
         assert len(games) == most
 
 
-def test_what_nobody_could_hold_is_told_without_making_it() -> None:
-    assert make("round_robin", legs=1000).most(256) == 32_640_000
-    assert make("ladder", rounds=10_000, games=1000).most(256) == 2_550_000_000
+def test_too_many_matches_are_counted_without_making_them() -> None:
+    assert make("round_robin", legs=1000).max_matches(256) == 32_640_000
+    assert make("ladder", rounds=10_000, games=1000).max_matches(256) == 2_550_000_000
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("knockout", "match")])
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in ("knockout", "match", "arena")])
 @pytest.mark.parametrize("teams", [2, 7, 12])
-def test_what_is_to_come_is_known(name: str, teams: int) -> None:
-    """With what was given out it is always the same, and nothing in the end."""
+def test_remaining_estimate_agrees_with_the_matches_played(name: str, teams: int) -> None:
+    """The number of issued matches and the estimate have a constant sum, and the estimate is 0 in the end."""
     tournament = Tournament(make(name, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(Random(1)))
     totals, left = set(), []
 
     def count() -> None:
-        left.append(tournament.format.to_come(tournament.teams, tournament.games))
+        left.append(tournament.format.remaining_estimate(tournament.teams, tournament.games))
         totals.add(left[-1] + sum(not game.pairing.is_bye for game in tournament.games))
 
     games = tournament.play(count, Random(1))
-    if name not in ("round_robin", "gauntlet"):  # their games are given out at once
-        left.insert(0, tournament.format.to_come(tournament.teams, []))
+    if name not in ("round_robin", "gauntlet"):  # their matches are issued at once
+        left.insert(0, tournament.format.remaining_estimate(tournament.teams, []))
         assert left[0] == sum(not game.pairing.is_bye for game in games)
     assert totals == {sum(not game.pairing.is_bye for game in games)}
     assert left == sorted(left, reverse=True)
@@ -139,14 +141,14 @@ def test_what_is_to_come_is_known(name: str, teams: int) -> None:
 
 
 @EVERY_FORMAT
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(teams=st.integers(0, 20), seed=SEEDS)
-def test_what_is_to_come_is_never_less_than_nothing(name: str, teams: int, seed: int) -> None:
+def test_remaining_estimate_is_never_negative(name: str, teams: int, seed: int) -> None:
     rng = Random(seed)
     tournament = Tournament(make(name, seed, **OPTIONS[name]), list(range(1, teams + 1)), by_chance(rng))
 
     def leave() -> None:
-        assert tournament.format.to_come(tournament.teams, tournament.games) >= 0
+        assert tournament.format.remaining_estimate(tournament.teams, tournament.games) >= 0
         if tournament.teams and rng.random() < 0.2:
             tournament.withdraw(rng.choice(tournament.teams), forfeit=rng.random() < 0.5)
 
@@ -169,7 +171,7 @@ def test_challengers_are_ids_each_once(challengers: object) -> None:
         make("gauntlet", challengers=challengers)
 
 
-def test_what_a_game_says() -> None:
+def test_points_and_winner_of_a_match() -> None:
     game = Played(Pairing(1, 1, 1, 7, 8), (0.0, 1.5))
     assert (game.points_of(8), game.won_by(8), game.won_by(7)) == (1.5, True, False)
     root = Played(game.pairing, (-2.5, 2.5))
@@ -223,11 +225,11 @@ def test_berger_tables_as_published(teams: int) -> None:
     assert berger(range(1, teams + 1)) == expected
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(teams=TEAMS, seed=SEEDS, legs=st.integers(1, 4))
 def test_round_robin(teams: list[int], seed: int, legs: int) -> None:
     tournament = Tournament(make("round_robin", seed, legs=legs), teams, by_chance(Random(seed)))
-    pairings = tournament.give_out()
+    pairings = tournament.issue_pairings()
     met = Counter(frozenset(pairing.teams) for pairing in pairings)
     assert met == {frozenset(pair): legs for pair in combinations(teams, 2)}
     assert busiest(tournament.games) == 1
@@ -239,17 +241,17 @@ def test_round_robin(teams: list[int], seed: int, legs: int) -> None:
     assert {abs(balance[team]) for team in teams} == {bound}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(teams=st.integers(2, 20), late=st.integers(1, 5), legs=st.integers(1, 3), seed=SEEDS)
 def test_round_robin_with_late_teams(teams: int, late: int, legs: int, seed: int) -> None:
     tournament = Tournament(make("round_robin", seed, legs=legs), list(range(teams)), by_chance(Random(seed)))
-    tournament.give_out()
+    tournament.issue_pairings()
     early = len(tournament.games)
     for team in range(100, 100 + late):
         tournament.teams.append(team)
         rounds = tournament.games[-1].pairing.round
-        assert {pairing.round for pairing in tournament.give_out()} >= {rounds + 1}
-    met = Counter(meetings(tournament.games).values())
+        assert {pairing.round for pairing in tournament.issue_pairings()} >= {rounds + 1}
+    met = Counter(pairings_played(tournament.games).values())
     assert met == {frozenset(pair): 1 for pair in combinations(tournament.teams, 2)}
     assert len(tournament.games) == legs * len(met) > early
     assert busiest(tournament.games) == 1
@@ -272,24 +274,24 @@ def test_a_schedule_stays_what_it_was() -> None:
 
 def test_round_robin_gives_out_what_more_legs_add() -> None:
     tournament = Tournament(make("round_robin", legs=1), [1, 2, 3, 4], by_chance(Random(1)))
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.format = make("round_robin", legs=2)
-    assert [pairing.leg for pairing in tournament.give_out()] == [2] * 6
+    assert [pairing.leg for pairing in tournament.issue_pairings()] == [2] * 6
     assert set(colours(tournament.games).values()) == {0}
-    assert len(meetings(tournament.games)) == 6
+    assert len(pairings_played(tournament.games)) == 6
 
 
 # --- gauntlet -------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(teams=TEAMS, seed=SEEDS, legs=st.integers(1, 3), data=st.data())
 def test_gauntlet(teams: list[int], seed: int, legs: int, data: st.DataObject) -> None:
     challengers = teams[: data.draw(st.integers(1, len(teams)))]
     others = teams[len(challengers) :]
     format_ = make("gauntlet", seed, legs=legs, challengers=challengers)
     tournament = Tournament(format_, data.draw(st.permutations(teams)), by_chance(Random(seed)))
-    pairings = tournament.give_out()
+    pairings = tournament.issue_pairings()
     met = Counter(frozenset(pairing.teams) for pairing in pairings)
     assert met == {frozenset((a, b)): legs for a in challengers for b in others}
     assert busiest(tournament.games) == (1 if others else 0)
@@ -301,16 +303,18 @@ def test_gauntlet(teams: list[int], seed: int, legs: int, data: st.DataObject) -
 
 def test_gauntlet_with_late_teams() -> None:
     tournament = Tournament(make("gauntlet", challengers=[1, 9]), [1, 2, 3], by_chance(Random(1)))
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.teams += [4]
-    assert {frozenset(p.teams) for p in tournament.give_out()} == {frozenset((1, 4))}
+    assert {frozenset(p.teams) for p in tournament.issue_pairings()} == {frozenset((1, 4))}
     tournament.teams += [9]
-    assert Counter(frozenset(p.teams) for p in tournament.give_out()) == {frozenset((9, n)): 2 for n in (2, 3, 4)}
+    assert Counter(frozenset(p.teams) for p in tournament.issue_pairings()) == {
+        frozenset((9, n)): 2 for n in (2, 3, 4)
+    }
     assert busiest(tournament.games) == 1
 
 
 def test_gauntlet_is_over_without_challengers() -> None:
     tournament = Tournament(make("gauntlet", challengers=[1]), [1, 2, 3], by_chance(Random(1)))
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.withdraw(1)
     assert tournament.format.is_over(tournament.teams, tournament.games)

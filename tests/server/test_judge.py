@@ -1,106 +1,67 @@
-"""The judge, with seats whose links are in memory and a clock that jumps: every fault, penalty and record."""
+"""The judge, with connections in memory and a mock clock: every fault, penalty and record."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-from getstep.wire import GetStep, Goodbye, MalformedAnswer, Message, Penalty, Raised, Resign, Start, Step
+from getstep.referee import Clocks
+from getstep.wire import GetStep, MalformedAnswer, Penalty, Raised, Resign, Step
 from getstep_engines import GAMES, TimeControl
-from getstep_server.contest import Team
-from getstep_server.course import Clocks
-from getstep_server.disk import Disk
-from getstep_server.events import Event, MovePlayed, Publish, ServerLate, TurnFaulted
-from getstep_server.game_record import head_of_game
-from getstep_server.journal import Journal
-from getstep_server.judge import play_match
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.scoresheet import Scoresheet
-from getstep_server.seats import Answer, Arrival, Seat, Table, Turns
-from getstep_server.timekeeper import Timekeeper
-from tests.server.players import first_legal, make_contest
+from getstep_server.config.contest import Team
+from getstep_server.events import (
+    Event,
+    MovePlayed,
+    PlayerAskedAgain,
+    PlayerStalled,
+    Publish,
+    ServerLate,
+    TurnFaulted,
+)
+from getstep_server.net.seat import Answer, Received, Seat
+from getstep_server.play.deadlines import DeadlineScheduler
+from getstep_server.play.judge import play_match
+from getstep_server.play.mailbox import MatchMailbox, MatchScript, Run, WaitUntil
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.records.game import game_header
+from getstep_server.records.match import Match
+from getstep_server.records.result import Result
+from getstep_server.storage.disk import Disk
+from getstep_server.storage.journal import Journal, WriteResult
+from tests.server.memory_peers import MemoryPeer, Reply, after, honest
+from tests.server.players import make_contest
 
 LAG = 0.1
-Reply = Callable[["MemoryLink", GetStep], Any]
-
-
-class MemoryLink:
-    """A link without a socket: it keeps what it is told and answers as a script says."""
-
-    address, client, heard = "memory", "test", 0
-
-    def __init__(self, nursery: trio.Nursery, seat: Seat, reply: Reply) -> None:
-        self.nursery, self.seat, self.reply = nursery, seat, reply
-        self.said: list[Message] = []
-        seat.attach(self)
-
-    def send(self, message: Message) -> None:
-        self.said.append(message)
-        if isinstance(message, GetStep):
-            self.nursery.start_soon(self._answer, message)
-
-    def look(self) -> None:
-        """Nothing arrives unseen here."""
-
-    def close(self, goodbye: Goodbye) -> None:
-        self.said.append(goodbye)
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [message for message in self.said if isinstance(message, kind)]
-
-    async def _answer(self, question: GetStep) -> None:
-        reply = self.reply(self, question)
-        if callable(reply):
-            reply = await reply()
-        if reply is not None:
-            self.seat.answer(self, reply, trio.current_time(), stamped=False)
-
-    def start(self) -> Start:
-        start = self.of(Start)[-1]
-        assert isinstance(start, Start)
-        return start
-
-
-def honest(link: MemoryLink, question: GetStep) -> Answer:
-    return Step(question.id, first_legal(link.start(), question))
-
-
-def after(seconds: float, reply: Reply = honest) -> Reply:
-    def later(link: MemoryLink, question: GetStep) -> Any:
-        async def wait() -> Any:
-            await trio.sleep(seconds)
-            return reply(link, question)
-
-        return wait
-
-    return later
 
 
 def at_move(wanted: int, special: Reply) -> Reply:
-    return lambda link, question: (special if question.move_number == wanted else honest)(link, question)
+    return lambda peer, question: (special if question.move_number == wanted else honest)(peer, question)
 
 
 class Played:
-    """A match that has been played, and all that was heard of it."""
+    """A match that has been played, and all events about it."""
 
-    def __init__(self, result: Result, links: list[MemoryLink], events: list[Event]) -> None:
-        self.result, self.links, self.events = result, links, events
+    def __init__(self, result: Result, peers: list[MemoryPeer], events: list[Event]) -> None:
+        self.result, self.peers, self.events = result, peers, events
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
 
 
-async def make_sheet(match: Match, control: TimeControl, publish: Publish) -> Scoresheet:
+async def make_sheet(
+    match: Match, control: TimeControl, publish: Publish, make: type[Scoresheet] = Scoresheet
+) -> Scoresheet:
     folder = Path(tempfile.mkdtemp())
-    contest = make_contest(folder, event={"game": match.game, f"{control.kind}_seconds": control.seconds})
-    head = head_of_game(contest, match, 1, 0.0)
-    sheet = Scoresheet(head, Journal(folder), Disk(folder, publish))
+    limit = {f"{control.kind}_seconds": control.seconds, "increment_seconds": control.increment}
+    contest = make_contest(folder, event={"game": match.game, **limit})
+    head = game_header(contest, match, 1, 0.0)
+    sheet = make(head, Journal(folder), Disk(folder, publish))
     await sheet.begin()
     return sheet
 
@@ -110,22 +71,29 @@ async def play(
     second: Reply,
     game: str = "hop",
     control: TimeControl | None = None,
-    during: Callable[[list[MemoryLink]], Any] | None = None,
+    during: Callable[[list[MemoryPeer]], Any] | None = None,
+    sheet: type[Scoresheet] = Scoresheet,
+    publish: Publish = lambda _: None,
 ) -> Played:
     events: list[Event] = []
+
+    def note(event: Event) -> None:
+        events.append(event)
+        publish(event)
+
     seats = [Seat(Team(id=n, name=f"Team {n}", token="12345678"), events.append) for n in (1, 2)]
     match = Match(number=5, round=1, pairing=1, leg=1, first=1, second=2, game=game)
-    timekeeper = Timekeeper()
+    scheduler = DeadlineScheduler()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(timekeeper.run)
-        links = [MemoryLink(nursery, seat, reply) for seat, reply in zip(seats, (first, second), strict=True)]
+        nursery.start_soon(scheduler.run)
+        peers = [MemoryPeer(nursery, seat, reply) for seat, reply in zip(seats, (first, second), strict=True)]
         if during is not None:
-            nursery.start_soon(during, links)
-        sheet = await make_sheet(match, control or TimeControl("move", 5.0), events.append)
-        result = await play_match(sheet, (seats[0], seats[1]), timekeeper, events.append)
-        sheet.remove()
+            nursery.start_soon(during, peers)
+        made = await make_sheet(match, control or TimeControl("move", 5.0), events.append, sheet)
+        result = await play_match(made, (seats[0], seats[1]), scheduler, note)
+        made.release()
         nursery.cancel_scope.cancel()
-    return Played(result, links, events)
+    return Played(result, peers, events)
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -142,9 +110,9 @@ async def test_an_honest_match_ends_by_the_rules(game: str, autojump_clock: trio
     assert (played.result.winner, played.result.scores) == (state.outcome.winner, state.outcome.scores)
 
 
-async def test_what_a_player_is_told(autojump_clock: trio.testing.MockClock) -> None:
+async def test_messages_to_a_player(autojump_clock: trio.testing.MockClock) -> None:
     played = await play(honest, honest)
-    black, white = played.links
+    black, white = played.peers
     assert (black.start().is_black, white.start().is_black) == (True, False)
     assert (black.start().opponent, black.start().match, black.start().time_ms) == ("Team 2", 5, 5000)
     questions = black.of(GetStep) + white.of(GetStep)
@@ -172,13 +140,13 @@ async def test_a_fault_skips_the_turn_in_hop(code: str, autojump_clock: trio.tes
     assert played.result.faults == (1, 0)
     (fault,) = played.of(TurnFaulted)
     assert (fault.player, fault.code) == (0, code)
-    (penalty,) = played.links[0].of(Penalty)
-    assert (penalty.reason, penalty.id) == (code, played.links[0].of(GetStep)[1].id)
+    (penalty,) = played.peers[0].of(Penalty)
+    assert (penalty.reason, penalty.id) == (code, played.peers[0].of(GetStep)[1].id)
     assert "skipped" in penalty.detail
-    questions = played.links[1].of(GetStep)
+    questions = played.peers[1].of(GetStep)
     assert questions[1].move_number == 4
     assert questions[1].last_move is None  # the skipped turn's
-    assert questions[1].board == played.links[0].of(GetStep)[1].board
+    assert questions[1].board == played.peers[0].of(GetStep)[1].board
 
 
 @pytest.mark.parametrize("game", ["longest_path", "chain_reaction", "linkage"])
@@ -215,8 +183,8 @@ async def test_a_hung_bot_is_not_waited_for(autojump_clock: trio.testing.MockClo
 
 
 async def test_a_late_answer_does_not_answer_the_next_question(autojump_clock: trio.testing.MockClock) -> None:
-    def slow(link: MemoryLink, question: GetStep) -> Any:
-        return after(7.0)(link, question) if question.move_number == 1 else None
+    def slow(peer: MemoryPeer, question: GetStep) -> Any:
+        return after(7.0)(peer, question) if question.move_number == 1 else None
 
     played = await play(slow, honest, "hop", TimeControl("move", 5.0))
     assert played.result.faults[0] == 200  # all 200 turns missed: the late one counted for nothing
@@ -228,7 +196,7 @@ async def test_a_budget_is_spent_over_the_whole_match(autojump_clock: trio.testi
     # 0.7 s a move: the 29th would end at 20.3 s, beyond 20 s and the allowance
     assert (played.result.reason, played.result.faults) == ("missed_limit", (1, 0))
     assert played.result.thought[0] == pytest.approx(20.0)
-    left = [question.time_left_ms for question in played.links[0].of(GetStep)]
+    left = [question.time_left_ms for question in played.peers[0].of(GetStep)]
     assert left[:3] == [20000, 19300, 18600]
     assert len(left) == 29
     enough = await play(after(0.6), after(0.6), "pseudo_tonga", control)
@@ -242,10 +210,75 @@ def test_the_allowance_is_no_extra_thinking_time_in_a_budget() -> None:
     assert clocks.limit(1) == 1.0
 
 
-async def test_a_breach_loses_at_once_even_out_of_turn(autojump_clock: trio.testing.MockClock) -> None:
-    async def misbehave(links: list[MemoryLink]) -> None:
+def test_increments_add_up_to_the_last_digit() -> None:
+    clocks = Clocks(TimeControl("budget", 0.3, 0.1), LAG)
+    assert clocks.limit(0) == 0.3  # the first turn has the budget alone
+    for _ in range(10):
+        clocks.charge(0, 0.001)
+        clocks.earn(0)
+    assert clocks.limit(0) == 1.29999
+    assert clocks.limit(1) == 0.3
+    assert clocks.thought == (0.00001, 0.0)  # what was earned is no thinking time
+
+
+def test_an_overdrawn_budget_reduces_the_increment() -> None:
+    clocks = Clocks(TimeControl("budget", 1.0, 0.2), LAG)
+    clocks.charge(0, 1050.0)
+    clocks.earn(0)
+    assert clocks.limit(0) == 0.15
+
+
+def test_increments_never_come_to_more_than_the_wire_can_say() -> None:
+    clocks = Clocks(TimeControl("budget", 86_400.0, 86_400.0), LAG)
+    clocks.earn(0)
+    assert clocks.limit(0) == 86_400.0
+    clocks.charge(0, 86_400_000.0)
+    assert clocks.limit(0) == 86_400.0  # it was saved up, though
+
+
+def test_a_limit_for_each_move_has_no_increment() -> None:
+    with pytest.raises(ValueError, match=r"^increment is 0\.5 with kind 'move'; expected "):
+        TimeControl("move", 5.0, 0.5)
+    with pytest.raises(ValueError, match=r"^increment is -0\.5 with kind 'budget'; expected "):
+        TimeControl("budget", 5.0, -0.5)
+
+
+async def test_an_increment_comes_after_each_answer(autojump_clock: trio.testing.MockClock) -> None:
+    control = TimeControl("budget", 1.0, 0.5)
+    played = await play(after(0.6), after(0.4), "pseudo_tonga", control)
+    assert played.result.reason == "missed_limit"  # 1 s + 0.5 s a move, and 0.6 s a move spent
+    asked = [[question.time_left_ms for question in peer.of(GetStep)] for peer in played.peers]
+    assert asked[0][:6] == [1000, 900, 800, 700, 600, 500]
+    assert asked[1][:3] == [1000, 1100, 1200]
+    starts = [peer.start() for peer in played.peers]
+    assert [(start.time_kind, start.time_ms, start.increment_ms) for start in starts] == [("budget", 1000, 500)] * 2
+    assert (await play(after(0.6), after(0.4), "pseudo_tonga", TimeControl("budget", 1.0, 0.6))).result.reason == (
+        "finished"
+    )
+
+
+async def test_a_fault_earns_the_increment_and_a_missed_limit_does_not(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    def wrong(peer: MemoryPeer, question: GetStep) -> Answer:
+        return Step(question.id, None) if question.move_number == 1 else Raised(question.id, "no")
+
+    def clumsy(peer: MemoryPeer, question: GetStep) -> Any:
+        if question.move_number == 7:
+            return None
+        return (after(0.1, wrong) if question.move_number in (1, 3) else after(0.1))(peer, question)
+
+    played = await play(clumsy, honest, "hop", TimeControl("budget", 1.0, 0.5))
+    left = [question.time_left_ms for question in played.peers[0].of(GetStep)]
+    assert left == [1000, 1400, 1800, 2200]  # then it misses the limit, and is not asked again
+    assert played.result.faults == (199, 0)
+    assert played.result.thought[0] == pytest.approx(2.5)  # 1 s and 3 increments, all of it spent
+
+
+async def test_a_violation_loses_at_once_even_out_of_turn(autojump_clock: trio.testing.MockClock) -> None:
+    async def misbehave(peers: list[MemoryPeer]) -> None:
         await trio.sleep(1.5)
-        links[1].seat.breach(links[1], "oversize_frame", "a frame of 5000 bytes")
+        peers[1].seat.violation(peers[1], "oversize_frame", "a frame of 5000 bytes")
 
     played = await play(after(4.0), honest, during=misbehave)
     assert (played.result.winner, played.result.reason, played.result.scores) == (0, "hostile", None)
@@ -254,9 +287,9 @@ async def test_a_breach_loses_at_once_even_out_of_turn(autojump_clock: trio.test
 
 
 async def test_three_misses_without_a_connection_lose(autojump_clock: trio.testing.MockClock) -> None:
-    async def vanish(links: list[MemoryLink]) -> None:
+    async def vanish(peers: list[MemoryPeer]) -> None:
         await trio.sleep(2.0)
-        links[0].seat.detach(links[0], "gone")
+        peers[0].seat.detach(peers[0], "gone")
 
     played = await play(lambda _, q: None, honest, during=vanish)
     assert (played.result.winner, played.result.reason) == (1, "absent")
@@ -264,54 +297,56 @@ async def test_three_misses_without_a_connection_lose(autojump_clock: trio.testi
     assert played.result.seconds == pytest.approx(3 * (5.0 + LAG))
 
 
-async def test_who_is_back_in_time_carries_on_with_the_same_question(
+async def test_a_player_that_reconnects_in_time_gets_the_same_question(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    links_back: list[MemoryLink] = []
+    links_back: list[MemoryPeer] = []
 
-    async def come_back(links: list[MemoryLink]) -> None:
+    async def come_back(peers: list[MemoryPeer]) -> None:
         await trio.sleep(2.0)
-        links[0].seat.detach(links[0], "gone")
+        peers[0].seat.detach(peers[0], "gone")
         await trio.sleep(1.0)
-        links_back.append(MemoryLink(links[0].nursery, links[0].seat, honest))
+        links_back.append(MemoryPeer(peers[0].nursery, peers[0].seat, honest))
 
     played = await play(at_move(1, lambda _, q: None), honest, during=come_back)
     assert played.result.faults == (0, 0)
-    (asked,) = played.links[0].of(GetStep)
+    (asked,) = played.peers[0].of(GetStep)
     again = links_back[0].of(GetStep)[0]
     assert (again.id, again.board) == (asked.id, asked.board)
     assert again.time_left_ms == 2000
     assert links_back[0].start().resumed
-    assert not played.links[0].start().resumed
+    assert not played.peers[0].start().resumed
     assert played.result.thought[0] == pytest.approx(3.0)
 
 
 async def test_a_miss_with_a_connection_interrupts_the_count(autojump_clock: trio.testing.MockClock) -> None:
-    async def come_and_go(links: list[MemoryLink]) -> None:
+    async def come_and_go(peers: list[MemoryPeer]) -> None:
         for _ in range(4):  # away for two limits, there for one
-            link = (
-                links[0] if links[0].seat.link else MemoryLink(links[0].nursery, links[0].seat, lambda _, q: None)
+            peer = (
+                peers[0]
+                if peers[0].seat.connection
+                else MemoryPeer(peers[0].nursery, peers[0].seat, lambda _, q: None)
             )
-            link.seat.detach(link, "gone")
+            peer.seat.detach(peer, "gone")
             await trio.sleep(2 * (5.0 + LAG))
-            MemoryLink(links[0].nursery, links[0].seat, lambda _, q: None)
+            MemoryPeer(peers[0].nursery, peers[0].seat, lambda _, q: None)
             await trio.sleep(5.0 + LAG)
 
     played = await play(lambda _, q: None, honest, during=come_and_go)
     assert played.result.reason == "finished"
 
 
-async def test_time_in_which_the_server_stands_still_is_given_back_as_often_as_it_does(
+async def test_time_of_several_server_stalls_is_given_back(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     def stands_still(*seconds: float) -> Reply:
-        def answer(link: MemoryLink, question: GetStep) -> Any:
+        def answer(peer: MemoryPeer, question: GetStep) -> Any:
             async def later() -> Any:
                 for stall in seconds:
                     await trio.sleep(1.0)
                     autojump_clock.jump(stall)
                 await trio.sleep(1.0)
-                return honest(link, question)
+                return honest(peer, question)
 
             return later
 
@@ -327,7 +362,7 @@ async def test_time_in_which_the_server_stands_still_is_given_back_as_often_as_i
     assert own_fault.result.faults == (1, 0)
 
 
-async def test_who_gives_up_pseudo_tonga_is_scored_like_a_fault(autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_resignation_in_pseudo_tonga_is_scored_like_a_fault(autojump_clock: trio.testing.MockClock) -> None:
     """Else a loser would escape the match's value, and deny it to the winner, by resigning in time."""
     resigned = await play(honest, at_move(2, lambda _, q: Resign(q.id)), "pseudo_tonga")
     fault = await play(honest, at_move(2, FAULTS["raised"]), "pseudo_tonga")
@@ -335,12 +370,12 @@ async def test_who_gives_up_pseudo_tonga_is_scored_like_a_fault(autojump_clock: 
     assert (resigned.result.winner, resigned.result.reason) == (0, "resigned")
 
 
-async def test_a_breach_out_of_turn_is_scored_against_who_committed_it(
+async def test_a_violation_out_of_turn_is_scored_against_the_violator(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
-    async def misbehave(links: list[MemoryLink]) -> None:
+    async def misbehave(peers: list[MemoryPeer]) -> None:
         await trio.sleep(1.5)
-        links[1].seat.breach(links[1], "oversize_frame", "a frame of 5000 bytes")
+        peers[1].seat.violation(peers[1], "oversize_frame", "a frame of 5000 bytes")
 
     played = await play(after(4.0), honest, "pseudo_tonga", during=misbehave)
     assert (played.result.winner, played.result.scores) == (0, (64 * 64, 0))
@@ -349,90 +384,249 @@ async def test_a_breach_out_of_turn_is_scored_against_who_committed_it(
 async def test_a_spent_budget_leaves_no_allowance_to_play_on_with(autojump_clock: trio.testing.MockClock) -> None:
     played = await play(at_move(1, after(2.05)), honest, "hop", TimeControl("budget", 2.0))
     assert played.result.faults == (199, 0)  # the first answer was within the allowance
-    assert len(played.links[0].of(GetStep)) == 1
+    assert len(played.peers[0].of(GetStep)) == 1
+
+
+# --- stalled players ---------------------------------------------------------------------------------------------
+
+
+hung: Reply = lambda _, question: None  # noqa: E731
+
+
+def skipped_turns(played: Played, player: int) -> list[str]:
+    return [fault.code for fault in played.of(TurnFaulted) if fault.player == player]
+
+
+async def test_an_endless_loop_costs_the_opponent_three_limits(autojump_clock: trio.testing.MockClock) -> None:
+    played = await play(hung, honest)
+    assert played.result.seconds == pytest.approx(3 * (5.0 + LAG))
+    assert (played.result.reason, played.result.faults) == ("finished", (200, 0))
+    assert skipped_turns(played, 0) == ["missed_limit"] * 3 + ["stalled"] * 197
+    assert len(played.peers[0].of(GetStep)) == 3  # nothing more is sent to a client that does not read
+    first, second, last = played.peers[0].of(Penalty)
+    assert (first.reason, second.reason, last.reason) == ("missed_limit", "missed_limit", "stalled")
+    assert last.id == played.peers[0].of(GetStep)[2].id
+    assert "197 more" in last.detail
+    assert played.result.thought[0] == pytest.approx(15.0)
+    assert [event.player for event in played.of(PlayerStalled)] == [0]
+    assert played.of(PlayerAskedAgain) == []
+
+
+async def test_two_endless_loops_end_soon_and_do_not_delay_others(autojump_clock: trio.testing.MockClock) -> None:
+    class Rounds(trio.abc.Instrument):
+        """The number of faulted turns at each time when the event loop polls for input."""
+
+        def before_io_wait(self, timeout: float) -> None:
+            lengths.append(len(faults))
+
+    lengths: list[int] = []
+    faults: list[Event] = []
+
+    def publish(event: Event) -> None:
+        faults.extend([event] if isinstance(event, TurnFaulted) else [])
+
+    trio.lowlevel.add_instrument(Rounds())
+    played = await play(hung, hung, publish=publish)
+    assert (played.result.reason, played.result.faults) == ("finished", (200, 200))
+    assert played.result.seconds == pytest.approx(6 * (5.0 + LAG), abs=0.02)
+    assert len(faults) == 400
+    assert max(after - before for before, after in pairwise(lengths)) == 1
+
+
+async def test_a_stalled_player_that_answers_is_asked_again(autojump_clock: trio.testing.MockClock) -> None:
+    """The answer to the last question that it got is late: a sign of life, and no move."""
+    replies = {1: hung, 3: hung, 5: after(10.0)}
+    late = await play(lambda peer, q: replies.get(q.move_number, honest)(peer, q), after(1.0))
+    codes = skipped_turns(late, 0)
+    assert codes[:3] == ["missed_limit"] * 3
+    assert set(codes[3:]) == {"stalled"}
+    assert 3 <= len(codes[3:]) <= 5  # 5 s at a second each
+    (again,) = late.of(PlayerAskedAgain)
+    assert again.skipped == len(codes[3:])
+    penalty = late.peers[0].of(Penalty)[-1]
+    assert (penalty.reason, f"{again.skipped} more" in penalty.detail) == ("stalled", True)
+    assert late.result.faults[0] == 3 + again.skipped  # the rest it has played
+    questions = late.peers[0].of(GetStep)
+    assert questions[3].time_left_ms == 5000
+    assert questions[3].move_number > 5 + 2 * again.skipped
+
+
+async def test_a_slow_player_is_never_stalled(autojump_clock: trio.testing.MockClock) -> None:
+    played = await play(lambda peer, q: after(7.0)(peer, q), honest)
+    assert set(skipped_turns(played, 0)) == {"missed_limit"}
+    assert played.of(PlayerStalled) == []
+
+
+async def test_a_stalled_player_that_logs_in_again_is_asked_again(autojump_clock: trio.testing.MockClock) -> None:
+    async def start_it_again(peers: list[MemoryPeer]) -> None:
+        await trio.sleep(4 * (5.0 + LAG))
+        MemoryPeer(peers[0].nursery, peers[0].seat, honest)
+
+    played = await play(hung, after(1.0), during=start_it_again)
+    assert played.of(PlayerAskedAgain) != []
+    assert played.result.faults[0] == 3 + played.of(PlayerAskedAgain)[0].skipped
+
+
+async def test_a_stalled_player_that_loses_its_connection_is_waited_for(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    async def vanish(peers: list[MemoryPeer]) -> None:
+        await trio.sleep(4 * (5.0 + LAG))
+        peers[0].seat.detach(peers[0], "gone")
+
+    played = await play(hung, after(1.0), during=vanish)
+    assert (played.result.winner, played.result.reason) == (1, "absent")
+    codes = skipped_turns(played, 0)
+    assert codes[-2:] == ["missed_limit"] * 2
+    assert "stalled" in codes
+
+
+async def test_a_violation_of_a_stalled_player_counts_without_a_question(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    seats: list[Seat] = []
+
+    async def misbehave(peers: list[MemoryPeer]) -> None:
+        seats.extend(peer.seat for peer in peers)
+
+    def publish(event: Event) -> None:
+        peer = seats[0].connection
+        if isinstance(event, TurnFaulted) and event.code == "stalled" and peer is not None:
+            seats[0].violation(peer, "bad_msgpack", "no message")
+
+    played = await play(hung, hung, during=misbehave, publish=publish)
+    assert (played.result.winner, played.result.reason) == (1, "hostile")
+    assert played.result.faults == (4, 3)
+
+
+async def test_an_answer_that_comes_while_the_disk_is_full_is_late(autojump_clock: trio.testing.MockClock) -> None:
+    """The turn was over when it came: it is not the opponent's next move."""
+    written: list[str] = []
+
+    class Slow(Scoresheet):
+        def write(self, turn: Any) -> WriteResult:
+            super().write(turn)
+            return WriteResult.FAILED if "fault" in turn else WriteResult.WRITTEN
+
+        async def retry_until_written(self) -> None:
+            await trio.sleep(3.0)
+            written.append("at last")
+
+    played = await play(at_move(1, after(7.0)), honest, sheet=Slow)
+    assert written
+    assert (played.result.faults, played.result.reason) == ((1, 0), "finished")
+
+
+@pytest.mark.parametrize("game", ["longest_path", "chain_reaction", "linkage", "pseudo_tonga"])
+async def test_no_player_is_stalled_where_a_missed_limit_ends_the_game(
+    game: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    played = await play(hung, honest, game)
+    assert (played.result.reason, played.result.faults) == ("missed_limit", (1, 0))
+    assert played.of(PlayerStalled) == []
+
+
+async def test_a_spent_budget_in_hop_skips_turns_without_stalling(autojump_clock: trio.testing.MockClock) -> None:
+    played = await play(hung, honest, "hop", TimeControl("budget", 2.0))
+    assert skipped_turns(played, 0) == ["missed_limit"] * 200
+    assert played.result.reason == "finished"
+    assert played.result.seconds == pytest.approx(2.0 + LAG)
+
+
+@pytest.mark.parametrize("code", FAULTS)
+async def test_a_game_that_ends_with_a_skipped_turn_is_finished(
+    code: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Its own rule has ended it, after 200 turns each; the fault has only skipped one."""
+    fails: Reply = lambda _, q: Raised(q.id, "no idea")  # noqa: E731
+    last = FAULTS[code]
+    played = await play(fails, lambda peer, q: (last if q.move_number == 400 else fails)(peer, q))
+    assert (played.result.turns, played.result.faults) == (400, (200, 200))
+    assert skipped_turns(played, 1)[-1] == code
+    assert (played.result.reason, played.result.winner) == ("finished", None)
 
 
 # --- where the judge works ----------------------------------------------------------------------------------------
 
 
-def judging(heard: list[Any], *, deadline: float = 1e9) -> Turns:
-    """A judge that notes three arrivals, or that there was none."""
+def judging(received: list[Any], *, deadline: float = 1e9) -> MatchScript:
+    """A judge's script that collects three received entries, or None for a deadline."""
     for _ in range(3):
-        heard.append((yield deadline))
+        received.append((yield WaitUntil(deadline)))
 
 
 def arrival_of(number: int) -> Any:
-    return Arrival(None, Resign(number + 1), 0.0, stamped=False)  # type: ignore[arg-type]
+    return Received(None, Resign(number + 1), 0.0, stamped=False)  # type: ignore[arg-type]
 
 
-async def test_the_judge_goes_on_where_an_answer_is_read(autojump_clock: trio.testing.MockClock) -> None:
-    heard: list[Any] = []
-    table, arrivals = Table(Timekeeper()), [arrival_of(n) for n in range(3)]
+async def test_the_judge_runs_in_the_task_that_reads_the_answer(autojump_clock: trio.testing.MockClock) -> None:
+    received: list[Any] = []
+    table, arrivals = MatchMailbox(DeadlineScheduler()), [arrival_of(n) for n in range(3)]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(table.play, judging(heard))
+        nursery.start_soon(table.play, judging(received))
         table.put(arrivals[0])  # before it has begun: it is there when it does
         table.wake()
         await trio.testing.wait_all_tasks_blocked()
         for number in (1, 2):
             table.put(arrivals[number])
-            assert len(heard) == number
+            assert len(received) == number
             table.wake()
-            assert heard == arrivals[: number + 1]  # at once, and no task had its turn
+            assert received == arrivals[: number + 1]  # at once, and no task had its turn
     table.put(arrivals[0])
     table.wake()  # after the end nobody listens
-    assert heard == arrivals
+    assert received == arrivals
 
 
 async def test_only_a_deadline_that_has_passed_wakes_the_judge(autojump_clock: trio.testing.MockClock) -> None:
-    heard: list[Any] = []
-    timekeeper = Timekeeper()
-    table = Table(timekeeper)
+    received: list[Any] = []
+    scheduler = DeadlineScheduler()
+    table = MatchMailbox(scheduler)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(timekeeper.run)
+        nursery.start_soon(scheduler.run)
         async with trio.open_nursery() as playing:
-            playing.start_soon(table.play, judging(heard, deadline=trio.current_time() + 1.0))
+            playing.start_soon(table.play, judging(received, deadline=trio.current_time() + 1.0))
             await trio.sleep(0.5)
-            table._alarm.ring()  # as when it rings while an answer is being read
+            table._timer.fire()  # as when it rings while an answer is being read
             await trio.sleep(0.4)
-            assert heard == []
+            assert received == []
             await trio.sleep(0.2)
-            assert heard == [None] * 3
+            assert received == [None] * 3
         nursery.cancel_scope.cancel()
 
 
-async def test_what_takes_time_is_done_by_the_match_s_own_task(autojump_clock: trio.testing.MockClock) -> None:
+async def test_coroutines_run_in_the_task_of_the_match(autojump_clock: trio.testing.MockClock) -> None:
     done: list[str] = []
 
-    async def errand() -> None:
+    async def coroutine() -> None:
         await trio.sleep(1.0)
-        done.append("errand")
+        done.append("coroutine")
 
-    def turns() -> Turns:
-        arrival = yield 1e9
+    def turns() -> MatchScript:
+        arrival = yield WaitUntil(1e9)
         assert arrival is not None
-        assert (yield errand) is None
+        assert (yield Run(coroutine)) is None
         done.append("move")
-        arrival = yield 1e9
+        arrival = yield WaitUntil(1e9)
         assert arrival is not None
         done.append("next move")
 
-    table = Table(Timekeeper())
+    table = MatchMailbox(DeadlineScheduler())
     async with trio.open_nursery() as nursery:
         nursery.start_soon(table.play, turns())
         await trio.testing.wait_all_tasks_blocked()
-        for number in (1, 2):  # the second while the errand is under way
+        for number in (1, 2):  # the second while the coroutine runs
             table.put(arrival_of(number))
             table.wake()
         assert done == []
-    assert done == ["errand", "move", "next move"]
+    assert done == ["coroutine", "move", "next move"]
 
 
 async def test_a_judge_that_fails_fails_in_its_own_match(autojump_clock: trio.testing.MockClock) -> None:
-    def turns() -> Turns:
-        yield 1e9
+    def turns() -> MatchScript:
+        yield WaitUntil(1e9)
         raise ZeroDivisionError
 
-    table = Table(Timekeeper())
+    table = MatchMailbox(DeadlineScheduler())
     with pytest.RaisesGroup(ZeroDivisionError):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(table.play, turns())
@@ -442,12 +636,12 @@ async def test_a_judge_that_fails_fails_in_its_own_match(autojump_clock: trio.te
 
 
 async def test_a_match_that_is_cancelled_judges_nothing_more(autojump_clock: trio.testing.MockClock) -> None:
-    heard: list[Any] = []
-    table = Table(Timekeeper())
+    received: list[Any] = []
+    table = MatchMailbox(DeadlineScheduler())
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(table.play, judging(heard))
+        nursery.start_soon(table.play, judging(received))
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
     table.put(arrival_of(1))
     table.wake()
-    assert heard == []
+    assert received == []

@@ -22,32 +22,37 @@ import trio
 from trio.testing import MockClock
 
 from getstep.wire import Goodbye, Hello
-from getstep_server._toml import ConfigError
 from getstep_server.attack import CASES, Times
-from getstep_server.contest import load_contest
-from getstep_server.contest import make_contest as make_folder
-from getstep_server.disk import Disk
-from getstep_server.events import Bus, DatabaseHeld, DiskFull, DiskUsable, Incident, TeamArrived
-from getstep_server.game_record import record_of_pairings
-from getstep_server.incidents import IncidentRow
-from getstep_server.journal import Journal, JournalError, read, segments
-from getstep_server.records import Records
-from getstep_server.roster import Newcomer, add_teams
-from getstep_server.run import StartWhen, check_matches, run_contest
-from getstep_server.session import House, SocketLink
-from getstep_server.store import Store
-from getstep_server.timekeeper import Timekeeper
+from getstep_server.config.checks import check_matches
+from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import make_contest as make_folder
+from getstep_server.config.roster import add_teams
+from getstep_server.errors import ConfigError
+from getstep_server.events import Bus, DatabaseLocked, DiskFull, DiskUsable, TeamArrived
+from getstep_server.incident import Incident, IncidentRow
+from getstep_server.net.connection import Connection
+from getstep_server.net.registry import ConnectionRegistry
+from getstep_server.play.deadlines import DeadlineScheduler
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.runtime.run import run_contest
+from getstep_server.runtime.run_log import RunLog
+from getstep_server.runtime.start import StartCondition
+from getstep_server.storage.disk import Disk
+from getstep_server.storage.journal import Journal, JournalError, read, segments
+from getstep_server.storage.store import Store
 from tests import limits_removed
+from tests.patience import PATIENCE_SECONDS
+from tests.server.attack_target import TARGET, runner_at
+from tests.server.kept_sheets import Kept
 from tests.server.players import Recorder, connected, make_contest, running, seated
-from tests.server.test_attack import TARGET, stage_at
-from tests.server.test_scoresheet import Kept
-from tests.server.test_store import PAIRINGS
+from tests.server.stored_records import PAIRINGS
 
 # --- the tool ---------------------------------------------------------------------------------------------------
 
 
 def constants(path: Path) -> list[str]:
-    """The names in capitals that a module gives values to."""
+    """Return the names in capitals that a module gives values to."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     targets = [node.targets[0] for node in tree.body if isinstance(node, ast.Assign)]
     return [target.id for target in targets if isinstance(target, ast.Name) and target.id.isupper()]
@@ -63,7 +68,7 @@ def test_every_limit_can_be_removed() -> None:
 
 
 @pytest.mark.parametrize("name", limits_removed.REMOVED)
-def test_what_holds_a_limit_is_there(name: str) -> None:
+def test_the_test_of_each_limit_exists(name: str) -> None:
     _, *tests = limits_removed.REMOVED[name]
     assert tests
     for test in tests:
@@ -76,31 +81,31 @@ def test_what_holds_a_limit_is_there(name: str) -> None:
 
 
 def test_settings_may_ask_for_so_many_matches_and_no_more(tmp_path: Path) -> None:
-    for rounds in (200, 201):
+    for rounds in (525, 526):
         ladder = {"game": "hop", "format": "ladder", "settings": {"games": 1000, "rounds": rounds}}
         make_folder(tmp_path / str(rounds), {"contest": {"name": "x"}, "event": [{"game": "linkage"}, ladder]})
-        add_teams(tmp_path / str(rounds), [Newcomer("Ada", "NAME 1"), Newcomer("Blaise", "NAME 2")])
-    check_matches(load_contest(tmp_path / "200"))
-    expected = r"toml:\d+: event.settings = \{.*\}, expected at most 200000 matches; with 2 teams .* up to 201000$"
+        add_teams(tmp_path / str(rounds), [TeamEntry("Ada", "NAME 1"), TeamEntry("Blaise", "NAME 2")])
+    check_matches(load_contest(tmp_path / "525"))
+    expected = r"toml:\d+: event.settings = \{.*\}, expected at most 525000 matches; with 2 teams .* up to 526000$"
     with pytest.raises(ConfigError, match=expected):
-        check_matches(load_contest(tmp_path / "201"))
+        check_matches(load_contest(tmp_path / "526"))
 
 
-async def test_a_contest_of_too_many_matches_gives_none_out(tmp_path: Path) -> None:
-    contest = make_contest(tmp_path, 30, {"game": "hop", "settings": {"legs": 1000}})
+async def test_a_contest_of_too_many_matches_issues_none(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 35, {"game": "hop", "settings": {"legs": 1000}})
     (tmp_path / "contest.toml").write_text('[[event]]\ngame = "hop"\nsettings = {legs = 1000}\n', encoding="utf-8")
     with pytest.raises(
-        ConfigError, match=r"toml:3: .*at most 200000 matches; with 30 teams these are up to 435000$"
+        ConfigError, match=r"toml:3: .*at most 525000 matches; with 35 teams these are up to 595000$"
     ):
-        await run_contest(contest, Bus(), StartWhen(now=True))
+        await run_contest(contest, Bus(), StartCondition(now=True))
     assert not contest.database.exists()
 
 
 # --- connections ------------------------------------------------------------------------------------------------
 
 
-class Guest:
-    """As much of a connection as a house counts."""
+class CountedConnection:
+    """A stand-in for a connection with all that the registry counts."""
 
     seated = True
 
@@ -110,27 +115,27 @@ class Guest:
 
 @pytest.mark.parametrize(("most", "addresses"), [(256, 1), (4096, 4096)], ids=["one address", "all addresses"])
 def test_so_many_connections_and_no_more(tmp_path: Path, most: int, addresses: int) -> None:
-    house = House(make_contest(tmp_path), {}, Recorder())
+    registry = ConnectionRegistry(make_contest(tmp_path), {}, Recorder())
     for number in range(most):
         address = f"10.0.{number % addresses // 256}.{number % addresses % 256}"
-        assert house.crowd(address) is None
-        house.enter(cast(SocketLink, Guest(address)))
-    crowd = house.crowd("10.0.0.0" if addresses == 1 else "10.1.0.0")
-    assert crowd is not None
-    assert len(crowd) == most
+        assert registry.over_limit(address) is None
+        registry.add(cast(Connection, CountedConnection(address)))
+    over_limit = registry.over_limit("10.0.0.0" if addresses == 1 else "10.1.0.0")
+    assert over_limit is not None
+    assert len(over_limit) == most
 
 
-async def test_who_does_not_close_after_goodbye_is_cut_off(tmp_path: Path) -> None:
+async def test_a_client_that_does_not_close_after_goodbye_is_cut_off(tmp_path: Path) -> None:
     async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
         await player.say_bytes(bytes(4))
         await player.until(Goodbye)
-        with trio.fail_after(10), contextlib.suppress(trio.BrokenResourceError):
+        with trio.fail_after(PATIENCE_SECONDS), contextlib.suppress(trio.BrokenResourceError):
             while True:
                 await player.say_bytes(b"x")
                 await trio.sleep(0.05)
 
 
-async def test_who_goes_on_sending_after_goodbye_is_cut_off(tmp_path: Path) -> None:
+async def test_a_client_that_sends_after_goodbye_is_cut_off(tmp_path: Path) -> None:
     async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
         await player.say_bytes(bytes(4))
         await player.until(Goodbye)
@@ -141,12 +146,12 @@ async def test_who_goes_on_sending_after_goodbye_is_cut_off(tmp_path: Path) -> N
 
 
 async def test_stale_answers_of_a_classic_client_come_to_an_end(tmp_path: Path) -> None:
-    async with running(make_contest(tmp_path, **TARGET), StartWhen(now=True)) as server:
-        async with contextlib.aclosing(stage_at(server, Times())) as stage:
+    async with running(make_contest(tmp_path, **TARGET), StartCondition(now=True)) as server:
+        async with contextlib.aclosing(runner_at(server, Times())) as stage:
             await stage.run(CASES["11.17"])
 
 
-async def test_of_a_hostile_frame_the_first_bytes_are_kept(tmp_path: Path) -> None:
+async def test_the_first_bytes_of_a_hostile_frame_are_kept(tmp_path: Path) -> None:
     async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
         await player.expect(Hello)
         await player.say_bytes(b"GET /" + b"x" * 5000)
@@ -160,19 +165,20 @@ async def test_a_server_that_stops_asks_for_a_pause(tmp_path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         goodbye = await player.expect(Goodbye)
         assert (goodbye.reason, goodbye.retry_ms) == ("shutting_down", 2000)
+        await player.stream.aclose()
         await server.finished()
 
 
 # --- time that is kept ------------------------------------------------------------------------------------------
 
 
-def test_only_the_last_times_of_standing_still_are_kept() -> None:
-    timekeeper = Timekeeper()
+def test_only_the_latest_stalls_are_kept() -> None:
+    scheduler = DeadlineScheduler()
     for second in range(5000):
-        timekeeper._due = float(second)
-        timekeeper._note(second + 0.5)
-    assert len(timekeeper._stalls) == 1000
-    assert timekeeper._stalls[-1] == (4999.0, 4999.5)
+        scheduler.stalls._due = float(second)
+        scheduler.stalls.woken(second + 0.5)
+    assert len(scheduler.stalls._stalls) == 1000
+    assert scheduler.stalls._stalls[-1] == (4999.0, 4999.5)
 
 
 # --- records and the disk ---------------------------------------------------------------------------------------
@@ -192,8 +198,8 @@ class Counting:
 
 async def test_a_flood_costs_a_transaction_a_second(tmp_path: Path, autojump_clock: MockClock) -> None:
     bus, store = Bus(), Counting()
-    records = Records(make_contest(tmp_path), cast(Store, store), bus)
-    bus.subscribe(records._repeats)
+    records = RunLog(make_contest(tmp_path), cast(Store, store), bus)
+    bus.subscribe(records._throttle)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(records.run)
         for _ in range(1000):
@@ -237,10 +243,10 @@ async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest
     async with trio.open_nursery() as nursery:
         nursery.start_soon(disk.run)
         await trio.testing.wait_all_tasks_blocked()
-        assert disk.usable
+        assert disk.writable
         free -= 1
         await recorder.wait_for(DiskFull)
-        assert not disk.usable
+        assert not disk.writable
         nursery.cancel_scope.cancel()
 
 
@@ -252,17 +258,17 @@ async def test_a_database_that_another_program_holds_is_no_full_disk(tmp_path: P
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(disk.insist, partial(store.save, record_of_pairings(PAIRINGS)))
-            held = await recorder.wait_for(DatabaseHeld)
+            nursery.start_soon(disk.retry_until_written, partial(store.save, record_of_pairings(PAIRINGS)))
+            held = await recorder.wait_for(DatabaseLocked)
             assert (held.folder, held.why) == (str(tmp_path), "database is locked")
-            assert not disk.usable
+            assert not disk.writable
             other.execute("ROLLBACK")
-        assert disk.usable
-        assert store.heads() == [PAIRINGS]
-    assert [type(event) for event in recorder.events] == [DatabaseHeld, DiskUsable]
+        assert disk.writable
+        assert store.record_headers() == [PAIRINGS]
+    assert [type(event) for event in recorder.events] == [DatabaseLocked, DiskUsable]
 
 
-async def test_each_kind_of_trouble_with_the_disk_is_said_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_each_kind_of_disk_problem_is_reported_once(tmp_path: Path, autojump_clock: MockClock) -> None:
     busy = sqlite3.OperationalError("database is locked")
     busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
     troubles = [busy, OSError(errno.ENOSPC, "No space left on device")] * 3
@@ -273,11 +279,11 @@ async def test_each_kind_of_trouble_with_the_disk_is_said_once(tmp_path: Path, a
 
     recorder = Recorder()
     disk = Disk(tmp_path, recorder)
-    await disk.insist(write)
+    await disk.retry_until_written(write)
     troubles.append(busy)
-    await disk.insist(write)
+    await disk.retry_until_written(write)
     said = [type(event) for event in recorder.events]
-    assert said == [DiskFull, DatabaseHeld, DiskUsable, DatabaseHeld, DiskUsable]
+    assert said == [DiskFull, DatabaseLocked, DiskUsable, DatabaseLocked, DiskUsable]
 
 
 async def test_a_full_disk_is_tried_once_a_second(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -288,5 +294,5 @@ async def test_a_full_disk_is_tried_once_a_second(tmp_path: Path, autojump_clock
         if len(tries) <= 10:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    await Disk(tmp_path, lambda _: None).insist(write)
+    await Disk(tmp_path, lambda _: None).retry_until_written(write)
     assert tries == pytest.approx([tries[0] + second for second in range(11)])

@@ -1,4 +1,4 @@
-"""Tables in Markdown: a reader of Markdown sees the names as they are, and no name does anything to it."""
+"""Tables in Markdown: a Markdown parser reads the names literally, and no name adds markup."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace as replace_fields
 
-from getstep_server._text import printable
-from getstep_server.export import TABLES
-from getstep_server.markdown import table_as_markdown
-from getstep_server.text_table import Column, TextTable
+from getstep_server.reports.export import TABLES, WRITERS
+from getstep_server.reports.markdown import table_as_markdown
+from getstep_server.reports.text_table import Column, TextTable
+from getstep_server.text import escape_control_chars
+from tests.server.hosts import Host
 from tests.server.players import make_contest
-from tests.server.test_tournament import Host
 
 HOSTILE = [
     "a | b",
@@ -39,7 +40,7 @@ HOSTILE = [
 
 
 class Read(HTMLParser):
-    """What a reader of Markdown makes of a page: its rows of cells, and which tags there are."""
+    """A page as a Markdown parser reads it: rows of cells, and the set of tags."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -70,17 +71,17 @@ def table_of(names: Sequence[str]) -> TextTable:
 
 
 @given(st.lists(st.one_of(st.text(), st.sampled_from(HOSTILE), st.text("|\\`*_<>[]()!&#~:=-. a\n")), max_size=4))
-def test_a_name_is_read_as_it_is(names: list[str]) -> None:
+def test_markdown_shows_names_literally(names: list[str]) -> None:
     read = Read("\n".join(table_as_markdown(table_of(names))))
     assert read.rows[0] == ["name", "#"]
-    shown = [printable(name).strip() for name in names]  # as markdown strips a cell
+    shown = [escape_control_chars(name).strip() for name in names]  # as markdown strips a cell
     assert [row[0].strip() for row in read.rows[1:]] == shown
     assert [row[1] for row in read.rows[1:]] == [str(n) for n, _ in enumerate(names)]
     assert read.tags <= TABLE_TAGS
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_is_left_that_a_dialect_would_obey(name: str) -> None:
+def test_no_markup_of_a_dialect_is_left(name: str) -> None:
     *_, line = table_as_markdown(table_of([name]))
     assert not re.search(r"(?<!\\)(\\\\)*[`*_<>\[\]{}$~:@^=]", line)
     assert "www." not in line
@@ -88,13 +89,13 @@ def test_nothing_is_left_that_a_dialect_would_obey(name: str) -> None:
 
 
 @pytest.mark.parametrize("what", TABLES)
-def test_every_table_has_a_form_in_markdown(what: str, tmp_path: Path) -> None:
+def test_every_table_can_be_written_as_markdown(what: str, tmp_path: Path) -> None:
     contest = make_contest(tmp_path, len(HOSTILE[:6]), {"game": "hop"})
-    teams = {n: team.model_copy(update={"name": HOSTILE[n - 1]}) for n, team in contest.teams.items()}
+    teams = {n: replace_fields(team, name=HOSTILE[n - 1]) for n, team in contest.teams.items()}
     host = Host(replace(contest, teams=teams))
-    for match in host.give_out()[:25]:
+    for match in host.issue_pairings()[:25]:
         host.play(match)
-    lines = TABLES[what]["markdown"](host.tournament, host.contest.events[0])
+    lines = WRITERS["markdown"](TABLES[what](host.tournament, host.contest.events[0]))
     read = Read("\n".join(line.decode() for line in lines))
     assert sorted(row[1] for row in read.rows[1:7]) == sorted(HOSTILE[:6])
     assert read.tags <= TABLE_TAGS | {"p"}

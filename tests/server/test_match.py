@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from getstep_server.formats import MatchOptions, Pairing, Played
-from getstep_server.formats.match import MOST_PAIRS
+from getstep_server.formats import Pairing, Played
+from getstep_server.formats.match import MOST_PAIRS, MatchOptions
 from getstep_server.formats.sprt import REMEMBERED, Sprt, _ratio
+from getstep_server.validation import ValidationError
 
-from .tournaments import DRAW, LOSS, WIN, Points, Tournament, by_chance, by_strength, colours, make, meetings
+from .tournaments import DRAW, LOSS, WIN, Points, Tournament, by_chance, by_strength, colours, make, pairings_played
 
 WIN_OF_ONE = by_strength([1, 2])
 
@@ -25,32 +25,32 @@ def match(points: Points, teams: int = 2, **options: Any) -> Tournament:
     return Tournament(make("match", **options), list(range(1, teams + 1)), points)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(pairs=st.integers(1, 30), at_once=st.integers(1, 8), teams=st.integers(2, 6), seed=st.integers(0, 1000))
 def test_the_first_two_play_all_pairs_each_with_both_colours(
     pairs: int, at_once: int, teams: int, seed: int
 ) -> None:
     tournament = match(by_chance(Random(seed)), teams, pairs=pairs, at_once=at_once)
     games = tournament.play(rng=Random(seed))
-    assert meetings(games) == dict.fromkeys(range(1, pairs + 1), frozenset((1, 2)))
+    assert pairings_played(games) == dict.fromkeys(range(1, pairs + 1), frozenset((1, 2)))
     assert Counter(game.pairing.teams for game in games) == {(1, 2): pairs, (2, 1): pairs}
     assert colours(games) == {1: 0, 2: 0}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(at_once=st.integers(1, 5), seed=st.integers(0, 1000))
-def test_so_many_pairs_are_given_out_at_a_time(at_once: int, seed: int) -> None:
+def test_as_many_pairs_are_issued_at_once_as_the_setting_says(at_once: int, seed: int) -> None:
     rng = Random(seed)
     tournament = match(by_chance(rng), pairs=12, at_once=at_once)
-    while tournament.give_out() or tournament.open():
+    while tournament.issue_pairings() or tournament.open():
         going_on = {tournament.games[place].pairing.pairing for place in tournament.open()}
-        given_out = {game.pairing.pairing for game in tournament.games}
-        assert len(going_on) == min(at_once, 12 - len(given_out - going_on))
+        issued = {game.pairing.pairing for game in tournament.games}
+        assert len(going_on) == min(at_once, 12 - len(issued - going_on))
         tournament.finish([rng.choice(tournament.open())])
     assert len(tournament.games) == 24
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(at_once=st.integers(1, 5), seed=st.integers(0, 1000), odds=st.sampled_from([0.3, 0.5, 0.8]))
 def test_it_ends_with_the_verdict_of_the_pairs_in_their_order(at_once: int, seed: int, odds: float) -> None:
     dice = Random(seed)
@@ -72,12 +72,12 @@ def test_it_ends_with_the_verdict_of_the_pairs_in_their_order(at_once: int, seed
         assert needed == len(games) // 2
 
 
-def test_pairs_that_were_going_on_do_not_change_a_verdict() -> None:
+def test_running_pairs_do_not_change_a_verdict() -> None:
     tournament = match(WIN_OF_ONE, at_once=5, elo0=0, elo1=300)
-    while new := tournament.give_out():
+    while new := tournament.issue_pairings():
         tournament.finish([place for place in tournament.open() if tournament.games[place].pairing.pairing == 1])
         last = new[-1].pairing
-        tournament.finish(range(2 * (last - 4)))  # the last four go on
+        tournament.finish(range(2 * (last - 4)))  # the last four are still being played
     assert len(tournament.open()) == 8
     tournament.points = by_strength([2, 1])
     tournament.finish(tournament.open())
@@ -85,10 +85,10 @@ def test_pairs_that_were_going_on_do_not_change_a_verdict() -> None:
     test = MatchOptions(elo0=0, elo1=300).test([("win", "win")] * (counts[0] // 2) + [("loss", "loss")] * 4)
     assert test is not None
     assert test.llr < test.bounds[1]
-    assert tournament.give_out() == []
+    assert tournament.issue_pairings() == []
 
 
-def test_a_pair_that_goes_on_is_waited_for_by_the_test() -> None:
+def test_the_test_waits_for_a_running_pair() -> None:
     options = MatchOptions(elo0=0, elo1=300)
     all_won = [("win", "win")] * 50
     decided = options.test(all_won)
@@ -111,7 +111,7 @@ def test_equal_points_are_a_draw(points: tuple[float, float]) -> None:
 
 def test_late_teams_and_others_play_nothing() -> None:
     tournament = match(by_chance(Random(1)), teams=4, pairs=3)
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.teams[:] = [9, 4, 2, 1]
     assert {team for game in tournament.play() for team in game.pairing.teams} == {1, 2}
     assert len(tournament.games) == 6
@@ -119,16 +119,16 @@ def test_late_teams_and_others_play_nothing() -> None:
 
 def test_it_is_over_when_one_of_the_two_withdraws() -> None:
     tournament = match(by_chance(Random(1)), teams=3)
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.withdraw(2)
     assert tournament.format.is_over(tournament.teams, tournament.games)
 
 
 def test_a_pair_with_a_cancelled_game_counts_for_nothing_and_is_replaced() -> None:
     tournament = match(WIN_OF_ONE, pairs=3, elo0=0, elo1=2000)
-    tournament.give_out()
+    tournament.issue_pairings()
     tournament.games[0] = replace(tournament.games[0], cancelled=True)
-    assert tournament.give_out() == []  # its other game is being played
+    assert tournament.issue_pairings() == []  # its other game is being played
     games = tournament.play()
     assert [game.pairing.pairing for game in games[2:4]] == [2, 2]
     counted = [("win", "win")] * (len(games) // 2 - 1)

@@ -9,10 +9,11 @@ from random import Random
 import pytest
 
 from getstep_engines import Player
-from getstep_server.formats import MatchOptions
-from getstep_server.match_score import Score, copies
-from getstep_server.results import Result
-from getstep_server.schedule import Match
+from getstep_server.formats.match import MatchOptions
+from getstep_server.records.match import Match
+from getstep_server.records.result import Result
+from getstep_server.tournament.match_score import Score, copies
+from getstep_server.validation import validated
 
 A, B = 7, 3
 NUMBERS = count(1)
@@ -27,7 +28,7 @@ def result(pair: int, leg: int, winner: int | None, faults: tuple[int, int] = (0
 
 
 def score_after(*pairs: tuple[int | None, int | None], **options: float) -> Score:
-    score = Score(MatchOptions.model_validate(options), (A, "one"), "other")
+    score = Score(validated(MatchOptions, options), (A, "one"), "other")
     for number, winners in enumerate(pairs, start=1):
         for leg, winner in enumerate(winners, start=1):
             score.take(result(number, leg, winner))
@@ -50,7 +51,7 @@ def test_a_pair_is_over_with_its_second_game_in_any_order() -> None:
     ]
 
 
-def test_the_test_waits_for_a_pair_that_goes_on() -> None:
+def test_the_score_waits_for_a_running_pair() -> None:
     score = Score(MatchOptions(at_once=2, elo0=0, elo1=100), (A, "one"), "other")
     for pair, leg in [(1, 1), (2, 1), (2, 2)]:
         score.take(result(pair, leg, A))
@@ -73,7 +74,7 @@ def test_before_the_first_pair() -> None:
 
 
 @pytest.mark.parametrize(("winner", "sign"), [(A, 1), (B, -1)])
-def test_who_wins_all_is_stronger_without_an_end(winner: int, sign: int) -> None:
+def test_a_team_that_wins_all_has_an_infinite_elo(winner: int, sign: int) -> None:
     score = score_after(*[(winner, winner)] * 10)
     assert score.elo is not None
     assert score.elo.value == sign * inf
@@ -112,7 +113,7 @@ def test_faults_are_counted_by_team() -> None:
 
 
 def played(pairs: int, different: int) -> tuple[dict[int, object], dict[int, Match]]:
-    """What a match of so many pairs has on record, of which so many are different from each other."""
+    """Return the games of a duel with this many pairs, of which this many are different from each other."""
     matches = {m.number: m for n in range(pairs) for leg in (1, 2) for m in [result(n + 1, leg, A).match]}
     games: dict[int, object] = {n: ([m.leg, m.pairing % different], "moves") for n, m in matches.items()}
     return games, matches

@@ -12,17 +12,21 @@ import pytest
 import trio
 
 import getstep_server
+from getstep import referee
+from getstep.referee import ABSENT_MISSES, STALLED_MISSES, EndCode, FaultCode
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
 from getstep_engines import GAMES
-from getstep_server import course, limits, run, session
-from getstep_server.game_record import CALLED_OFF, VOID
-from getstep_server.results import ADJUDICATED
+from getstep_server import limits
+from getstep_server.net import connection
+from getstep_server.records.reasons import Reason, VoidReason
+from getstep_server.runtime import run
 from tests.sdk.conversations import PROTOCOL, rows
 from tests.server.players import connected, make_contest, running, seated
 
 TEXT = PROTOCOL.read_text(encoding="utf-8")
 MARKDOWN = " ".join(TEXT.split())
-SOURCES = "".join(path.read_text(encoding="utf-8") for path in Path(getstep_server.__file__).parent.rglob("*.py"))
+HOMES = (Path(getstep_server.__file__).parent, Path(referee.__file__).parent)
+SOURCES = "".join(path.read_text(encoding="utf-8") for home in HOMES for path in home.rglob("*.py"))
 
 SERVERS = ("seconds ", "connections ", "valid logins ", "bytes the server ")
 LIMITS = {
@@ -53,23 +57,24 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
         f"a frame that was begun and not complete within {limits.FRAME_SECONDS:g} s |",
         f"the second one from an address after {limits.BAD_LOGIN_FIRST_SECONDS:g} s, "
         f"each further one after twice as long, up to {limits.BAD_LOGIN_LONGEST_SECONDS:g} s",
-        f"An address without a wrong login for {limits.BAD_LOGIN_FORGET_SECONDS:g} s starts afresh",
-        f"after {limits.KEEPALIVE_IDLE_SECONDS} s of silence, every {limits.KEEPALIVE_EVERY_SECONDS} s, "
-        f"lost after {limits.KEEPALIVE_TRIES}; ",
+        f"After {limits.BAD_LOGIN_FORGET_SECONDS:g} s without a wrong login, the address starts again",
+        f"after {limits.KEEPALIVE_IDLE_SECONDS} s of silence, then every {limits.KEEPALIVE_EVERY_SECONDS} s, "
+        f"and the connection is lost after {limits.KEEPALIVE_TRIES} unanswered probes",
         f"A team has one *seat* unless the host gives it more (1 to {limits.MAX_SEATS}).",
-        f"still listens, for {limits.FAREWELL_SECONDS:g} s at most",
-        f"the first {session.FIRST_BYTES} bytes of what arrived last",
-        f"More than {limits.CLASSIC_STRAYS} of them between two questions are hostile (`out_of_turn`)",
+        f"still listens, for {limits.SHUTDOWN_SECONDS:g} s at most",
+        f"the first {connection.FIRST_BYTES} bytes of what arrived last",
+        f"Of other stale answers, more than {limits.MAX_STALE_ANSWERS} between two questions are hostile",
         f"{limits.LOGIN_SECONDS:g} s for the team id, {limits.FRAME_SECONDS:g} s from an answer's first byte",
         f"is disconnected after a pause of {limits.CLASSIC_REFUSAL_SECONDS:g} s,",
         f"n, the number of squares in the path, 0…{limits.CLASSIC_MAX_SQUARES}",
         f"n outside 0…{limits.CLASSIC_MAX_SQUARES}, a coordinate outside",
         "A player that misses three limits in a row while it has no connection loses the match (`absent`)",
+        "it has missed three limits in a row, and no sign of life came in between",
     ],
 )
 def test_limits_in_the_text(sentence: str) -> None:
     assert sentence in MARKDOWN
-    assert limits.ABSENT_MISSES == 3
+    assert ABSENT_MISSES == STALLED_MISSES == 3
 
 
 # --- codes ---------------------------------------------------------------------------------------------------
@@ -85,20 +90,20 @@ PAUSES = {
     "shutting_down": run.SHUTTING_DOWN.retry_ms,
     "checked": None,
     "replaced": None,
-    "login_timeout": session.HOSTILE_RETRY_MS,
+    "login_timeout": connection.HOSTILE_RETRY_MS,
     "unsupported_version": None,
     "unknown_team": None,
     "bad_token": None,
-    "too_many_logins": session.FULL_RETRY_MS,
-    "too_many_connections": session.FULL_RETRY_MS,
+    "too_many_logins": connection.FULL_RETRY_MS,
+    "too_many_connections": connection.FULL_RETRY_MS,
 }
 
 
-def test_when_to_come_back() -> None:
+def test_the_time_to_reconnect() -> None:
     pauses = {code: "nil" if pause is None else f"{pause:,}" for code, pause in PAUSES.items()}
     assert pauses == GOODBYES
     (hostile,) = (row for row in rows("### Goodbye codes") if row[0] == "a hostile code")
-    assert hostile[2] == f"{session.HOSTILE_RETRY_MS:,}; nil before the login"
+    assert hostile[2] == f"{connection.HOSTILE_RETRY_MS:,}; nil before the login"
     assert (run.OVER.reason, run.SHUTTING_DOWN.reason) == ("contest_over", "shutting_down")
 
 
@@ -120,17 +125,8 @@ def test_every_goodbye_of_the_server_is_documented() -> None:
 
 
 def test_every_end_of_the_server_is_documented() -> None:
-    said = set(re.findall(r'(?:_fault|_lose)\(p, player, "(\w+)"', SOURCES)) | set(
-        re.findall(r'self\._after\("(\w+)"', SOURCES)
-    )
-    said |= set(re.findall(r'_unplayed\(match, \w+, "(\w+)"', SOURCES)) | {
-        course.ABSENT,
-        course.HOSTILE,
-        course.MISSED,
-        VOID,
-        CALLED_OFF,
-        ADJUDICATED,
-    }
+    never_sent = {FaultCode.STALLED, Reason.ROUND_LOST}  # a skipped turn, and a result after the match is over
+    said = {*FaultCode, *EndCode, *Reason, *VoidReason} - never_sent
     assert said == set(codes("### End codes"))
 
 
@@ -167,7 +163,7 @@ async def _play_to_the_end(port: int, team: int) -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-async def test_what_a_fault_costs(tmp_path: Path, game: str) -> None:
+async def test_the_cost_of_a_fault(tmp_path: Path, game: str) -> None:
     """The table under "Playing": loses, fills the board, or skips the turn."""
     line = rf"^\|[^|]*`{game}`[^|]*\|([^|]*(?:loses|scored|skipped)[^|]*)\|$"
     (cost,) = re.findall(line, TEXT, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Ratings as the host sees and exports them: who is stronger, how sure that is, and what nobody knows."""
+"""Tables and exports of ratings: order, intervals, and pairs that are not separable or not comparable."""
 
 from __future__ import annotations
 
@@ -16,27 +16,30 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
-from getstep_server.contest_event import ContestEvent
-from getstep_server.export import RATING_COLUMNS, TABLES
-from getstep_server.ratings import REPLICATES, UNSURE, rate, ratings_of, replicates_for, tally_of
-from getstep_server.tables import ratings_table
-from getstep_server.tournament import Tournament
+from getstep_server.config.event import ContestEvent
+from getstep_server.limits import MAX_TEAMS
+from getstep_server.reports.export import RATING_COLUMNS, WRITERS, RatingEstimates
+from getstep_server.reports.ratings_table import ratings_table
+from getstep_server.tournament.ratings import REPLICATES, UNSURE, rate, ratings_of, replicates_for, tally_of
+from getstep_server.tournament.tournament import Tournament
+from tests.server.command_line import Command
+from tests.server.hosts import Host
 from tests.server.players import make_contest
-from tests.server.test_cli import Command
-from tests.server.test_export import RECORDS_MD
-from tests.server.test_tables import NAMES, shown, widest
-from tests.server.test_tournament import Host
+from tests.server.table_texts import NAMES, shown, widest
+
+RECORDS_MD = Path(__file__).parents[2] / "docs" / "records.md"
 
 Played = tuple[Tournament, ContestEvent]
 
 
-def played(folder: Path, names: Sequence[str], *, meetings: int = 1, step: float = 120, **event: Any) -> Played:
-    """A contest in which each team is so many Elo stronger than the next, after so many double round robins."""
-    contest = make_contest(folder, len(names), {"game": "hop", "settings": {"legs": 2 * meetings}, **event})
-    teams = {n: team.model_copy(update={"name": names[n - 1]}) for n, team in contest.teams.items()}
+def played(folder: Path, names: Sequence[str], *, rounds: int = 1, step: float = 120, **event: Any) -> Played:
+    """Return a contest after double round robins, in which each team is ``step`` Elo stronger than the next."""
+    contest = make_contest(folder, len(names), {"game": "hop", "settings": {"legs": 2 * rounds}, **event})
+    teams = {n: replace_fields(team, name=names[n - 1]) for n, team in contest.teams.items()}
     host, dice = Host(replace(contest, teams=teams)), Random(1)
-    for match in host.give_out():
+    for match in host.issue_pairings():
         first, second = match.teams
         odds = 1 / (1 + 10 ** ((first - second) * step / 400))
         host.play(match, strong=first if dice.random() < odds else second)
@@ -44,20 +47,20 @@ def played(folder: Path, names: Sequence[str], *, meetings: int = 1, step: float
 
 
 def cells(lines: Sequence[str]) -> list[list[str]]:
-    """Of a table with names of one word: rank, name, games, Elo, low, high, stronger, mark."""
+    """Return the cells of a table with names of one word: rank, name, games, Elo, low, high, stronger, mark."""
     rows = [re.match(r" *(\d+) +(\S+) +(\d+) +(\S+) +(\S+) to (\S+) *(.*? %)? *(.*)", line) for line in lines]
     return [[cell or "" for cell in row.groups()] for row in rows if row]
 
 
 def exported(form: str, tournament: Tournament, event: ContestEvent) -> str:
-    return "".join(line.decode() + "\n" for line in TABLES["ratings"][form](tournament, event))
+    return "".join(line.decode() + "\n" for line in WRITERS[form](RatingEstimates(tournament, event)))
 
 
 # --- the table ------------------------------------------------------------------------------------------------
 
 
 def test_the_table_says_what_the_ratings_say(tmp_path: Path) -> None:
-    tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles", "Dorothy", "Edsger"], meetings=3)
+    tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles", "Dorothy", "Edsger"], rounds=3)
     ratings = ratings_of(tournament, event)
     lines = shown(ratings_table(tournament, event, title="Test, hop"))
     assert lines[0].rstrip() == "Test, hop"
@@ -85,7 +88,9 @@ def test_the_table_says_what_the_ratings_say(tmp_path: Path) -> None:
     assert lines[-2].startswith(
         f"First player's advantage: {round(ratings.advantage.value):+d} Elo, 95 % interval "
     )
-    assert lines[-1].startswith(f"A draw between equals: {100 * ratings.draw.value:.1f} %, 95 % interval ")
+    assert lines[-1].startswith(
+        f"Probability of a draw between equal teams: {100 * ratings.draw.value:.1f} %, 95 % interval "
+    )
 
 
 def test_neighbours_are_separable_or_not(tmp_path: Path) -> None:
@@ -93,9 +98,9 @@ def test_neighbours_are_separable_or_not(tmp_path: Path) -> None:
     tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles"], step=20)
     lines = shown(ratings_table(tournament, event))
     assert [row[-1] for row in cells(lines)] == ["not separable", "not separable", ""]
-    explained = "Not separable: between 5 and 95 %, the matches do not say which is stronger."
+    explained = "Not separable: between 5 and 95 %, the matches do not show which is stronger."
     assert [line.rstrip() for line in lines].count(explained) == 1
-    tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles"], step=200, meetings=30)
+    tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles"], step=200, rounds=30)
     lines = shown(ratings_table(tournament, event))
     assert [row[-2:] for row in cells(lines)] == [["> 99 %", ""], ["> 99 %", ""], ["", ""]]
     assert explained not in lines
@@ -104,7 +109,7 @@ def test_neighbours_are_separable_or_not(tmp_path: Path) -> None:
 
 def test_teams_that_no_chain_of_matches_connects_are_not_compared(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 5, {"game": "hop"}))
-    for match in host.give_out():
+    for match in host.issue_pairings():
         if set(match.teams) in ({1, 2}, {3, 4}):
             host.play(match)
     (event,) = host.contest.events
@@ -115,14 +120,14 @@ def test_teams_that_no_chain_of_matches_connects_are_not_compared(tmp_path: Path
     marks = [line.partition("  not ")[2].strip() for line in lines[1:6]]
     assert marks == ["comparable"] * 3 + [""] * 2
     assert lines[5].split() == ["5", "Team", "5", "0"]
-    assert "Not comparable: no chain of matches connects the two." in lines
+    assert "Not comparable: no chain of matches connects the two teams." in lines
 
 
-def test_before_the_first_match_nobody_has_a_rating(tmp_path: Path) -> None:
+def test_before_the_first_match_there_are_no_ratings(tmp_path: Path) -> None:
     (event,) = (contest := make_contest(tmp_path, 2)).events
     lines = shown(ratings_table(Tournament(contest), event))
     assert [line.split() for line in lines[1:3]] == [["1", "Team", "1", "0"], ["2", "Team", "2", "0"]]
-    assert lines[3:] == ["Nobody has a rating before the first match with a turn."]
+    assert lines[3:] == ["There are no ratings before the first match with a turn."]
 
 
 @pytest.mark.parametrize("names", NAMES)
@@ -136,8 +141,8 @@ def test_40_teams_fit_80_columns(tmp_path: Path, names: str) -> None:
 
 def test_nothing_is_minus_zero(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 2, {"game": "hop", "settings": {"legs": 4}}))
-    for match in host.give_out():
-        host.play(match, strong=match.first)  # whoever is first
+    for match in host.issue_pairings():
+        host.play(match, strong=match.first)  # the first player wins
     text = "\n".join(shown(ratings_table(host.tournament, host.contest.events[0])))
     assert "+0" in text
     assert not re.search(r"-0\b", text)
@@ -150,22 +155,32 @@ def test_with_many_teams_there_are_fewer_replicates() -> None:
     numbers = [replicates_for(teams) for teams in range(257)]
     assert numbers == sorted(numbers, reverse=True)
     assert (numbers[0], numbers[64], numbers[100], numbers[256]) == (REPLICATES, REPLICATES, 409, 200)
+    assert replicates_for(257) == replicates_for(MAX_TEAMS) == 0
 
 
-def test_fewer_replicates_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("for_each", "said"),
+    [
+        (70, "210 replicates"),
+        (0, "a normal approximation"),
+    ],
+)
+def test_fewer_replicates_are_noted(
+    for_each: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tournament, event = played(tmp_path, ["Ada", "Blaise", "Charles"])
     assert not any("replicates" in line for line in shown(ratings_table(tournament, event)))
-    monkeypatch.setattr("getstep_server.ratings.replicates_for", lambda teams: 70 * teams)
+    monkeypatch.setattr("getstep_server.tournament.ratings.replicates_for", lambda teams: for_each * teams)
     again, event = played(tmp_path, ["Ada", "Blaise", "Charles"])
     last = shown(ratings_table(again, event))[-1]
-    assert last == f"With 3 teams the intervals are of 210 replicates, not of {REPLICATES}."
+    assert last == f"3 teams: intervals from {said} instead of {REPLICATES} replicates."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
-def test_linear_algebra_has_one_thread_and_who_is_started_from_here_any_number() -> None:
+def test_linear_algebra_uses_one_thread_and_child_processes_any_number() -> None:
     program = """
 import os, threading
-from getstep_server.ratings import rate, Tally
+from getstep_server.tournament.ratings import rate, Tally
 from numpy.linalg import solve
 from numpy import eye, ones
 before = os.listdir("/proc/self/task")

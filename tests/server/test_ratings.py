@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
-from math import exp, isfinite, log10
+from math import exp, isfinite, log, log10, sqrt
 from pathlib import Path
 from random import Random
-from statistics import fmean
+from statistics import NormalDist, fmean
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks._players import Players
-from benchmarks.ratings import KINDS, contest
+from benchmarks.ratings import KINDS, SMALL, Kind, claims, contest
 from getstep_engines import Player
-from getstep_server._bradley_terry import Model, sums
-from getstep_server.ratings import ELO, Estimate, Rating, Ratings, Tally, rate, ratings_of, tally_of
-from getstep_server.schedule import Match
+from getstep_server.records.match import Match
+from getstep_server.tournament._bradley_terry import ELO, Model, sums
+from getstep_server.tournament.estimate import Estimate
+from getstep_server.tournament.ratings import Rating, Ratings, Tally, rate, ratings_of, tally_of
+from tests.server.hosts import Host, result_of
 from tests.server.players import make_contest
-from tests.server.test_tournament import Host, result_of
 
 Game: TypeAlias = tuple[int, int, int | None]
 
@@ -55,7 +56,7 @@ def the(estimate: Estimate | None) -> Estimate:
 # --- the model ------------------------------------------------------------------------------------------------
 
 
-def test_of_results_as_expected_the_fit_makes_the_strengths_they_came_from() -> None:
+def test_expected_results_are_fitted_to_their_strengths() -> None:
     strengths, advantage, draw = [1.3, 0.2, -0.1, -1.4], 0.25, 0.4
     games = np.full((4, 4), 10.0) - 10 * np.eye(4)
     results = np.zeros((1, 3, 4, 4))
@@ -67,7 +68,7 @@ def test_of_results_as_expected_the_fit_makes_the_strengths_they_came_from() -> 
     assert fitted == pytest.approx([*strengths, advantage, np.log(draw)], abs=1e-5)
 
 
-def test_of_two_teams_the_rating_is_that_of_their_wins() -> None:
+def test_the_rating_of_two_teams_follows_from_their_wins() -> None:
     won, lost = 900, 300
     games: Sequence[Game] = [(1, 2, 0), (2, 1, 1)] * (won // 2) + [(1, 2, 1), (2, 1, 0)] * (lost // 2)
     ratings = rated(games, [1, 2])
@@ -77,7 +78,7 @@ def test_of_two_teams_the_rating_is_that_of_their_wins() -> None:
     assert the(ratings.draw).value < 0.001
 
 
-def test_who_is_first_more_often_and_wins_is_not_stronger_for_that() -> None:
+def test_the_advantage_of_the_first_player_is_no_strength() -> None:
     ratings = rated([(1, 2, 0)] * 300 + [(1, 2, 1)] * 100 + [(2, 1, 0)] * 60 + [(2, 1, 1)] * 20, [1, 2])
     assert the(ratings.advantage).value == pytest.approx(400 * log10(3), abs=5)
     assert abs(values(ratings)[1]) < 3
@@ -92,7 +93,6 @@ def test_draws_are_counted_against_equals() -> None:
 
 
 @given(GAMES)
-@settings(deadline=None)
 def test_a_table_is_finite_in_order_and_around_its_mean(games: list[Game]) -> None:
     ratings = rated(games, replicates=20)
     played = {team for first, second, _ in games for team in (first, second)}
@@ -109,7 +109,6 @@ def test_a_table_is_finite_in_order_and_around_its_mean(games: list[Game]) -> No
 
 
 @given(GAMES, st.permutations(TEAMS))
-@settings(deadline=None)
 def test_the_order_of_teams_and_games_changes_nothing(
     games: Sequence[tuple[int, int, Player | None]], teams: Sequence[int]
 ) -> None:
@@ -118,7 +117,6 @@ def test_the_order_of_teams_and_games_changes_nothing(
 
 
 @given(GAMES)
-@settings(deadline=None)
 def test_with_the_colours_exchanged_only_the_advantage_turns_round(games: list[Game]) -> None:
     one = rated(games)
     other = rated([(second, first, None if winner is None else 1 - winner) for first, second, winner in games])
@@ -128,8 +126,8 @@ def test_with_the_colours_exchanged_only_the_advantage_turns_round(games: list[G
         assert the(one.draw).high == pytest.approx(the(other.draw).high, abs=1e-4)
 
 
+@settings(max_examples=40)
 @given(GAMES)
-@settings(deadline=None)
 def test_with_the_results_reversed_everything_turns_round(games: list[Game]) -> None:
     one = rated(games)
     other = rated([(first, second, None if winner is None else 1 - winner) for first, second, winner in games])
@@ -139,7 +137,7 @@ def test_with_the_results_reversed_everything_turns_round(games: list[Game]) -> 
 
 
 @pytest.mark.parametrize("times", [1, 100])
-def test_a_ladder_in_which_nobody_lost_to_a_lower_one_has_a_fit(times: int) -> None:
+def test_a_ladder_without_upsets_has_a_fit(times: int) -> None:
     elo = values(rated([(team, team + 1, 0) for team in range(100)] * times, range(101)))
     steps = [elo[team] - elo[team + 1] for team in range(100)]
     assert all(0 < step < 1000 for step in steps)
@@ -172,8 +170,8 @@ def test_an_interval_holds_its_value_and_shrinks_with_the_root_of_the_games(repl
 
 
 @pytest.mark.parametrize("wins", [True, False])
-def test_who_won_everything_may_be_a_lot_stronger_than_shown(wins: bool) -> None:
-    """And who lost everything, weaker."""
+def test_the_interval_of_a_team_that_won_everything_is_wide_upwards(wins: bool) -> None:
+    """A team that lost everything may be a lot weaker."""
     games: list[Game] = [
         (a, b, int(a != 1) if wins else int(a == 1)) for a, b in permutations(TEAMS, 2) if 1 in (a, b)
     ]
@@ -186,21 +184,21 @@ def test_who_won_everything_may_be_a_lot_stronger_than_shown(wins: bool) -> None
     assert (elo.high - elo.value if wins else elo.value - elo.low) > 200
 
 
-def test_where_nobody_drew_draws_are_not_ruled_out() -> None:
+def test_without_draws_their_probability_is_not_zero() -> None:
     draw = the(rated([(a, b, 0) for a, b in permutations(TEAMS, 2)], replicates=200).draw)
     assert 0 < draw.low < draw.value < 0.05 < draw.high < 0.3
 
 
 def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    heard = [contest(KINDS[0], seed) for seed in range(60)]
-    assert 0.92 <= fmean(inside for one in heard for inside in one.teams) <= 0.98
-    assert fmean(one.advantage for one in heard) >= 0.9
-    assert fmean(one.draw for one in heard) >= 0.9
-    assert sum(one.wrong for one in heard) < 0.05 * 7 * len(heard)
+    sampled = [contest(KINDS[0], seed) for seed in range(60)]
+    assert 0.92 <= fmean(inside for one in sampled for inside in one.teams) <= 0.98
+    assert fmean(one.advantage for one in sampled) >= 0.9
+    assert fmean(one.draw for one in sampled) >= 0.9
+    assert sum(one.wrong for one in sampled) < 0.05 * 7 * len(sampled)
 
 
 @pytest.mark.parametrize(("games", "less"), [(4, 0.04), (100, 0.0016)])
-def test_many_strengths_that_rest_on_a_few_games_do_not_make_draws_likelier(games: int, less: float) -> None:
+def test_many_strengths_from_few_games_do_not_make_draws_likelier(games: int, less: float) -> None:
     """Forty pairs of teams that only ever met each other."""
     dice, players = Random(4), Players(tuple(50 * (-1) ** team for team in range(80)), 0, 0.3)
     tally = Tally(range(80))
@@ -212,10 +210,10 @@ def test_many_strengths_that_rest_on_a_few_games_do_not_make_draws_likelier(game
     assert conditional.low < 0.3 < conditional.high
 
 
-# --- who is stronger ------------------------------------------------------------------------------------------
+# --- superiority ----------------------------------------------------------------------------------------------
 
 
-def test_the_more_games_the_surer_who_is_stronger() -> None:
+def test_more_games_make_superiority_surer() -> None:
     claims = [rated([(1, 2, 0), (2, 1, 1), (1, 2, 1)] * times, [1, 2]).stronger(1, 2) for times in (1, 4, 16, 64)]
     assert claims == sorted(claims)
     assert (claims[0] < 0.8, claims[-1] > 0.99) == (True, True)
@@ -228,6 +226,27 @@ def test_the_covariance_counts() -> None:
     elo = values(ratings)
     assert elo[1] - elo[2] < elo[1] - elo[3]
     assert ratings.stronger(1, 2) > 0.99 > ratings.stronger(1, 3)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*(pytest.param(kind, marks=pytest.mark.long) for kind in SMALL[1:3]), SMALL[6]],
+    ids=lambda kind: kind.name,
+)
+def test_claims_of_few_games_come_true_as_often_as_they_say(kind: Kind) -> None:
+    """They were of 0.84 to 0.93 and came true in 0.70 to 0.86 of these contests."""
+    sampled = [claim for seed in range(2400 // kind.teams) for claim in claims(kind, seed) if claim[0] >= 0.75]
+    claimed, true = (fmean(column) for column in zip(*sampled, strict=True))
+    assert len(sampled) > 150
+    assert true == pytest.approx(claimed, abs=0.05)
+
+
+def test_the_prior_vanishes_with_many_games() -> None:
+    """Then the likelihood is that of the normal errors of a fit."""
+    wins = 560, 440
+    ratings = rated([(1, 2, 0), (2, 1, 1)] * (wins[0] // 2) + [(1, 2, 1), (2, 1, 0)] * (wins[1] // 2), [1, 2])
+    z = log(wins[0] / wins[1]) / sqrt(1 / wins[0] + 1 / wins[1])
+    assert ratings.stronger(1, 2) == pytest.approx(NormalDist().cdf(z), abs=0.0005)
 
 
 def test_groups_that_never_met_are_not_compared() -> None:
@@ -261,7 +280,7 @@ def test_a_match_without_a_turn_says_nothing_of_strength() -> None:
 
 def test_each_event_has_ratings_of_its_own_results(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 4, {"game": "hop"}, {"game": "linkage"}))
-    host.give_out()
+    host.issue_pairings()
     hop, linkage = host.contest.events
     for match in host.tournament.open():
         host.play(match, strong=4 if match.event == 2 else 1)
@@ -274,7 +293,7 @@ def test_ratings_are_made_again_when_there_are_new_results(tmp_path: Path) -> No
     host = Host(make_contest(tmp_path, 4, {"game": "hop"}))
     (event,) = host.contest.events
     assert {rating.elo for rating in ratings_of(host.tournament, event, 0).table} == {None}
-    first, *others = host.give_out()
+    first, *others = host.issue_pairings()
     host.play(first)
     once = ratings_of(host.tournament, event, 0)
     assert sum(rating.elo is not None for rating in once.table) == 2
@@ -298,7 +317,7 @@ def test_a_game_counts_only_between_two_of_the_teams() -> None:
         Tally([1, 2, 1])
 
 
-def test_who_is_stronger_is_asked_of_teams_only() -> None:
+def test_superiority_needs_teams_of_the_table() -> None:
     with pytest.raises(ValueError, match="team 9, expected one of"):
         rated(ROUND_ROBIN).stronger(1, 9)
 

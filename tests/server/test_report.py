@@ -1,4 +1,4 @@
-"""The html report: what is in it, that it needs nothing else, and that nobody's name does anything in it."""
+"""The html report: its content, that it needs no other file, and that names are escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-import time
 from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -18,19 +17,22 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from getstep_server import plots, report
-from getstep_server.contest import Contest
-from getstep_server.crosstable import Crosstable
-from getstep_server.decisions import Decision, record_of_decision
-from getstep_server.game_record import RecordError
-from getstep_server.report import CROSSTABLE_TEAMS, as_html, look
-from getstep_server.store import Store
-from getstep_server.verify import verify
+from getstep_server.config.contest import Contest
+from getstep_server.records.decision import Decision, record_of_decision
+from getstep_server.records.reasons import DecisionKind
+from getstep_server.records.record import RecordError
+from getstep_server.reports import plots, report
+from getstep_server.reports.crosstable import Crosstable
+from getstep_server.reports.report import CROSSTABLE_TEAMS, as_html, load_report_data
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+from getstep_server.tournament.estimate import Estimate
+from tests.patience import PATIENCE_SECONDS
+from tests.server.command_line import Command
 from tests.server.forgery import Forged
 from tests.server.made_up import HOSTILE_NAMES, each_format, make_up
 from tests.server.players import token_of
 from tests.server.recorded import Scene, clumsy, play_scenes, scenes_of_decisions
-from tests.server.test_cli import Command
 
 NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]
 EVENTS = ("hop", "paths", "chain_reaction", "pseudo_tonga", "linkage")
@@ -42,7 +44,7 @@ EMPTY = {"meta", "br", "hr", "img", "input", "link"}
 
 
 class Element:
-    """An element of a page with what is in it."""
+    """An element of a page with its content."""
 
     def __init__(self, tag: str, attributes: dict[str, str]) -> None:
         self.tag = tag
@@ -50,7 +52,7 @@ class Element:
         self.inside: list[Element | str] = []
 
     def all(self, *tags: str) -> list[Element]:
-        """All elements in it with one of these tags, in the order of the page; any, if none is given."""
+        """Return all elements in it with one of these tags, in the order of the page; without tags, all."""
         found = []
         for child in self.inside:
             if isinstance(child, Element):
@@ -62,13 +64,13 @@ class Element:
         return "".join(child if isinstance(child, str) else child.text for child in self.inside).strip()
 
     def cells(self) -> list[list[str]]:
-        """Of a table the texts of its body, row by row."""
+        """Return the texts of a table's body, row by row."""
         (body,) = self.all("tbody")
         return [[cell.text for cell in row.all("th", "td")] for row in body.all("tr")]
 
 
 class Page(HTMLParser):
-    """A page, read strictly: whatever is opened is closed, in the right order."""
+    """A page, read strictly: every element that is opened is closed, in the right order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -100,12 +102,12 @@ class Page(HTMLParser):
         raise AssertionError(f"a comment: {data!r}")
 
     def section(self, key: str) -> Element:
-        """The part that the heading with this id is over."""
+        """Return the section under the heading with this id."""
         (found,) = [one for one in self.root.all("section") if one.attributes["aria-labelledby"] == key]
         return found
 
     def table(self, key: str) -> Element:
-        """The table under the heading with this id."""
+        """Return the table under the heading with this id."""
         (found,) = [one for one in self.root.all("div") if one.attributes.get("aria-labelledby") == key]
         (table,) = found.all("table")
         return table
@@ -116,7 +118,7 @@ class Page(HTMLParser):
 
 def html_of(contest: Contest) -> str:
     with Store(contest.database) as store:
-        return as_html(look(contest, store))
+        return as_html(load_report_data(contest, store))
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +139,7 @@ def page(text: str) -> Page:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Names that would like to be something else, those of contest and events too."""
+    """Names with markup, also of the contest and its events."""
     events = [{**event, "name": f"<h1>{event['game']}</h1>{{{{ page }}}}"} for event in each_format()]
     folder = tmp_path_factory.mktemp("hostile") / "all"
     return html_of(make_up(folder, events, HOSTILE_NAMES, contest="</title><script>1</script>"))
@@ -164,7 +166,7 @@ def test_it_needs_no_other_file_and_no_script(text: str, hostile: str) -> None:
     assert_it_needs_nothing(hostile)
 
 
-def test_what_is_referred_to_is_there_once(page: Page) -> None:
+def test_every_referenced_id_exists_once(page: Page) -> None:
     everything = page.root.all()
     ids = Counter(one.attributes["id"] for one in everything if "id" in one.attributes)
     assert set(ids.values()) == {1}
@@ -183,7 +185,7 @@ def test_it_has_landmarks_and_headings_in_order(page: Page) -> None:
     assert root.attributes["lang"] == "en"
 
 
-def test_tables_say_what_their_rows_and_columns_are(page: Page) -> None:
+def test_table_headings_have_scopes(page: Page) -> None:
     for table in page.root.all("table"):
         heads = [one for head in table.all("thead") for one in head.all("th")]
         assert {one.attributes["scope"] for one in heads} == {"col"}
@@ -193,13 +195,13 @@ def test_tables_say_what_their_rows_and_columns_are(page: Page) -> None:
             assert len(row.all("th", "td")) == len(heads)
 
 
-def test_plots_say_what_they_show(page: Page) -> None:
+def test_plots_have_labels(page: Page) -> None:
     labels = [one.attributes["aria-label"] for one in page.root.all("svg")]
     assert labels[:2] == ["hop: ratings", "hop: ratings over time"]
     assert all(one.attributes["role"] == "img" for one in page.root.all("svg"))
 
 
-def test_every_paint_is_one_of_the_page_in_light_and_dark(text: str) -> None:
+def test_every_colour_is_defined_for_light_and_dark(text: str) -> None:
     used = set(re.findall(r"var\((--[\w-]+)\)", text)) - {"--letters"}
     palettes = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
     assert [set(re.findall(r"(--[\w-]+):", palette)) for palette in palettes] == [used, used]
@@ -207,31 +209,33 @@ def test_every_paint_is_one_of_the_page_in_light_and_dark(text: str) -> None:
     assert not re.search(r"#[0-9a-f]{6}|rgb\(", svg)
 
 
-# --- what is from outside -----------------------------------------------------------------------------------------
+# --- text from outside --------------------------------------------------------------------------------------------
 
 
-def test_a_name_is_nothing_but_a_name(hostile: str) -> None:
+def test_names_are_escaped(hostile: str) -> None:
     page = Page(hostile)
     assert not {"script", "b", "i", "raw"} & {one.tag for one in page.root.all()}
-    (title,) = page.root.all("title")
+    (head,) = page.root.all("head")
+    (title,) = head.all("title")
     assert title.text == page.root.all("h1")[0].text == "</title><script>1</script>"
     assert {row[1] for row in page.table("event-1-standings").cells()} == set(HOSTILE_NAMES)
     assert page.root.all("h2")[1].text == "<h1>hop</h1>{{ page }}"
     shown = {one.text for one in page.section("event-1").all("text")}
     assert {name for name in HOSTILE_NAMES if len(name) < 20} <= shown
-    assert "a" * 21 + "…" in shown
+    assert any(re.fullmatch("a{10,}…a{5,}", name) for name in shown)
+    assert {one.text for one in page.section("event-1").all("title")} == set(HOSTILE_NAMES)
 
 
-def test_text_in_records_does_nothing(contest: Contest, tmp_path: Path) -> None:
+def test_text_in_records_is_escaped(contest: Contest, tmp_path: Path) -> None:
     evil = "<b>\x1b[2J\u202egnp.exe\u2028"
     forged = Forged(contest.database, tmp_path / "contest.db")
     forged.head(forged.place(1), lambda fields: fields.update(reason=evil))
     forged.sql("UPDATE incidents SET code = ?", evil)
     forged.close()
     with Store(forged.path) as store:
-        text = as_html(look(contest, store))
+        text = as_html(load_report_data(contest, store))
     page = Page(text)
-    assert "<b>\\u001b[2J\\u202egnp.exe\\u2028" in {row[0] for row in page.table("event-1-ends").cells()}
+    assert "<b>\\u001b[2J\\u202egnp.exe\\u2028" in {row[0] for row in page.table("event-1-endings").cells()}
     assert not page.root.all("b")
     assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", text)
 
@@ -254,7 +258,7 @@ def test_a_damaged_record_is_named(
     forged.head(forged.place(1), lambda fields: fields.update(change))
     forged.close()
     with Store(forged.path) as store, pytest.raises(RecordError, match=complaint):
-        look(contest, store)
+        load_report_data(contest, store)
 
 
 def test_no_secret_is_in_it(text: str, contest: Contest) -> None:
@@ -262,45 +266,45 @@ def test_no_secret_is_in_it(text: str, contest: Contest) -> None:
     assert "10.0.0." not in text
 
 
-# --- what is in it ------------------------------------------------------------------------------------------------
+# --- content ------------------------------------------------------------------------------------------------------
 
 
-def test_the_head_of_the_chain_and_the_counts_are_there(page: Page, contest: Contest) -> None:
+def test_the_hash_of_the_chain_and_the_counts_are_shown(page: Page, contest: Contest) -> None:
     with Store(contest.database) as store:
         length, head = store.chain()
-        done = look(contest, store).tournament.done
+        done = load_report_data(contest, store).tournament.done
     facts = dict(
         zip((one.text for one in page.root.all("dt")), (one.text for one in page.root.all("dd")), strict=True)
     )
-    assert facts["Head of their chain"] == head
+    assert facts["Hash of the last record"] == head
     assert facts["Records"] == str(length)
-    assert facts["Matches"] == f"{done} played of {done} given out so far"
+    assert facts["Matches"] == f"{done} played of {done} paired"
     assert facts["Played"].startswith("2023-11-14 22:13 to 2023-11-14 22:")
 
 
-def test_attempts_that_do_not_count_are_told_apart(tmp_path: Path) -> None:
-    """Three were called off; those that were played are replaced, and then annulled with all others of a team."""
+def test_void_and_overruled_attempts_are_counted_apart(tmp_path: Path) -> None:
+    """Three attempts were aborted. The played ones are replaced, and then annulled with all matches of a team."""
     contest = play_scenes(tmp_path / "decided", "hop", scenes_of_decisions, teams=3)
     with Store(contest.database) as store:
-        seen, verified = look(contest, store), verify(contest, store)
+        seen, verified = load_report_data(contest, store), verify(contest, store)
     text = as_html(seen)
     assert (verified.void, verified.overruled) == (3, 3)
-    assert "<dd>3, broken off: the server failed, or the host called them off</dd>" in text
-    assert "<dd>3, played: a decision or a rule has replaced or annulled them</dd>" in text
+    assert "<dt>Void attempts</dt><dd>3: " in text
+    assert "<dt>Overruled attempts</dt><dd>3: " in text
     assert (verified.played, verified.cancelled, verified.annulled) == (2, 1, 3)
 
 
-def test_the_squares_of_a_ladder_are_percentages(tmp_path: Path) -> None:
+def test_the_crosstable_of_a_ladder_has_percentages_not_points(tmp_path: Path) -> None:
     ladder = play_scenes(tmp_path / "ladder", "linkage", lambda _: [Scene(1, clumsy, clumsy)], ladder=True)
     with Store(ladder.database) as store:
-        text = as_html(look(ladder, store))
-    assert "Percentage of matches won by the team in the row against that in the column." in text
+        text = as_html(load_report_data(ladder, store))
+    assert "Percentage of matches won by the row's team against the column's team." in text
     assert "Points of the team" not in text
 
 
 def test_the_standings_are_those_of_the_tournament(page: Page, contest: Contest) -> None:
     with Store(contest.database) as store:
-        tables = look(contest, store).tournament.tables()
+        tables = load_report_data(contest, store).tournament.tables()
     for event in contest.events:
         rows = page.table(f"event-{event.number}-standings").cells()
         expected = [[str(row.rank), contest.team_name(row.team)] for row in tables.events[event.number]]
@@ -315,7 +319,7 @@ def test_every_tie_break_has_a_column(page: Page, contest: Contest) -> None:
         event.name: {one.text for one in page.table(f"event-{event.number}-standings").all("th")}
         for event in contest.events
     }
-    assert all({"won", "diff", "direct"} <= found for found in headings.values())
+    assert all({"won", "diff", "DE"} <= found for found in headings.values())
     assert "Buchholz" in headings["paths"]
     assert "place" in headings["chain_reaction"]
     assert {"%", "% More", "% Fewer"} <= headings["linkage"]
@@ -324,7 +328,7 @@ def test_every_tie_break_has_a_column(page: Page, contest: Contest) -> None:
 def test_the_crosstable_has_points_colours_and_matches(page: Page, contest: Contest) -> None:
     event = contest.events[0]
     with Store(contest.database) as store:
-        tournament = look(contest, store).tournament
+        tournament = load_report_data(contest, store).tournament
     rows = tournament.table(event)
     table = Crosstable(event, rows, tournament.results)
     (body,) = page.table("event-1-crosstable").all("tbody")
@@ -360,10 +364,10 @@ def test_the_ratings_are_in_order_and_drawn(page: Page) -> None:
 
 def test_how_matches_ended_adds_up(page: Page, contest: Contest) -> None:
     with Store(contest.database) as store:
-        results = look(contest, store).tournament.results
+        results = load_report_data(contest, store).tournament.results
     for event in contest.events:
         expected = Counter(result.reason for result in results if result.match.event == event.number)
-        rows = page.table(f"event-{event.number}-ends").cells()
+        rows = page.table(f"event-{event.number}-endings").cells()
         assert {reason: int(count) for reason, count, _ in rows} == expected
         assert sum(float(share) for *_, share in rows) == pytest.approx(100, abs=0.3)
 
@@ -371,26 +375,26 @@ def test_how_matches_ended_adds_up(page: Page, contest: Contest) -> None:
 def test_incidents_are_counted_by_team(page: Page) -> None:
     assert page.table("incidents").cells() == [
         ["Team B", "12", "flood 12"],
-        ["not a team", "3", "unknown_team 3"],
+        ["no team", "3", "unknown_team 3"],
     ]
-    in_matches = {row[0]: row for row in page.table("event-1-troubles").cells()}
+    in_matches = {row[0]: row for row in page.table("event-1-faults").cells()}
     lost = {name: dict(re.findall(r"(\w+) (\d+)", row[2])) for name, row in in_matches.items()}
     for name, row in in_matches.items():
         assert int(row[3]) == 2 * int(lost[name].get("hostile", 0))
 
 
-def test_the_hosts_decisions_are_listed_and_hold(tmp_path: Path) -> None:
+def test_decisions_are_listed_and_applied(tmp_path: Path) -> None:
     contest = make_up(tmp_path / "decided", [{"game": "hop"}], NAMES[:4])
     at, host = "2023-11-14T22:30:00.000Z", "<i>Grace</i>"
     for decision in (
-        Decision("disqualify", host, "two bots & one team", at, team=3),
-        Decision("adjudicate", host, "the <b>cable</b>", at, match=1, winner=None),
+        Decision(DecisionKind.DISQUALIFY, host, "two bots & one team", at, team=3),
+        Decision(DecisionKind.ADJUDICATE, host, "the <b>cable</b>", at, match=1, winner=None),
     ):
         with Store(contest.database) as store:
             trio.run(store.save, record_of_decision(contest, decision))
     page = Page(html_of(contest))
     with Store(contest.database) as store:
-        first, second = map(contest.team_name, look(contest, store).tournament.matches[1].teams)
+        first, second = map(contest.team_name, load_report_data(contest, store).tournament.matches[1].teams)
     assert page.table("decisions").cells() == [
         ["2023-11-14 22:30", "Team C is disqualified", "two bots & one team", host],
         ["2023-11-14 22:30", f"match 1 ({first} – {second}) is a draw", "the <b>cable</b>", host],
@@ -413,7 +417,7 @@ def test_it_can_be_made_while_a_server_stores_a_record(small: Contest) -> None:
     server.close()
 
 
-def test_before_the_first_match_there_is_a_page(tmp_path: Path) -> None:
+def test_a_contest_without_matches_has_a_page(tmp_path: Path) -> None:
     page = Page(html_of(make_up(tmp_path / "new", [{"game": "hop"}], NAMES, most=0)))
     assert len(page.table("event-1-standings").cells()) == len(NAMES)
     assert not page.has("event-1-crosstable")
@@ -422,7 +426,7 @@ def test_before_the_first_match_there_is_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 20])
-def test_in_the_middle_there_is_a_page(tmp_path: Path, most: int) -> None:
+def test_a_running_contest_has_a_page(tmp_path: Path, most: int) -> None:
     text = html_of(make_up(tmp_path / "begun", each_format(), NAMES, most=most))
     assert_it_needs_nothing(text)
     assert Page(text).section("event-1").all("svg")
@@ -440,25 +444,23 @@ def test_many_teams_have_no_crosstable_and_their_plot_shows_the_best(tmp_path: P
     names = [f"Team {n}" for n in range(CROSSTABLE_TEAMS + 1)]
     page = Page(html_of(make_up(tmp_path / "many", [{"game": "hop"}], names, most=400)))
     assert not page.root.all("table")[1].attributes
-    assert f"with {CROSSTABLE_TEAMS + 1} teams (more than {CROSSTABLE_TEAMS})" in page.section("event-1").text
+    assert f"of {CROSSTABLE_TEAMS + 1} teams (more than {CROSSTABLE_TEAMS})" in page.section("event-1").text
     ratings, course = page.section("event-1").all("svg")
     assert len([one for one in ratings.all("text") if one.text.startswith("Team")]) == len(names)
-    assert len([one for one in course.all("text") if one.text.startswith("Team")]) == report.LINES
+    assert len([one for one in course.all("text") if one.text.startswith("Team")]) == report.PLOTTED_TEAMS
 
 
-def test_forty_teams_make_a_page_of_reasonable_size_in_reasonable_time(tmp_path: Path) -> None:
+def test_forty_teams_make_a_page_of_reasonable_size(tmp_path: Path) -> None:
     contest = make_up(tmp_path / "forty", [{"game": "hop"}], [f"Team {n}" for n in range(40)])
-    begun = time.process_time()
     text = html_of(contest)
-    assert time.process_time() - begun < 10
     assert len(text.encode()) < 1_000_000
     assert "1560 played of 1560" in text
 
 
-def test_it_says_how_far_it_is(contest: Contest) -> None:
+def test_progress_is_reported(contest: Contest) -> None:
     said: list[tuple[int, int]] = []
     with Store(contest.database) as store:
-        as_html(look(contest, store), lambda done, total: said.append((done, total)))
+        as_html(load_report_data(contest, store), lambda done, total: said.append((done, total)))
     assert said == sorted(said)
     assert {total for _, total in said} == {said[-1][0]}
     assert len(said) > 100
@@ -468,22 +470,14 @@ def test_it_says_how_far_it_is(contest: Contest) -> None:
 
 
 def test_the_same_records_make_the_same_bytes(text: str, contest: Contest, tmp_path: Path) -> None:
-    """Also in another process, whose user likes other plots."""
-    (tmp_path / "matplotlibrc").write_text("lines.linewidth: 9\nsvg.fonttype: path\naxes.facecolor: red\n")
+    """Also in another process and another time zone."""
     out = tmp_path / "report.html"
     program = [sys.executable, "-W", "error", "-m", "getstep_server"]
-    run = [*program, "report", str(contest.folder), "--output", str(out)]
-    outside = {**os.environ, "PYTHONHASHSEED": "7", "MATPLOTLIBRC": str(tmp_path), "TZ": "Asia/Tokyo"}
-    done = subprocess.run(run, env=outside, capture_output=True, text=True, check=True, timeout=60)
+    run = [*program, "report", str(contest.folder), "--output", str(out), "--no-replays"]
+    outside = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo"}
+    done = subprocess.run(run, env=outside, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS)
     assert done.stderr == ""
     assert out.read_text(encoding="utf-8") == text
-
-
-def test_other_commands_do_not_wait_for_what_it_needs() -> None:
-    program = "import getstep_server.cli, sys; print(*{'matplotlib', 'jinja2'} & set(sys.modules))"
-    assert (
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
-    )
 
 
 # --- the command --------------------------------------------------------------------------------------------------
@@ -501,7 +495,7 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_command_writes_into_the_folder(command: Command, small: Contest) -> None:
-    ran = command("report", "small")
+    ran = command("report", "small", "--no-replays")
     path = Path("small", "report.html")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(str(path))
@@ -511,14 +505,14 @@ def test_the_command_writes_into_the_folder(command: Command, small: Contest) ->
 
 def test_the_command_writes_elsewhere_and_over_an_old_one(command: Command, small: Contest) -> None:
     Path("page.html").write_text("old")
-    assert command("report", "small", "--output", "page.html").code == 0
+    assert command("report", "small", "--output", "page.html", "--no-replays").code == 0
     assert Path("page.html").read_text(encoding="utf-8") == html_of(small)
 
 
 @pytest.mark.parametrize(
     ("where", "why"),
     [
-        ("nowhere/page.html", "No such file or directory"),
+        ("nowhere/page.html", "No such file or directory; write it somewhere else with --output"),
         ("small", "a folder or a device, expected the name of a file"),
     ],
 )
@@ -536,7 +530,9 @@ def test_a_report_that_could_not_be_written_leaves_the_old_one(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
-    assert command.complaint("report", "small", "--output", "page.html") == "page.html: No space left on device"
+    assert command.complaint("report", "small", "--output", "page.html", "--no-replays") == (
+        "page.html: No space left on device; write it somewhere else with --output"
+    )
     assert Path("page.html").read_text() == "old"
     assert not Path("page.html.new").exists()
 
@@ -555,10 +551,55 @@ def test_help_and_a_contest_without_records(command: Command, monkeypatch: pytes
 
 
 @given(st.lists(st.floats(-50, 700), min_size=1, max_size=40))
-def test_names_at_the_ends_of_lines_do_not_meet(levels: list[float]) -> None:
+def test_names_at_the_ends_of_lines_do_not_overlap(levels: list[float]) -> None:
     levels.sort()
     height = max(plots._LEAST_HEIGHT, plots._ROW * len(levels))
     apart = plots._apart(levels, height)
     assert all(lower - upper >= plots._ROW - 1e-6 for upper, lower in pairwise(apart))
     assert apart[0] >= plots._ROW / 2 - 1e-6
     assert apart[-1] <= height - plots._ROW / 2 + 1e-6
+
+
+@given(st.floats(-5000, 5000), st.floats(1e-3, 20000))
+def test_a_scale_has_a_few_round_values_within_it(low: float, length: float) -> None:
+    ticks = plots._Scale(low, low + length, 0, 1000).ticks()
+    assert 1 <= len(ticks) <= 10
+    places = [float(tick.at) for tick in ticks]
+    assert all(-0.1 <= place <= 1000.1 for place in places)
+    assert places == sorted(places)
+
+
+def test_matches_played_are_whole_numbers() -> None:
+    courses = [plots.RatingHistory("A", ((1, 0.0), (2, 10.0)))]
+    frame = plots.history_plot(courses, label="").frame
+    assert [tick.text for tick in frame.x_ticks] == ["0", "1", "2"]
+    assert "−" not in "".join(tick.text for tick in frame.x_ticks)
+
+
+def test_forty_lines_differ_by_more_than_colour() -> None:
+    courses = [
+        plots.RatingHistory(f"Team {n}", ((1, 0.0), (2, 1.0 * n))) for n in reversed(range(report.PLOTTED_TEAMS))
+    ]
+    lines = plots.history_plot(courses, label="").lines
+    assert len({(line.colour, line.dash, line.mark) for line in lines}) == report.PLOTTED_TEAMS
+    assert len({(line.dash, line.mark) for line in lines if line.colour == 0}) == len(lines[:: plots.COLOURS])
+
+
+@given(st.text(max_size=64))
+def test_a_name_in_a_plot_fits_its_room(name: str) -> None:
+    shown = plots.fitted(name, 150)
+    assert sum(11 * plots._width(char) for char in shown) <= 150 + 1e-6
+    assert shown == name or "…" in shown
+
+
+def test_ratings_are_placed_by_their_values() -> None:
+    """An interval from -100 to 300 around 0 on a scale with a fiftieth of room at either end."""
+    row = plots.Rated("Ada", Estimate(0.0, -100.0, 300.0), None, separable=True)
+    plot = plots.ratings_plot([row], label="")
+    (shown,) = plot.rows
+    left, right = plot.frame.left, plot.frame.right
+    low, elo, high = map(float, (shown.low, shown.elo, shown.high))
+    assert (low - left) == pytest.approx(right - high, abs=0.2)
+    assert (elo - low) == pytest.approx((high - low) / 4, abs=0.2)
+    assert plot.zero == shown.elo
+    assert plot.gaps == []

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import stat
 from pathlib import Path
 
 import pytest
 
-from getstep_server._toml import ConfigError
-from getstep_server.contest import init_contest, load_contest
+from getstep_server.config.class_list import TeamEntry, read_roster
+from getstep_server.config.contest import init_contest, load_contest
+from getstep_server.config.roster import add_teams, import_teams, new_token
+from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_TEAMS
-from getstep_server.roster import Newcomer, add_teams, import_teams, new_token, read_roster
 
 TEAMS = '# our class\n[[team]] # the first\nid = 2 # two\nname = "Ada"\ntoken = "12345678"\n# the end'
 
@@ -22,22 +24,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "autumn"
 
 
-def names(*wanted: str | tuple[int, str]) -> list[Newcomer]:
+def names(*wanted: str | tuple[int, str]) -> list[TeamEntry]:
     pairs = [(None, entry) if isinstance(entry, str) else entry for entry in wanted]
-    return [Newcomer(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
+    return [TeamEntry(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
 
 
-def names_in(path: Path) -> list[Newcomer]:
-    """The teams of a class list without mistakes."""
-    newcomers, complaints = read_roster(path)
-    assert complaints == []
-    return newcomers
+def names_in(path: Path) -> list[TeamEntry]:
+    """Return the teams of a class list without mistakes."""
+    found = read_roster(path)
+    assert found.errors == []
+    return found.entries
 
 
 # --- teams.toml ----------------------------------------------------------------------------------------------
 
 
-def test_what_is_there_stays_as_it_is(folder: Path) -> None:
+def test_existing_text_is_not_changed(folder: Path) -> None:
     path = folder / "teams.toml"
     path.write_text(TEAMS)
     added = add_teams(folder, names("Blaise", 'Charles "the \\ great"'), classic=True)
@@ -78,7 +80,7 @@ CLASHES = {
     "a name twice": (
         names("Blaise", "Charles", "Blaise", "Blaise"),
         [
-            "NAME 3: name = 'Blaise', expected one that is free; NAME 1 has it; likewise NAME 4",
+            "NAME 3: name = 'Blaise', expected one that is free; NAME 1 has it; also NAME 4",
         ],
     ),
     "an id twice": (
@@ -88,7 +90,7 @@ CLASHES = {
     "a name that is none": (
         names("Blaise", "\x1b[2J", ""),
         [
-            r"NAME 2: name = '\x1b[2J', expected visible characters, without blanks around them; likewise NAME 3",
+            r"NAME 2: name = '\x1b[2J', expected visible characters, without spaces around them; also NAME 3",
         ],
     ),
     "a long name": (
@@ -109,9 +111,9 @@ CLASHES = {
 def test_all_or_none(folder: Path, case: str) -> None:
     path = folder / "teams.toml"
     path.write_text(TEAMS)
-    newcomers, messages = CLASHES[case]
+    entries, messages = CLASHES[case]
     with pytest.raises(ConfigError) as caught:
-        add_teams(folder, newcomers)
+        add_teams(folder, entries)
     assert str(caught.value).split("\n") == messages
     assert path.read_text() == TEAMS
     assert sorted(file.name for file in folder.iterdir()) == ["contest.toml", "teams.toml"]
@@ -128,12 +130,15 @@ def test_the_largest_contest(folder: Path) -> None:
 def test_one_array_takes_no_further_teams(folder: Path) -> None:
     path = folder / "teams.toml"
     path.write_text('team = [{id = 1, name = "Ada", token = "12345678"}]\n')
-    with pytest.raises(ConfigError, match=r"takes no further teams; write \[\[team\]\] for each"):
+    with pytest.raises(
+        ConfigError,
+        match=r"no team can be appended to 'team = \[\.\.\.\]'; write a table \[\[team\]\] for each team",
+    ):
         add_teams(folder, names("Blaise"))
     assert len(load_contest(folder).teams) == 1
 
 
-def test_mistakes_that_were_there_before_are_told_with_their_line(folder: Path) -> None:
+def test_earlier_mistakes_are_reported_with_their_line(folder: Path) -> None:
     (folder / "teams.toml").write_text(TEAMS.replace("12345678", "short"))
     with pytest.raises(ConfigError, match=r"teams\.toml:5: team\.token = 'short', expected at least 8 characters"):
         add_teams(folder, names("Blaise"))
@@ -197,23 +202,76 @@ def test_a_class_list(tmp_path: Path, case: str) -> None:
     content, teams = ROSTERS[case]
     path = tmp_path / "roster.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    assert [(newcomer.id, newcomer.name) for newcomer in names_in(path)] == teams
+    assert [(entry.id, entry.name) for entry in names_in(path)] == teams
+
+
+EXPORTS: dict[str, tuple[bytes, list[str], list[str]]] = {
+    "last and first names": (b"Last name;First name\nLovelace;Ada\nPascal;\n", ["Ada Lovelace", "Pascal"], []),
+    "in German": ("Nr;Nachname;Vorname\n1;Grün;Jürgen\n".encode(), ["Jürgen Grün"], []),
+    "name is the last name": (b"Vorname,Name,id\nAda,Lovelace,7\n", ["Ada Lovelace"], []),
+    "no header": (
+        b"Lovelace;Ada\nvan Rossum;Guido\n",
+        ["Ada Lovelace", "Guido van Rossum"],
+        ["no header, so each line was read as a last name and a first name"],
+    ),
+    "Windows-1252": (
+        "Nachname;Vorname\r\nKurz;Ada\r\nGrün;Jürgen\r\n".encode("cp1252"),
+        ["Ada Kurz", "Jürgen Grün"],
+        ["not UTF-8, so it was read as Windows-1252; check that this line is right: 'Grün;Jürgen'"],
+    ),
+    "UTF-16": (
+        "Name\tVorname\r\nGrün\tJürgen\r\n".encode("utf-16"),
+        ["Jürgen Grün"],
+        ["not UTF-8, so it was read as UTF-16; check that this line is right: 'Grün\\tJürgen'"],
+    ),
+    "UTF-16, big-endian, in English": (
+        codecs.BOM_UTF16_BE + "name\nAda\n".encode("utf-16-be"),
+        ["Ada"],
+        ["not UTF-8, so it was read as UTF-16"],
+    ),
+    "one team a line": (b"Team;Room\nThe Hoppers;101\nThe Loopers;102\n", ["The Hoppers", "The Loopers"], []),
+    "members grouped": (
+        b"Nachname;Vorname;Gruppe\nLovelace;Ada;Hoppers\nPascal;Blaise;Loopers\nBabbage;Charles;Hoppers\nKay;Alan\n",
+        ["Hoppers", "Loopers", "Alan Kay"],
+        ["3 lines with a team's name were grouped into 2 teams"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXPORTS)
+def test_a_class_list_as_a_school_exports_it(folder: Path, tmp_path: Path, case: str) -> None:
+    content, teams, notes = EXPORTS[case]
+    path = tmp_path / "roster.csv"
+    path.write_bytes(content)
+    added, said = import_teams(folder, path)
+    assert [team.name for team in added] == teams
+    assert said == [f"{path}: {note}" for note in notes]
+
+
+def test_a_team_that_is_there_twice_is_a_mistake_unless_it_has_members(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text("team;room\nHoppers;1\nHoppers;2\n")
+    with pytest.raises(ConfigError, match=r":3: name = 'Hoppers', expected one that is free"):
+        import_teams(folder, path)
 
 
 WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
-    "empty": ("", [": no teams, expected a line for each"]),
-    "blank": ("\n , \n", [": no teams, expected a line for each"]),
-    "a header alone": ("id,name\n", [": no teams, expected a line for each"]),
-    "two columns without a header": ("Ada\n\n7,Blaise\n", [":3: 2 columns, expected 1: put a name with commas"]),
+    "empty": ("", [": no teams; write one line for each team"]),
+    "blank": ("\n , \n", [": no teams; write one line for each team"]),
+    "a header alone": ("id,name\n", [": no teams; write one line for each team"]),
+    "two columns without a header": (
+        "Ada\n\n7,Blaise\n",
+        [":3: 2 columns, expected 1; put a name that has commas"],
+    ),
     "a header that names no name": (
         "first,last\nAda,Lovelace\n",
-        [":1: 2 columns, expected 1: put a name with commas in quotes, or begin the file with a line such as"],
+        [":1: 2 columns, expected 1; put a name that has commas in quotes, or begin the file with a line that"],
     ),
     "a header that names no name, and a class": (
         "Names,Class\n" + "".join(f"Team {n},7b\n" for n in range(30)),
         [
-            ":1: 2 columns, expected 1: put a name with commas in quotes, or begin the file with a line such as"
-            " 'id,name' that names the columns; likewise in lines 2 to 31"
+            ":1: 2 columns, expected 1; put a name that has commas in quotes, or begin the file with a line that"
+            " names the columns, such as 'id,name'; also in lines 2 to 31"
         ],
     ),
     "all kinds of mistakes": (
@@ -221,28 +279,34 @@ WRONG_ROSTERS: dict[str, tuple[str | bytes, list[str]]] = {
         '1,D\n"',
         [
             ":12: not valid CSV: ",
-            ":2: id = 'seven', expected a whole number from 0 to 2147483647; likewise in lines 7, 9",
+            ":2: id = 'seven', expected a whole number from 0 to 2147483647; also in lines 7, 9",
             ":2: seats = 'many', expected a whole number from 1 to 16",
-            ":5: '2' without a name, expected one in each line",
+            ":5: no name ('2'); write one in each line",
             ":6: 4 columns, expected 3",
             ":4: id = 1, expected one that is free; ",
-            r":8: name = '\x1b', expected visible characters, without blanks around them; likewise in line 10",
+            r":8: name = '\x1b', expected visible characters, without spaces around them; also in line 10",
         ],
     ),
-    "a comma in a name": ("id,name\n7,Lovelace, Ada\n", [":2: 3 columns, expected 2: put a name with commas"]),
+    "a comma in a name": ("id,name\n7,Lovelace, Ada\n", [":2: 3 columns, expected 2; put a name that has commas"]),
     "ids that are none": (
         "id,name\nseven,Ada\n-1,Blaise\n1.0,Charles\n１,Dorothy\n" + "9" * 5000 + ",Edsger\n",
         [
-            ":2: id = 'seven', expected a whole number from 0 to 2147483647; likewise in lines 3 to 6",
+            ":2: id = 'seven', expected a whole number from 0 to 2147483647; also in lines 3 to 6",
         ],
     ),
     "an id without a name": (
         "id,name\n7\n8,\n9,Ada\n",
-        [":2: '7' without a name, expected one in each line; likewise in line 3"],
+        [":2: no name ('7'); write one in each line; also in line 3"],
     ),
     "a quote that is not closed": ('name\nAda\n"Blaise\nCharles\n', [":3: not valid CSV: unexpected end of data"]),
     "more after a quote": ('name\n"Ada" Lovelace\n', [":2: not valid CSV: "]),
-    "another encoding": ("name\nAda\nGrashüpfer\n".encode("latin-1"), [":3: not UTF-8; save the file as UTF-8"]),
+    "another encoding": (b"name\nAda\nGrash\x81pfer\n", [":3: not UTF-8; save the file as UTF-8"]),
+    "UTF-16 that is cut off": ("name\nAda\n".encode("utf-16")[:-1], [":2: not UTF-8; save the file as UTF-8"]),
+    "a last name alone in the header": (
+        "Nachname;Klasse\nLovelace;7b\n",
+        [":1: 2 columns, expected 1; put a name"],
+    ),
+    "persons and numbers without a header": ("Lovelace;Ada\nPascal;7\n", [":1: 2 columns, expected 1; put a name"]),
     "a cell of megabytes": ("name\n" + "x" * 200_000, [":2: not valid CSV: field larger than field limit"]),
 }
 
@@ -262,14 +326,14 @@ def test_a_class_list_with_mistakes(folder: Path, tmp_path: Path, case: str) -> 
         assert len(line) < len(str(path)) + 250
 
 
-def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp_path: Path) -> None:
+def test_a_mistake_in_a_name_is_reported_with_the_line_of_the_list(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "roster.csv"
     path.write_text('id,name\n\n3,Ada\n4,"two\nlines"\n3,Blaise\n5,Ada\n6,\x1b[2J\n')
     with pytest.raises(ConfigError) as caught:
         import_teams(folder, path)
     assert sorted(str(caught.value).split("\n")) == [
-        rf"{path}:4: name = 'two\nlines', expected visible characters, without blanks around them;"
-        " likewise in line 8",
+        rf"{path}:4: name = 'two\nlines', expected visible characters, without spaces around them;"
+        " also in line 8",
         f"{path}:6: id = 3, expected one that is free; {path}:3 has it",
         f"{path}:7: name = 'Ada', expected one that is free; {path}:3 has it",
     ]
@@ -279,9 +343,9 @@ def test_a_mistake_in_a_name_is_told_with_the_line_of_the_list(folder: Path, tmp
 def test_seats_in_a_class_list(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "roster.csv"
     path.write_text("name,seats\nAda,3\nBlaise,\nCharles,1\nDorothy\n")
-    newcomers = names_in(path)
-    assert [newcomer.seats for newcomer in newcomers] == [3, 1, 1, 1]
-    add_teams(folder, newcomers)
+    entries = names_in(path)
+    assert [entry.seats for entry in entries] == [3, 1, 1, 1]
+    add_teams(folder, entries)
     assert [team.seats for team in load_contest(folder).teams.values()] == [3, 1, 1, 1]
     assert (folder / "teams.toml").read_text().count("seats") == 1
 

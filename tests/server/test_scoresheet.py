@@ -13,101 +13,60 @@ from typing import Any
 import pytest
 import trio
 
+from getstep.referee import MatchState, WrongTurn
 from getstep_engines import GAMES
-from getstep_server import journal, limits
-from getstep_server.contest import Contest
-from getstep_server.course import Course, WrongTurn
-from getstep_server.disk import Disk
-from getstep_server.events import DiskFull, DiskUsable, Event, Incident
-from getstep_server.game_record import head_of_game, parse, result_of
-from getstep_server.journal import Journal, JournalError, read, segments
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.scoresheet import Scoresheet, Scoresheets, left_running
-from tests.server.players import make_contest
+from getstep_server import limits
+from getstep_server.events import DiskFull, DiskUsable
+from getstep_server.incident import Incident
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.records.game import result_of
+from getstep_server.records.match import Match
+from getstep_server.records.record import parse
+from getstep_server.records.result import Result
+from getstep_server.storage import journal
+from getstep_server.storage.journal import Journal, JournalError, WriteResult, read, segments
+from getstep_server.storage.recovery import left_running
+from tests.server.kept_sheets import Kept
 
 MATCH = Match(7, 1, 3, 2, 1, 2, "hop")
 MOVE = [[0, 0], [0, 1]]
 
 
-def match_of(game: str) -> Match:
-    options = {name: option.default for name, option in GAMES[game].options.items()}
-    return Match(7, 1, 3, 2, 1, 2, game, options)
-
-
-class Kept:
-    """A contest with a place for scoresheets."""
-
-    def __init__(self, folder: Path, game: str = "hop") -> None:
-        self.events: list[Event] = []
-        self.contest: Contest = make_contest(folder, event={"game": game})
-        self.disk = Disk(folder, self.events.append)
-        self.sheets = Scoresheets(self.contest, self.disk)
-        self.match = match_of(game)
-        self.running = self.contest.running
-        self.path = self.running / "segment-1.journal"
-        self.running.mkdir()
-
-    async def begin(self, attempt: int = 1) -> Scoresheet:
-        head = head_of_game(self.contest, self.match, attempt, 0.0)
-        sheet = Scoresheet(head, self.sheets._journal, self.disk)
-        await sheet.begin()
-        return sheet
-
-    def again(self, recorded: Any = ()) -> tuple[list[Scoresheet], list[Any]]:
-        """What a new run finds."""
-        self.sheets.close()
-        self.sheets = Scoresheets(self.contest, self.disk)
-        return self.sheets.unfinished([self.match], set(recorded))
-
-    def names(self) -> list[str]:
-        return [path.name for path in segments(self.running)]
-
-    def entries(self) -> list[dict[str, Any]]:
-        return [line.entry for path in segments(self.running) for line in read(path).lines]
-
-    def resumed(self) -> Scoresheet:
-        (sheet,), _ = self.again()
-        return sheet
-
-
 async def play(sheet: Scoresheet, seed: int, turns: int) -> None:
     """Random turns, some of them faults."""
-    dice, course = Random(seed), sheet.course
-    while course.verdict is None and course.turns < turns:
-        player, ms = course.state.to_move, round(dice.uniform(0, 30), 3)
+    dice, match_state = Random(seed), sheet.match_state
+    while match_state.outcome is None and match_state.turns < turns:
+        player, ms = match_state.state.to_move, round(dice.uniform(0, 30), 3)
         if dice.random() < 0.02:
-            course.fault("missed_limit", ms, away=True)
-            written = sheet.write(
-                {"player": player, "fault": "missed_limit", "detail": "x", "ms": ms, "away": True}
-            )
+            match_state.fault("missed_limit", ms, away=True)
+            result = sheet.write({"player": player, "fault": "missed_limit", "detail": "x", "ms": ms, "away": True})
         else:
-            move = json.loads(json.dumps(dice.choice(list(course.state.legal_moves()))))
-            course.move(move, ms)
-            written = sheet.write({"player": player, "move": move, "ms": ms, "timed": "kernel"})
-        if not written:
-            await sheet.insist()
+            move = json.loads(json.dumps(dice.choice(list(match_state.state.legal_moves()))))
+            match_state.move(move, ms)
+            result = sheet.write({"player": player, "move": move, "ms": ms, "timed": "kernel"})
+        if result is not WriteResult.WRITTEN:
+            await sheet.retry_until_written()
 
 
-def facts(course: Course) -> dict[str, Any]:
-    """All that a match goes on from."""
-    state, clocks = course.state, course.clocks
-    kept = {name: getattr(course, name) for name in ("turns", "move_number", "faults", "misses", "verdict")}
-    last = json.loads(json.dumps(course.last_moves))
+def facts(match_state: MatchState) -> dict[str, Any]:
+    """Return the state from which a match is resumed."""
+    state, clocks = match_state.state, match_state.clocks
+    kept = {name: getattr(match_state, name) for name in ("turns", "move_number", "faults", "misses", "outcome")}
+    last = json.loads(json.dumps(match_state.last_moves))
     return {**kept, "board": state.board(), "on_turn": state.to_move, "thought": clocks.thought_ms, "last": last}
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("game", GAMES)
-async def test_a_match_goes_on_where_it_was(tmp_path: Path, game: str, seed: int) -> None:
+async def test_a_match_is_resumed_where_it_was(tmp_path: Path, game: str, seed: int) -> None:
     kept = Kept(tmp_path, game)
     sheet = await kept.begin()
     await play(sheet, seed, Random(seed).choice([0, 1, 15, 1000]))
     resumed = kept.resumed()
-    assert facts(resumed.course) == facts(sheet.course)
+    assert facts(resumed.match_state) == facts(sheet.match_state)
     assert resumed.head == sheet.head
     await play(resumed, seed + 100, 1000)
-    assert facts(kept.resumed().course) == facts(resumed.course)
+    assert facts(kept.resumed().match_state) == facts(resumed.match_state)
 
 
 async def test_the_record_has_all_that_happened(tmp_path: Path) -> None:
@@ -118,16 +77,16 @@ async def test_the_record_has_all_that_happened(tmp_path: Path) -> None:
         sheet.incident(Incident("flood", "too much", "10.0.0.9", 2, "00"))
     sheet = kept.resumed()
     await play(sheet, 2, 1000)
-    verdict = sheet.course.verdict
-    assert verdict is not None
+    outcome = sheet.match_state.outcome
+    assert outcome is not None
     result = Result(
         match=kept.match,
-        winner=verdict.winner,
-        reason=verdict.reason,
-        detail=verdict.detail,
-        scores=verdict.scores,
-        turns=sheet.course.turns,
-        thought=(sheet.course.clocks.thought_ms[0] / 1000, sheet.course.clocks.thought_ms[1] / 1000),
+        winner=outcome.winner,
+        reason=outcome.reason,
+        detail=outcome.detail,
+        scores=outcome.scores,
+        turns=sheet.match_state.turns,
+        thought=(sheet.match_state.clocks.thought_ms[0] / 1000, sheet.match_state.clocks.thought_ms[1] / 1000),
         faults=(0, 0),
         started=0.0,
         seconds=1.0,
@@ -137,10 +96,10 @@ async def test_the_record_has_all_that_happened(tmp_path: Path) -> None:
     assert fields["resumed"] == [3]
     (incident,) = fields["incidents"]
     assert (incident["team"], incident["code"], incident["after_turn"]) == (2, "flood", 3)
-    course = Course(GAMES["linkage"], {}, sheet.course.clocks.control, 0.1)
+    match_state = MatchState(GAMES["linkage"], {}, sheet.match_state.clocks.control, 0.1)
     for turn in fields["turns"]:
-        course.apply(turn)
-    assert course.verdict == verdict
+        match_state.apply(turn)
+    assert match_state.outcome == outcome
     assert len([turn for turn in fields["turns"] if "pass" not in turn]) == result.turns
 
 
@@ -159,7 +118,7 @@ async def test_incidents_are_bounded(tmp_path: Path) -> None:
 # --- what a crash or a hand does to a journal -------------------------------------------------------------------
 
 
-async def test_wherever_the_last_line_is_torn_it_is_cut(tmp_path: Path) -> None:
+async def test_a_torn_last_line_is_cut_at_any_byte(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
     await play(sheet, 1, 4)
@@ -168,7 +127,7 @@ async def test_wherever_the_last_line_is_torn_it_is_cut(tmp_path: Path) -> None:
     for end in range(last + 1, len(whole)):
         kept.path.write_bytes(whole[:end])
         (resumed,), (cut,) = kept.again()
-        assert (cut.path, cut.line, resumed.course.turns) == (str(kept.path), 5, 3)
+        assert (cut.path, cut.line, resumed.match_state.turns) == (str(kept.path), 5, 3)
         assert kept.path.read_bytes() == whole[:last]
         kept.sheets.close()
         for path in segments(kept.running)[1:]:
@@ -180,20 +139,20 @@ async def test_a_torn_pass_is_added_again(tmp_path: Path) -> None:
     kept = Kept(tmp_path, "linkage")
     sheet = await kept.begin()
     seed = 0
-    while not sheet.course.state.passed:  # a game with a pass in its middle
+    while not sheet.match_state.state.passed:  # a game with a pass in its middle
         seed += 1
-        sheet.remove()
+        sheet.release()
         sheet = await kept.begin()
-        while sheet.course.verdict is None and not sheet.course.state.passed:
-            await play(sheet, seed * 1000 + sheet.course.turns, sheet.course.turns + 1)
+        while sheet.match_state.outcome is None and not sheet.match_state.state.passed:
+            await play(sheet, seed * 1000 + sheet.match_state.turns, sheet.match_state.turns + 1)
     text = kept.path.read_bytes()
     assert b'"pass"' in text.splitlines()[-1]
     kept.path.write_bytes(text[:-10])
     resumed = kept.resumed()
-    assert facts(resumed.course) == facts(sheet.course)
+    assert facts(resumed.match_state) == facts(sheet.match_state)
     assert read(kept.path).cut is None
     (_, *passes) = [line for line in kept.entries() if "pass" in line or "record" in line][-2:]
-    assert len(passes) == len(sheet.course.state.passed)
+    assert len(passes) == len(sheet.match_state.state.passed)
 
 
 async def test_a_journal_without_its_first_line_is_of_a_match_that_never_began(tmp_path: Path) -> None:
@@ -223,24 +182,24 @@ async def test_lines_without_their_head(tmp_path: Path) -> None:
     assert kept.names() == ["segment-2.journal"]
 
 
-async def test_what_was_given_up_without_a_record_begins_anew(tmp_path: Path) -> None:
+async def test_an_abandoned_match_begins_again(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     given_up = await kept.begin()
     await play(given_up, 1, 4)
-    given_up.drop()
-    given_up.remove()
+    given_up.abandon()
+    given_up.release()
     sheet = await kept.begin()
     await play(sheet, 2, 7)
-    assert facts(kept.resumed().course) == facts(sheet.course)
+    assert facts(kept.resumed().match_state) == facts(sheet.match_state)
 
 
-async def test_of_what_was_given_up_later_nothing_is_left_to_go_on_with(tmp_path: Path) -> None:
+async def test_a_resumed_match_that_was_abandoned_is_not_resumed_again(tmp_path: Path) -> None:
     """Its head was in a segment that is gone, and other matches still need the one with its last lines."""
     kept = Kept(tmp_path)
     await play(await kept.begin(), 1, 4)
     resumed = kept.resumed()
-    resumed.drop()
-    resumed.remove()
+    resumed.abandon()
+    resumed.release()
     assert kept.names() == ["segment-2.journal"]
     assert left_running(kept.running, set()) == set()
     assert kept.again() == ([], [])
@@ -248,7 +207,7 @@ async def test_of_what_was_given_up_later_nothing_is_left_to_go_on_with(tmp_path
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3])
-async def test_no_line_is_missing_without_a_word(tmp_path: Path, missing: int) -> None:
+async def test_a_missing_line_is_detected(tmp_path: Path, missing: int) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
     await play(sheet, 1, 4)
@@ -265,42 +224,41 @@ def test_a_segment_is_a_file(tmp_path: Path) -> None:
         kept.again()
 
 
-async def test_turns_of_many_are_written_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_turns_of_several_matches_share_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Kept(tmp_path)
     sheets = [await kept.begin(attempt) for attempt in (1, 2, 3)]
     writes: list[bytes] = []
-    heard: list[bool] = []
+    results: list[WriteResult] = []
 
     def write(_: int, data: bytes) -> int:
         writes.append(data)
         return len(data)
 
     monkeypatch.setattr(os, "write", write)
-    kept.sheets.hold()
-    for sheet in sheets:
-        sheet.course.move(MOVE, 1.0)
-        assert not sheet.write({"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"})
-        assert sheet.until_commit(heard.append)
-    assert (writes, heard) == ([], [])
-    kept.sheets.commit()
+    with kept.sheets.batch():
+        for sheet in sheets:
+            sheet.match_state.move(MOVE, 1.0)
+            turn = {"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"}
+            assert sheet.write(turn) is WriteResult.PENDING
+            sheet.on_commit(results.append)
+        assert (writes, results) == ([], [])
     assert [line.split()[1] for line in writes[0].splitlines()] == [b"7-1-2", b"7-2-2", b"7-3-2"]
-    assert (len(writes), heard) == (1, [True] * 3)
-    assert not sheets[0].until_commit(heard.append)  # nothing is held
+    assert (len(writes), results) == (1, [WriteResult.WRITTEN] * 3)
+    with pytest.raises(RuntimeError):
+        sheets[0].on_commit(results.append)  # no batch is open
 
 
-async def test_who_waits_for_a_commit_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_commit_reaches_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
-    heard: list[bool] = []
-    sheet.course.move(MOVE, 1.0)
-    kept.sheets.hold()
-    sheet.write({"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"})
-    sheet.until_commit(heard.append)
-    with monkeypatch.context() as full:
+    results: list[WriteResult] = []
+    sheet.match_state.move(MOVE, 1.0)
+    with monkeypatch.context() as full, kept.sheets.batch():  # the batch ends first
         full.setattr(os, "write", FullDisk(0))
-        kept.sheets.commit()
-    assert heard == [False]
-    await sheet.insist()
+        sheet.write({"player": 0, "move": MOVE, "ms": 1.0, "timed": "kernel"})
+        sheet.on_commit(results.append)
+    assert results == [WriteResult.FAILED]
+    await sheet.retry_until_written()
     assert kept.entries()[-1]["move"] == MOVE
 
 
@@ -329,7 +287,7 @@ DAMAGE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-async def test_anything_else_is_told_with_file_and_line(tmp_path: Path, damage: str) -> None:
+async def test_other_damage_is_reported_with_file_and_line(tmp_path: Path, damage: str) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
     await play(sheet, 1, 4)
@@ -345,7 +303,7 @@ async def test_anything_else_is_told_with_file_and_line(tmp_path: Path, damage: 
     "head",
     [{}, {"match": 7, "attempt": 1}, {"match": True, "attempt": 1}, {"match": 7, "attempt": 1, "teams": [1, 2]}],
 )
-def test_a_head_that_is_none(tmp_path: Path, head: Any) -> None:
+def test_an_invalid_head(tmp_path: Path, head: Any) -> None:
     kept = Kept(tmp_path)
     kept.path.write_bytes(sealed(head, "7-1-1"))
     with pytest.raises(JournalError, match=r"segment-1\.journal, line 1: "):
@@ -385,7 +343,7 @@ async def test_a_match_on_record_needs_no_journal(tmp_path: Path) -> None:
     assert kept.names() == []
 
 
-async def test_of_two_attempts_the_later_goes_on(tmp_path: Path) -> None:
+async def test_the_later_of_two_attempts_is_resumed(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     for attempt in (10, 9):
         await kept.begin(attempt)
@@ -393,7 +351,7 @@ async def test_of_two_attempts_the_later_goes_on(tmp_path: Path) -> None:
     resumed = kept.resumed()
     assert resumed.attempt == 10
     assert kept.names() == ["segment-1.journal", "segment-2.journal"]
-    resumed.remove()
+    resumed.release()
     kept.sheets.close()
     assert kept.names() == []
 
@@ -408,7 +366,7 @@ def short_segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_segments")
-def test_a_segment_goes_when_nobody_needs_it(tmp_path: Path) -> None:
+def test_a_segment_is_deleted_when_no_match_needs_it(tmp_path: Path) -> None:
     opened = Journal(tmp_path)
 
     def left() -> list[str]:
@@ -435,23 +393,23 @@ def test_a_segment_goes_when_nobody_needs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("short_segments")
-async def test_a_match_in_many_segments_goes_on(tmp_path: Path) -> None:
+async def test_a_match_in_many_segments_is_resumed(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
     await play(sheet, 1, 12)
     assert len(kept.names()) == 13
     resumed = kept.resumed()
-    assert facts(resumed.course) == facts(sheet.course)
+    assert facts(resumed.match_state) == facts(sheet.match_state)
     await play(resumed, 2, 15)
-    assert kept.names()[-1] == "segment-17.journal"  # a new run goes on in new ones
-    assert facts(kept.resumed().course) == facts(resumed.course)
+    assert kept.names()[-1] == "segment-17.journal"  # a new run begins a new one
+    assert facts(kept.resumed().match_state) == facts(resumed.match_state)
 
 
 @pytest.mark.usefixtures("short_segments")
 async def test_an_incident_after_the_end_keeps_no_segment(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
     sheet = await kept.begin()
-    sheet.remove()
+    sheet.release()
     sheet.incident(Incident("flood", "too much", "10.0.0.9", 2, "00"))
     assert kept.names() == []
 
@@ -469,10 +427,10 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_cannot_follow() -> None:
-    course = Course(GAMES["hop"], {}, GAMES["hop"].time_control, 0.1)
-    course.lose(0, "resigned", "", 0.0)
+    match_state = MatchState(GAMES["hop"], {}, GAMES["hop"].time_control, 0.1)
+    match_state.lose(0, "resigned", "", 0.0)
     with pytest.raises(WrongTurn, match="the match is over"):
-        course.apply({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0})
+        match_state.apply({"player": 0, "move": [[0, 0], [0, 1]], "ms": 1.0})
 
 
 # --- a full disk --------------------------------------------------------------------------------------------------
@@ -504,16 +462,16 @@ async def test_a_turn_waits_for_room(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(play, sheet, 1, 3)
         await trio.sleep(10)
-        assert sheet.course.turns == 1
-        assert not kept.disk.usable
+        assert sheet.match_state.turns == 1
+        assert not kept.disk.writable
         sheet.incident(Incident("flood", "too much", "10.0.0.9", 2, "00"))  # meanwhile
         disk.room = 1 << 20
-    assert kept.disk.usable
+    assert kept.disk.writable
     assert [type(event) for event in kept.events] == [DiskFull, DiskUsable]
-    assert facts(kept.resumed().course) == facts(sheet.course)
+    assert facts(kept.resumed().match_state) == facts(sheet.match_state)
 
 
-async def test_what_more_room_does_not_mend_is_not_waited_for(
+async def test_errors_other_than_a_full_disk_are_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
 ) -> None:
     kept = Kept(tmp_path)
@@ -533,13 +491,13 @@ async def test_a_match_begins_when_there_is_room(
     async with trio.open_nursery() as nursery:
         nursery.start_soon(kept.begin)
         await trio.sleep(10)
-        assert not kept.disk.usable
+        assert not kept.disk.writable
         disk.room = 1 << 20
-    assert kept.disk.usable
-    assert kept.resumed().course.turns == 0
+    assert kept.disk.writable
+    assert kept.resumed().match_state.turns == 0
 
 
-def test_a_line_goes_out_at_once(tmp_path: Path) -> None:
+def test_a_line_is_written_at_once(tmp_path: Path) -> None:
     opened = Journal(tmp_path)
     opened.append(b"7-1", b'{"a":1}')
     (line,) = read(tmp_path / "segment-1.journal").lines

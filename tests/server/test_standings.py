@@ -9,15 +9,17 @@ from math import sqrt
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from getstep_engines import Player
-from getstep_server.combined import Combined, combined
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.standings import Scoring, Standing, standings
+from getstep_server.config.scoring import Scoring
+from getstep_server.records.match import Match
+from getstep_server.records.result import Result
+from getstep_server.tournament.combined import Combined, combined
+from getstep_server.tournament.points import points_of
+from getstep_server.tournament.standings import Standing, standings
+from getstep_server.validation import ValidationError, validated
 
 ROOTS = Scoring(kind="signed_roots")
 PERCENTAGE = Scoring(kind="percentage")
@@ -74,14 +76,14 @@ def test_points_can_be_set() -> None:
 )
 def test_points_that_make_no_sense_are_refused(wrong: dict[str, Any], where: str) -> None:
     with pytest.raises(ValidationError, match=where):
-        Scoring.model_validate(wrong)
+        validated(Scoring, wrong)
 
 
-def test_nobody_came_is_a_loss_for_both() -> None:
+def test_a_match_without_players_is_a_loss_for_both() -> None:
     nobody = result(1, 2, None, None, reason="never_arrived")
     rows = standings([1, 2], [nobody])
     assert [(r.points, r.lost, r.drawn) for r in rows] == [(0, 1, 0), (0, 1, 0)]
-    assert Scoring(loss=-1).points(nobody) == (-1, -1)
+    assert points_of(Scoring(loss=-1), nobody) == (-1, -1)
 
 
 def test_scores_that_are_no_numbers_make_no_difference() -> None:
@@ -89,7 +91,7 @@ def test_scores_that_are_no_numbers_make_no_difference() -> None:
     assert [r.difference for r in rows] == [0, 0]
 
 
-def test_who_lost_gains_nothing_from_having_been_ahead() -> None:
+def test_a_loser_that_was_ahead_keeps_no_difference() -> None:
     rows = standings([1, 2], [result(1, 2, 1, (30, 2), reason="missed_limit")])
     assert {r.team: r.difference for r in rows} == {1: 0, 2: 0}
 
@@ -97,7 +99,7 @@ def test_who_lost_gains_nothing_from_having_been_ahead() -> None:
 @pytest.mark.parametrize(("scores", "expected"), [((22, 18), sqrt(4)), ((18, 22), -sqrt(4)), ((7, 7), 0.0)])
 def test_signed_roots(scores: tuple[int, int], expected: float) -> None:
     played = result(1, 2, None, scores)
-    assert ROOTS.points(played) == (expected, -expected)
+    assert points_of(ROOTS, played) == (expected, -expected)
     rows = standings([1, 2], [played, played], scoring=ROOTS)
     assert {r.team: r.points for r in rows} == {1: pytest.approx(2 * expected), 2: pytest.approx(-2 * expected)}
 
@@ -110,7 +112,7 @@ def test_percentages_by_seat() -> None:
     assert (first.percentage_as_first, first.percentage_as_second) == (75, 50)
     assert (second.percentage_as_first, second.percentage_as_second) == (0, 25)
     assert (idle.points, idle.percentage, idle.percentage_as_first) == (0, None, None)
-    assert PERCENTAGE.points(result(1, 2, None)) == (0, 0)
+    assert points_of(PERCENTAGE, result(1, 2, None)) == (0, 0)
 
 
 def test_a_bye_is_worth_a_win_and_is_not_played() -> None:
@@ -120,7 +122,7 @@ def test_a_bye_is_worth_a_win_and_is_not_played() -> None:
     assert {r.points for r in standings([1, 2], [], byes={2: 2}, scoring=PERCENTAGE)} == {0}
 
 
-# --- who stands before whom -----------------------------------------------------------------------------------
+# --- the order of teams ---------------------------------------------------------------------------------------
 
 
 def test_ties_are_broken_by_wins_then_by_score_difference() -> None:
@@ -157,7 +159,7 @@ def test_the_direct_encounter() -> None:
 
 
 @pytest.mark.parametrize("results", [[], [result(1, 2, 0), result(4, 1, 0), result(2, 4, 0)]])
-def test_no_direct_encounter_unless_all_have_met_equally_often(results: list[Result]) -> None:
+def test_no_direct_encounter_unless_all_have_played_equally_often(results: list[Result]) -> None:
     rows = standings([1, 2, 3], [r for r in results if 4 not in r.match.teams], tie_breaks=["direct"])
     assert {row.direct for row in rows if row.points == 0} == {None}
 
@@ -177,7 +179,7 @@ def test_the_formats_own_places_come_first() -> None:
     assert [row.place for row in rows] == [1, 2, 2, None]
 
 
-def test_what_is_left_is_for_the_lot() -> None:
+def test_lots_decide_the_remaining_ties() -> None:
     rows = standings([5, 3, 9], [], seed=1)
     assert [row.lot for row in rows] == [1, 2, 3]
     assert sorted(order(rows)) == [3, 5, 9]
@@ -190,9 +192,8 @@ def test_another_team_changes_nobodys_lot() -> None:
         assert [team for team in more if team != 4] == fewer
 
 
-@settings(deadline=None)
 @given(results=RESULTS, seed=st.integers(0, 99), roots=st.booleans(), rng=st.randoms(use_true_random=False))
-def test_the_table_depends_on_nothing_but_what_is_given(
+def test_the_table_depends_only_on_its_arguments(
     results: list[Result], seed: int, roots: bool, rng: random.Random
 ) -> None:
     scoring = ROOTS if roots else Scoring()
@@ -207,9 +208,8 @@ def test_the_table_depends_on_nothing_but_what_is_given(
     assert sum(row.played for row in table) == 2 * len(results)
 
 
-@settings(deadline=None)
 @given(results=RESULTS)
-def test_the_columns_say_why(results: list[Result]) -> None:
+def test_the_columns_show_the_deciding_criteria(results: list[Result]) -> None:
     """Read from left to right, the first column in which two neighbours differ puts the upper one first."""
     for upper, lower in pairwise(
         standings(range(6), results, tie_breaks=["won", "difference", "direct", "buchholz"])
@@ -230,7 +230,7 @@ def test_the_columns_say_why(results: list[Result]) -> None:
 
 
 def table(*levels: set[int]) -> list[Standing]:
-    """A table in which the teams of each set are level but for the lot."""
+    """Return a table in which the teams of each set are level but for the lot."""
     points = {team: len(levels) - index for index, level in enumerate(levels) for team in level}
     rows = standings(points, [], places={team: -value for team, value in points.items()})
     assert [row.place for row in rows] == sorted(-value for value in points.values())
@@ -261,7 +261,7 @@ def test_shares_of_rivals_behind() -> None:
 
 
 def test_an_event_counts_from_its_first_result_on() -> None:
-    """A ladder has places before anything is played; its seeding is nobody's merit."""
+    """A ladder has places before anything is played; its seeding is no merit of a team."""
     ladder = [replace(row, played=0) for row in table({1}, {2}, {3})]
     rows = combined([1, 2, 3], {"hop": ladder, "linkage": ladder}, seed=1)
     assert [(row.total, row.firsts, row.shares) for row in rows] == [(0, 0, {})] * 3
@@ -270,7 +270,7 @@ def test_an_event_counts_from_its_first_result_on() -> None:
     assert shares(rows) == {1: {"linkage": 100}, 2: {"linkage": 50}, 3: {"linkage": 0}}
 
 
-def test_who_is_level_but_for_the_lot_shares() -> None:
+def test_teams_separated_by_lot_share_their_percentage() -> None:
     rows = combined([1, 2, 3, 4], {"hop": table({4}, {1, 2}, {3})})
     assert shares(rows) == {4: {"hop": 100}, 1: {"hop": 50}, 2: {"hop": 50}, 3: {"hop": 0}}
     rows = combined([1, 2, 3, 4, 5], {"hop": table({1, 2, 3}, {4, 5})})

@@ -7,68 +7,36 @@ import json
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import trio
 
-from getstep_server._text import utc_time
-from getstep_server.disk import more_room_helps
-from getstep_server.game_record import Happened, Record, hash_of, record_of_game, record_of_pairings, sealed
-from getstep_server.game_record import result_of as read_result
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.store import Overtaken, Store, StoreError
-from tests.server.players import round_robin
-
-SCHEDULE = round_robin([1, 2, 3], "pseudo_tonga", size=8)
-PAIRINGS = {"record": 1, "type": "pairings", "matches": [{"number": match.number} for match in SCHEDULE]}
-
-
-def result_of(match: Match, scores: object = (3, 2)) -> Result:
-    return Result(
-        match=match,
-        winner=0,
-        reason="finished",
-        detail="Black ‘wins’",
-        scores=scores,  # type: ignore[arg-type]
-        turns=9,
-        thought=(0.25, 1.5),
-        faults=(0, 2),
-        started=1.7e9,
-        seconds=3.5,
-    )
-
-
-def record_of(result: Result, happened: Happened | None = None) -> Record:
-    match = result.match
-    head = {
-        "record": 1,
-        "type": "game",
-        "match": match.number,
-        "attempt": result.attempt,
-        **{name: getattr(match, name) for name in ("event", "round", "pairing", "leg", "game", "options")},
-        "teams": [{"id": team, "name": f"Team {team}"} for team in match.teams],
-        "started": utc_time(result.started),
-    }
-    return record_of_game(head, result, happened)
+from getstep_server.records.game import MatchLog
+from getstep_server.records.game import result_of as read_result
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.record import hash_of, parse, sealed
+from getstep_server.records.result import Result
+from getstep_server.storage.database import StoreError
+from getstep_server.storage.disk import more_room_helps
+from getstep_server.storage.store import Conflict, Store
+from tests.patience import PATIENCE_SECONDS
+from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
 
 
 def results_in(store: Store) -> list[Result]:
-    return [read_result(fields) for fields in store.heads() if fields.get("type") == "game"]
+    return [read_result(fields) for fields in store.record_headers() if fields.get("type") == "game"]
 
 
 async def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
     results = [result_of(SCHEDULE[3]), result_of(SCHEDULE[0], None), result_of(SCHEDULE[1], ((1, 0, 2), (4,)))]
     with Store(tmp_path / "contest.db") as store:
-        assert store.heads() == []
+        assert store.record_headers() == []
         await store.save(record_of_pairings(PAIRINGS))
         for result in results:
             await store.save(record_of(result))
     with Store(tmp_path / "contest.db") as store:
-        assert store.heads()[0] == PAIRINGS
-        assert len(store.heads()) == 4
+        assert store.record_headers()[0] == PAIRINGS
+        assert len(store.record_headers()) == 4
         assert results_in(store) == results
 
 
@@ -82,11 +50,31 @@ async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
         assert store.chain()[0] == len(list(store.lines())) == 2
 
 
-async def test_a_full_disk_is_told_as_one_and_nothing_is_half_stored(tmp_path: Path) -> None:
+async def test_several_records_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
+    one, other, third = (record_of(result_of(match)) for match in SCHEDULE[:3])
     with Store(tmp_path / "contest.db") as store:
         await store.save(record_of_pairings(PAIRINGS))
-        chain, record = store.chain(), record_of(replace(result_of(SCHEDULE[0]), detail="x" * 100_000))
-        limit_pages(store, 1)  # sets it to what is there
+        chain = store.chain()
+        with pytest.raises(sqlite3.IntegrityError):
+            await store.save(one, other, one)
+        assert store.chain() == chain
+        await store.save(one, other, based_on=1)
+        await store.save(third, based_on=3)
+        assert [result.match.number for result in results_in(store)] == [1, 2, 3]
+        assert store.chain()[0] == len(list(store.lines())) == 4
+        with Store(tmp_path / "contest.db") as another:
+            await store.save(record_of(result_of(SCHEDULE[3])))
+            with pytest.raises(Conflict):
+                await another.save(*(record_of(result_of(match)) for match in SCHEDULE[4:6]), based_on=4)
+        assert store.chain()[0] == 5
+
+
+async def test_a_full_disk_has_its_own_error_and_nothing_is_half_stored(tmp_path: Path) -> None:
+    with Store(tmp_path / "contest.db") as store:
+        await store.save(record_of_pairings(PAIRINGS))
+        turns = [b'{"player":0,"move":"%b"}' % (b"x" * 100_000)]
+        chain, record = store.chain(), record_of(result_of(SCHEDULE[0]), MatchLog(turns))
+        limit_pages(store, 1)  # sets it to the current size
         for _ in range(2):
             with pytest.raises(sqlite3.OperationalError) as caught:
                 await store.save(record)
@@ -98,100 +86,54 @@ async def test_a_full_disk_is_told_as_one_and_nothing_is_half_stored(tmp_path: P
         assert store.chain()[0] == len(list(store.lines())) == 2
 
 
-async def test_who_is_overtaken_stores_nothing_before_it_knows(tmp_path: Path) -> None:
-    """Two processes that go by what they have read."""
+async def test_a_record_that_was_built_on_stale_state_is_rejected(tmp_path: Path) -> None:
+    """Two processes write, and one of them has not read all records."""
     path = tmp_path / "contest.db"
     with Store(path) as one, Store(path) as other:
-        assert one.heads() == other.heads() == []
-        await one.save(record_of_pairings(PAIRINGS))
-        assert await one.news() == []
-        with pytest.raises(Overtaken, match="1 records, expected 0"):
-            await other.save(record_of(result_of(SCHEDULE[0])))
-        assert await other.news() == [PAIRINGS]
-        assert await other.news() == []
-        await other.save(record_of(result_of(SCHEDULE[0])))
-        await other.save(record_of(result_of(SCHEDULE[1])))
-        news = await one.news()
-        assert [fields["match"] for fields in news] == [1, 2]
-        assert "turns" not in news[0]
-        await one.save(record_of(result_of(SCHEDULE[2])))
+        await one.save(record_of_pairings(PAIRINGS), based_on=0)
+        assert await one.tail(1) == []
+        with pytest.raises(Conflict, match="1 records, expected 0"):
+            await other.save(record_of(result_of(SCHEDULE[0])), based_on=0)
+        assert list(map(parse, await other.tail(0))) == [PAIRINGS]
+        await other.save(record_of(result_of(SCHEDULE[0])), based_on=1)
+        await other.save(record_of(result_of(SCHEDULE[1])), based_on=2)
+        tail = list(map(parse, await one.tail(1)))
+        assert [fields["match"] for fields in tail] == [1, 2]
+        assert "turns" not in tail[0]
+        await one.save(record_of(result_of(SCHEDULE[2])), based_on=3)
         assert [fields["place"] for fields in map(json.loads, one.lines())] == [1, 2, 3, 4]
-        with pytest.raises(Overtaken):
-            await other.save(record_of(result_of(SCHEDULE[3])))
+        for based_on in (3, 5):
+            with pytest.raises(Conflict, match=f"4 records, expected {based_on}"):
+                await other.save(record_of(result_of(SCHEDULE[3])), based_on=based_on)
+        assert len(results_in(one)) == 3
 
 
-async def test_a_record_that_was_made_before_the_news(tmp_path: Path) -> None:
-    """They came while it was on its way to the disk."""
+async def test_own_and_foreign_records_are_in_one_tail(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
-        assert one.heads() == other.heads() == []
-        seen = one.seen
-        await other.save(record_of_pairings(PAIRINGS))
-        assert await one.news() == [PAIRINGS]
-        with pytest.raises(Overtaken):
-            await one.save(record_of(result_of(SCHEDULE[0])), seen=seen)
-        await one.save(record_of(result_of(SCHEDULE[0])), seen=one.seen)
-        assert len(results_in(one)) == 1
+        for place, match in enumerate(SCHEDULE):
+            await (one, other)[place % 2].save(record_of(result_of(match)), based_on=place)
+        for place in range(len(SCHEDULE)):
+            tail = list(map(parse, await one.tail(place)))
+            assert [fields["match"] for fields in tail] == [match.number for match in SCHEDULE[place:]]
 
 
-async def test_news_are_handed_out_once_and_after_what_was_saved_before(tmp_path: Path) -> None:
-    """Many who save and many who ask, at the same time as another process."""
-    order: list[tuple[str, int]] = []
-    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
-        assert one.heads() == other.heads() == []
-
-        async def save(match: Match) -> None:
-            with contextlib.suppress(Overtaken):
-                await one.save(record_of(result_of(match)))
-                order.append(("saved", match.number))
-
-        async def ask() -> None:
-            order.extend(("news", fields["match"]) for fields in await one.news())
-
-        async def save_other() -> None:
-            try:
-                await other.save(record_of(result_of(SCHEDULE[5])))
-            except Overtaken:
-                await other.news()
-                await save_other()
-
-        for _ in range(20):
-            async with trio.open_nursery() as nursery:
-                for match in SCHEDULE[:3]:
-                    nursery.start_soon(save, match)
-                for task in (ask, save_other, ask):
-                    nursery.start_soon(task)
-            await other.news()
-            one._run(lambda: one._db.execute("UPDATE records SET attempt = place + 1000"))  # each may come again
-        await ask()
-        stored = [fields["match"] for fields in map(json.loads, one.lines())]
-    news = [number for kind, number in order if kind == "news"]
-    assert len(news) == stored.count(6) > 0
-    assert len(order) == len(stored)
-    assert places(order) == places([("news" if number == 6 else "saved", number) for number in stored])
-
-
-def places(order: list[tuple[str, int]]) -> list[int]:
-    """How many others had been stored, or were known to be, when each of the news was."""
-    return [place for place, (kind, _) in enumerate(order) if kind == "news"]
-
-
-async def test_who_has_read_nothing_is_not_overtaken(tmp_path: Path) -> None:
+async def test_a_record_without_a_base_is_appended_to_any_chain(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
         await one.save(record_of_pairings(PAIRINGS))
         await other.save(record_of(result_of(SCHEDULE[0])))
-        assert await one.news() == []
-        assert len(one.heads()) == 2
+        await one.save(record_of(result_of(SCHEDULE[1])))
+        assert len(one.record_headers()) == 3
 
 
 def limit_pages(store: Store, most: int) -> None:
-    """Have SQLite take the disk for full when the database has so many pages."""
+    """Make SQLite report a full disk when the database has this many pages."""
     store._run(lambda: store._db.execute(f"PRAGMA max_page_count = {most}"))
 
 
 async def test_the_records_are_a_chain(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
         await store.save(record_of_pairings(PAIRINGS))
-        turns = Happened(
+        turns = MatchLog(
             turns=[b'{"player":0,"move":[0,1],"ms":1.5,"timed":"kernel"}', b'{"player":1,"pass":true}']
         )
         for match in SCHEDULE:
@@ -216,16 +158,17 @@ async def test_a_record_that_cannot_be_stored_leaves_no_trace(
         monkeypatch.setattr(Store, "_write_record", None)
         with pytest.raises(TypeError):
             await store.save(record_of(result_of(SCHEDULE[0])))
-        assert store.heads() == [PAIRINGS]
+        assert store.record_headers() == [PAIRINGS]
         assert store.chain() == before
 
 
-def test_what_was_saved_survives_a_kill(tmp_path: Path) -> None:
+def test_saved_records_survive_a_kill(tmp_path: Path) -> None:
     program = f"""
 import os, trio
 from pathlib import Path
-from tests.server.test_store import PAIRINGS, SCHEDULE, record_of, record_of_pairings, result_of
-from getstep_server.store import Store
+from getstep_server.records.pairings import record_of_pairings
+from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
+from getstep_server.storage.store import Store
 
 async def main():
     with Store(Path({str(tmp_path / "contest.db")!r})) as store:
@@ -235,12 +178,14 @@ async def main():
 
 trio.run(main)
 """
-    done = subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], timeout=PATIENCE_SECONDS, check=False
+    )
     assert done.returncode == -9
     assert (tmp_path / "contest.db-wal").stat().st_size > 0
     with Store(tmp_path / "contest.db") as store:
         assert results_in(store) == [result_of(SCHEDULE[0])]
-    assert [path.name for path in tmp_path.iterdir()] == ["contest.db"]  # who ends last merges what was left
+    assert [path.name for path in tmp_path.iterdir()] == ["contest.db"]  # the last process merges the rest
 
 
 @pytest.mark.parametrize("content", [b"not a database, not at all, but long enough to look at", b"\0" * 4096])

@@ -1,10 +1,11 @@
-"""Text for people: what is counted, what ends in a full stop."""
+"""Text for people: counts with nouns, and full stops."""
 
 from __future__ import annotations
 
 import pytest
+from rich import cells
 
-from getstep_server._text import counted, sentence
+from getstep_server.text import cell_len, pluralize, sentence
 
 
 @pytest.mark.parametrize(
@@ -17,10 +18,15 @@ from getstep_server._text import counted, sentence
         (3, "void attempt", "3 void attempts"),
     ],
 )
-def test_what_is_counted(count: int, what: str, text: str) -> None:
-    assert counted(count, what) == text
+def test_pluralize(count: int, what: str, text: str) -> None:
+    assert pluralize(count, what) == text
 
 
 @pytest.mark.parametrize("text", ["match 7 is won by Ada", "match 7 is won by Charles and Co."])
 def test_a_sentence_has_one_full_stop(text: str) -> None:
     assert sentence(text) == text.rstrip(".") + "."
+
+
+def test_the_cells_of_a_text_are_those_that_rich_counts() -> None:
+    assert all(cell_len(char) == cells.cell_len(char) for char in map(chr, range(0x3000)))
+    assert [cell_len(text) for text in ("", "é", "Дороти", "寿限無", "e\u0301", "\t")] == [0, 1, 6, 6, 1, 0]

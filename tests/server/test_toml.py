@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, model_validator
 
-from getstep_server._toml import ConfigError, Misfit, line_of, load, parse, read_text
-
-
-class Anything(BaseModel):
-    model_config = ConfigDict(extra="allow")
+from getstep_server.config.toml_file import line_of, load, parse, read_text
+from getstep_server.errors import ConfigError
+from getstep_server.validation import Mistake, Model, wrong
 
 
-def raises_at(text: str, model: type[BaseModel] = Anything) -> str:
+class Anything(Model, frozen=True, kw_only=True):
+    a: int = 0
+    b: str = ""
+
+
+def raises_at(text: str, model: type[Model] = Anything) -> str:
     with pytest.raises(ConfigError) as caught:
         parse(Path("x.toml"), text, model)
     return str(caught.value)
@@ -49,7 +52,7 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
     path.write_bytes(b"#" * 2**20)
     assert len(read_text(path)) == 2**20
     path.write_bytes(b"#" * (2**20 + 1))
-    with pytest.raises(ConfigError, match="larger than 1048576 bytes"):
+    with pytest.raises(ConfigError, match="the file is too large; expected at most 1048576 bytes"):
         read_text(path)
 
 
@@ -66,10 +69,10 @@ def test_another_encoding_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_byte_order_mark_and_line_ends_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 'x'\r\n")
-    assert load(path, Anything).model_dump() == {"a": 1, "b": "x"}
+    assert load(path, Anything) == Anything(a=1, b="x")
 
 
-# --- what is not TOML ----------------------------------------------------------------------------------------
+# --- invalid TOML --------------------------------------------------------------------------------------------
 
 NOT_TOML = {
     "a name without quotes": ("[t]\nname = Autumn\n", 2, "name = Autumn"),
@@ -87,7 +90,7 @@ NOT_TOML = {
 
 
 @pytest.mark.parametrize("case", NOT_TOML)
-def test_what_is_not_toml(case: str) -> None:
+def test_invalid_toml(case: str) -> None:
     text, line, shown = NOT_TOML[case]
     message = raises_at(text)
     assert message.startswith(f"x.toml:{line}: not valid TOML: ")
@@ -97,14 +100,14 @@ def test_what_is_not_toml(case: str) -> None:
     assert "\x1b" not in message
 
 
-def test_a_long_line_is_shown_in_part() -> None:
+def test_a_long_line_is_shortened() -> None:
     assert len(raises_at(f"a = {'x' * 5000}\n")) < 250
 
 
 @pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000], ids=["digits", "brackets"])
-def test_what_the_parser_cannot_bear(value: str) -> None:
+def test_toml_that_the_parser_cannot_handle(value: str) -> None:
     assert raises_at(f"a = {value}").startswith(
-        "x.toml: not valid TOML: a number with too many digits, or brackets"
+        "x.toml: not valid TOML: a number with too many digits, or too many"
     )
 
 
@@ -206,7 +209,7 @@ _texts = st.text("ab[]\"'#=\n\\ ,{}", max_size=12)
 
 
 def _written(text: str, way: int) -> str:
-    """The same text in one of TOML's ways to write it, over several lines if it may be."""
+    """Return the same text in one of TOML's ways to write it, over several lines if it may be."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     return (f'"{plain}"'.replace("\n", "\\n"), f'"""{plain}"""', f'[\n  """\n{plain}""", # ]\n]')[way]
 
@@ -231,26 +234,27 @@ def test_a_class_of_256_takes_no_time() -> None:
 
 
 def test_values_that_cannot_be_shown() -> None:
-    class Model(BaseModel):
+    class Texts(Model, frozen=True, kw_only=True):
         n: str
 
     digits = "f" * 5000  # hexadecimal: it can be read, and is too long to be written
     assert (
-        raises_at(f"n = 0x{digits}", Model)
+        raises_at(f"n = 0x{digits}", Texts)
         == "x.toml:1: n = a number with too many digits, expected text in quotes"
     )
-    assert len(raises_at(f"n = {[1] * 1000}", Model)) < 200
-    assert "\u202e" not in raises_at('"\u202en" = 1\nn = ["\u202e"]', Model)
+    assert len(raises_at(f"n = {[1] * 1000}", Texts)) < 200
+    assert "\u202e" not in raises_at('"\u202en" = 1\nn = ["\u202e"]', Texts)
 
 
-def test_a_misfit_says_where_below_its_table() -> None:
-    class Model(BaseModel):
+def test_setting_errors_are_located_below_their_table() -> None:
+    class Table(Model, frozen=True, kw_only=True):
         t: dict[str, Any]
 
-        @model_validator(mode="after")
-        def _check(self) -> Model:
-            raise Misfit((("t", "a"), 1, "something else"), (("t", "b", 1), 3, "less"))
+        @classmethod
+        def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+            yield wrong(("t", "a"), 1, "something else")
+            yield wrong(("t", "b", 1), 3, "less")
 
-    assert raises_at("[t]\na = 1\nb = [2,\n3]\n", Model) == (
+    assert raises_at("[t]\na = 1\nb = [2,\n3]\n", Table) == (
         "x.toml:2: t.a = 1, expected something else\nx.toml:4: t.b = 3, expected less"
     )

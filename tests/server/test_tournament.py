@@ -8,74 +8,11 @@ from typing import Any
 
 import pytest
 
-from getstep_engines import Player
-from getstep_server.contest import Contest, Team
-from getstep_server.game_record import VOID, RecordError, head_of_game, parse, record_of_game
-from getstep_server.results import Result
-from getstep_server.schedule import Match
-from getstep_server.tournament import Tournament
-from tests.server.players import make_contest, token_of
-
-SWISS = {"game": "hop", "format": "swiss", "settings": {"rounds": 3, "legs": 1}}
-LADDER: dict[str, Any] = {"game": "linkage", "format": "ladder", "settings": {"rounds": 3, "games": 2}}
-KNOCKOUT = {"game": "hop", "format": "knockout", "settings": {"best_of": 1}}
-
-
-def result_of(match: Match, *, strong: int | None = None, reason: str = "finished", attempt: int = 1) -> Result:
-    """The lower id wins, or the ``strong`` team."""
-    best = strong if strong in match.teams else min(match.teams)
-    winner: Player | None = None if reason == VOID else (0 if match.first == best else 1)
-    scores = None if winner is None else ((7, 5) if winner == 0 else (5, 7))
-    return Result(match, winner, reason, "", scores, 9, (0.5, 0.25), (0, 0), 1.7e9, 1.0, attempt)
-
-
-class Host:
-    """Gives out what comes next, has it played at once, and keeps the records."""
-
-    def __init__(self, contest: Contest, records: list[dict[str, Any]] | None = None) -> None:
-        self.contest = contest
-        self.records = records if records is not None else []
-        self.tournament = Tournament(contest, self.records)
-
-    def give_out(self) -> list[Match]:
-        new = []
-        for number in sorted(self.tournament.due):
-            self.tournament.due.remove(number)
-            fields = self.tournament.next_pairings(self.contest.event(number))
-            if fields is not None:
-                self.records.append(fields)
-                new += self.tournament.take_pairings(fields)
-        return new
-
-    def play(self, match: Match, **how: Any) -> None:
-        result = result_of(match, **how)
-        head = head_of_game(self.contest, match, result.attempt, result.started)
-        self.records.append(parse(record_of_game(head, result).head))
-        self.tournament.take_result(result)
-
-    def play_all(self) -> None:
-        self.give_out()
-        while matches := self.tournament.open():
-            for match in matches:
-                self.play(match)
-            self.give_out()
-
-
-def with_teams(contest: Contest, *teams: int) -> Contest:
-    """The same contest with another teams.toml."""
-    return replace(contest, teams={n: Team(id=n, name=f"Team {n}", token=token_of(n)) for n in teams})
-
-
-def assert_it_can_be_made_again(host: Host) -> None:
-    """Read from its records it is the same, and every record of pairings is what was due just there."""
-    again = Tournament(host.contest)
-    for fields in host.records:
-        if fields["type"] == "pairings":
-            assert again.pairings(fields) == fields["matches"]
-        again.take(fields)
-    assert again.tables() == host.tournament.tables()
-    assert again.results == host.tournament.results
-    assert again.matches == host.tournament.matches
+from getstep_server.records.reasons import VoidReason
+from getstep_server.records.record import RecordError
+from getstep_server.tournament.tournament import Tournament
+from tests.server.hosts import KNOCKOUT, LADDER, SWISS, Host, assert_it_can_be_made_again, result_of, with_teams
+from tests.server.players import make_contest
 
 
 @pytest.mark.parametrize("event", [SWISS, LADDER, KNOCKOUT], ids=lambda event: str(event["format"]))
@@ -88,14 +25,14 @@ def test_it_is_made_of_its_records(tmp_path: Path, event: dict[str, Any], teams:
     assert_it_can_be_made_again(host)
 
 
-def test_events_have_numbers_of_their_own_and_matches_have_not(tmp_path: Path) -> None:
+def test_events_have_their_own_numbers_and_matches_share_theirs(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage", "settings": {"legs": 1}}))
-    matches = host.give_out()
+    matches = host.issue_pairings()
     assert [match.number for match in matches] == list(range(1, 10))
     assert [(match.event, match.game) for match in matches] == [(1, "hop")] * 6 + [(2, "linkage")] * 3
     assert sorted({match.pairing for match in matches if match.event == 2}) == [1, 2, 3]
     assert [fields["event"] for fields in host.records] == [1, 2]
-    assert host.give_out() == []
+    assert host.issue_pairings() == []
 
 
 def test_byes_are_on_record_and_count(tmp_path: Path) -> None:
@@ -114,26 +51,26 @@ def test_byes_are_on_record_and_count(tmp_path: Path) -> None:
 
 def test_a_round_comes_when_the_one_before_is_over(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 4, SWISS))
-    one, other = host.give_out()
+    one, other = host.issue_pairings()
     host.play(one)
-    assert (host.tournament.due, host.give_out()) == (set(), [])
+    assert (host.tournament.due, host.issue_pairings()) == (set(), [])
     host.play(other)
-    assert {match.round for match in host.give_out()} == {2}
+    assert {match.round for match in host.issue_pairings()} == {2}
 
 
-def test_a_knockout_goes_on_after_each_result(tmp_path: Path) -> None:
+def test_a_knockout_is_paired_after_each_result(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 8, {**KNOCKOUT, "settings": {"best_of": 3}}))
-    first = host.give_out()
+    first = host.issue_pairings()
     assert len(first) == 4
     host.play(first[0])
-    (second_leg,) = host.give_out()
+    (second_leg,) = host.issue_pairings()
     assert (second_leg.pairing, second_leg.leg) == (first[0].pairing, 2)
 
 
 def test_an_attempt_that_does_not_count(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 2))
-    match, _ = host.give_out()
-    host.play(match, reason=VOID)
+    match, _ = host.issue_pairings()
+    host.play(match, reason=VoidReason.SERVER_FAULT)
     assert (host.tournament.done, host.tournament.attempts[1]) == (0, 1)
     assert match in host.tournament.open()
     host.play(match, attempt=2)
@@ -145,10 +82,10 @@ def test_an_attempt_that_does_not_count(tmp_path: Path) -> None:
 def test_a_ladder_over_three_rounds_with_a_joining_and_a_leaving_team(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 4, LADDER)
     host = Host(contest)
-    for match in host.give_out():
+    for match in host.issue_pairings():
         host.play(match, strong=2)  # climbs past team 1
     host = Host(with_teams(contest, 1, 2, 3, 5), host.records)
-    second = host.give_out()
+    second = host.issue_pairings()
     assert host.records[-1]["teams"] == [1, 2, 3, 5]
     assert [set(match.teams) for match in second[::2]] == [{2, 1}, {1, 3}, {3, 5}]
     for match in second:
@@ -162,14 +99,14 @@ def test_a_ladder_over_three_rounds_with_a_joining_and_a_leaving_team(tmp_path: 
     assert_it_can_be_made_again(host)
 
 
-def test_what_a_withdrawn_team_has_open_is_cancelled(tmp_path: Path) -> None:
+def test_open_matches_of_a_withdrawn_team_are_cancelled(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 3)
     host = Host(contest)
-    matches = host.give_out()
+    matches = host.issue_pairings()
     played = next(match for match in matches if 3 in match.teams)
     host.play(played)
     host = Host(with_teams(contest, 1, 2), host.records)
-    assert host.give_out() == []
+    assert host.issue_pairings() == []
     assert host.records[-1]["teams"] == [1, 2]
     assert host.records[-1]["matches"] == []
     assert {match.teams for match in host.tournament.open()} == {(1, 2), (2, 1)}
@@ -177,22 +114,22 @@ def test_what_a_withdrawn_team_has_open_is_cancelled(tmp_path: Path) -> None:
     assert {row.team for row in host.tournament.table(host.contest.events[0])} == {1, 2, 3}
     cancelled = next(match for match in matches if 3 in match.teams and match != played)
     with pytest.raises(RecordError, match=f"match {cancelled.number} was cancelled, expected no game of it"):
-        host.tournament.take_result(result_of(cancelled))
+        host.tournament.apply_result(result_of(cancelled))
     back = Host(contest, host.records)
-    assert back.give_out() == []  # what was cancelled stays so
+    assert back.issue_pairings() == []  # what was cancelled stays so
     assert_it_can_be_made_again(back)
 
 
 def test_a_round_ends_when_the_last_that_was_open_is_cancelled(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, 6, SWISS)
     host = Host(contest)
-    matches = host.give_out()
+    matches = host.issue_pairings()
     left = matches[0]
     for match in matches[1:]:
         host.play(match)
     gone = left.first
     host = Host(with_teams(contest, *(team for team in range(1, 7) if team != gone)), host.records)
-    new = host.give_out()
+    new = host.issue_pairings()
     assert {match.round for match in new} == {2}
     assert all(gone not in match.teams for match in new)
     assert_it_can_be_made_again(host)
@@ -216,23 +153,24 @@ def test_the_tables_of_several_events(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"event": {"game": "linkage"}}, r"event 1: game = 'linkage', expected 'hop' as in the pairings so far"),
+        ({"event": {"game": "linkage"}}, r"event 1: game = 'linkage', expected 'hop' as in the recorded pairings"),
         ({"event": {"format": "swiss"}}, r"event 1: format = 'swiss', expected 'round_robin' as in the"),
-        ({"contest": {"seed": 2}}, "seed = 2, expected 1 as in the pairings so far"),
+        ({"contest": {"seed": 2}}, "seed = 2, expected 1 as in the recorded pairings"),
     ],
 )
-def test_what_stays_once_pairings_are_given_out(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_settings_that_stay_once_pairings_are_issued(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     host = Host(make_contest(tmp_path, 3))
-    host.give_out()
-    assert host.tournament.misfit() is None
-    assert (Tournament(make_contest(tmp_path, 3, **change), host.records).misfit() or "").startswith(message)
+    host.issue_pairings()
+    assert host.tournament.settings.incompatibility(host.contest) is None
+    assert (host.tournament.settings.incompatibility(make_contest(tmp_path, 3, **change)) or "").startswith(message)
 
 
 def test_an_event_that_was_begun_may_not_vanish(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 3, {"game": "hop"}, {"game": "linkage"}))
     host.play_all()
-    fewer = Tournament(make_contest(tmp_path, 3), host.records)
-    assert fewer.misfit() == "1 events, expected 2 or more: matches of it are on record"
+    fewer = make_contest(tmp_path, 3)
+    expected = "1 events, expected 2 or more: matches of it are on record"
+    assert host.tournament.settings.incompatibility(fewer) == expected
 
 
 def test_an_event_may_be_added_and_more_legs_played(tmp_path: Path) -> None:
@@ -240,8 +178,8 @@ def test_an_event_may_be_added_and_more_legs_played(tmp_path: Path) -> None:
     host.play_all()
     more = {"game": "hop", "settings": {"legs": 3}}
     host = Host(make_contest(tmp_path, 2, more, {"game": "linkage"}), host.records)
-    assert host.tournament.misfit() is None
-    assert [(match.event, match.leg) for match in host.give_out()] == [(1, 3), (2, 1), (2, 2)]
+    assert host.tournament.settings.incompatibility(host.contest) is None
+    assert [(match.event, match.leg) for match in host.issue_pairings()] == [(1, 3), (2, 1), (2, 2)]
     assert_it_can_be_made_again(host)
 
 
@@ -249,9 +187,9 @@ def test_an_event_may_be_added_and_more_legs_played(tmp_path: Path) -> None:
     "wrong",
     [{"format": "league"}, {"settings": {"legs": 0}}, {"scoring": {"win": -1}}, {"teams": None}, {"event": []}],
 )
-def test_a_record_of_pairings_that_is_none(tmp_path: Path, wrong: dict[str, Any]) -> None:
+def test_an_invalid_record_of_pairings(tmp_path: Path, wrong: dict[str, Any]) -> None:
     host = Host(make_contest(tmp_path, 3))
-    host.give_out()
+    host.issue_pairings()
     fields = {**host.records[0], **wrong}
     with pytest.raises(RecordError, match="a record of pairings that cannot be read"):
         Tournament(host.contest).pairings(fields)
@@ -259,21 +197,38 @@ def test_a_record_of_pairings_that_is_none(tmp_path: Path, wrong: dict[str, Any]
 
 def test_records_that_do_not_follow(tmp_path: Path) -> None:
     host = Host(make_contest(tmp_path, 2))
-    match, _ = host.give_out()
-    with pytest.raises(RecordError, match="match 1 is given out again, expected a new one"):
-        host.tournament.take(host.records[0])
-    with pytest.raises(RecordError, match=r"match 1, .*, expected one that was given out"):
-        host.tournament.take_result(result_of(replace(match, first=match.second, second=match.first)))
+    match, _ = host.issue_pairings()
+    with pytest.raises(RecordError, match="match 1 is issued again, expected a new one"):
+        host.tournament.apply(host.records[0])
+    with pytest.raises(RecordError, match=r"match 1, .*, expected one that was issued"):
+        host.tournament.apply_result(result_of(replace(match, first=match.second, second=match.first)))
 
 
-def test_what_contest_toml_says_otherwise_than_before(tmp_path: Path) -> None:
+def test_changes_of_contest_toml(tmp_path: Path) -> None:
     event: dict[str, Any] = {"game": "hop", "format": "gauntlet", "settings": {"challengers": [1, 2], "legs": 2}}
     host = Host(make_contest(tmp_path / "a", 4, event))
     host.play_all()
-    assert Tournament(host.contest, host.records).changes() == []
+    assert Tournament(host.contest, host.records).settings.changes() == []
     event = {**event, "settings": {"challengers": [1, 2], "legs": 4}, "scoring": {"win": 3}}
     now = make_contest(tmp_path / "b", 4, event)
-    assert Tournament(now, host.records).changes() == [
-        "hop: settings.legs = 4, before 2",
-        "hop: scoring.win = 3.0, before 2",
+    assert list(map(str, Tournament(now, host.records).settings.changes())) == [
+        "event 1 (hop), settings.legs: 2 -> 4",
+        "event 1 (hop), scoring.win: 2 -> 3",
     ]
+
+
+def test_prepared_pairings_are_applied_like_any_others(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path, 4)
+    event = contest.events[0]
+    one, other, changed = Tournament(contest), Tournament(contest), Tournament(contest)
+    fields = one.next_pairings(event)
+    assert fields is not None
+    one.apply(fields)
+    other.prepare_pairings(fields)
+    assert other.matches == {}
+    other.apply(fields)
+    assert other.matches == one.matches
+    assert other.open() == one.open()
+    changed.prepare_pairings(fields)
+    changed.apply({**fields, "matches": fields["matches"][:1]})  # another record has come first
+    assert len(changed.matches) == 1

@@ -9,32 +9,44 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from getstep_server.contest import Contest
-from getstep_server.decisions import MATCH_KINDS, TEAM_KINDS
-from getstep_server.store import Store, StoreError
-from getstep_server.tournament import Tournament
-from getstep_server.verify import Finding, Verified, verify
-from tests.server import forged_decisions
+from getstep.wire import Step
+from getstep_server.config.contest import Contest
+from getstep_server.records.game import tried_fields
+from getstep_server.records.reasons import MATCH_KINDS, TEAM_KINDS
+from getstep_server.storage.database import StoreError
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.tournament.tournament import Tournament
+from tests.server import forged_decisions, forged_stalling
 from tests.server.forgeries import RAW, RESEALED, Forgery
 from tests.server.forgery import Forged
 from tests.server.recorded import (
+    INCREMENT,
+    Scene,
+    good,
     play_scenes,
     scenes_of_budget,
     scenes_of_decisions,
     scenes_of_hop,
+    scenes_of_increments,
+    scenes_of_lateness,
     scenes_of_spending,
+    scenes_of_stalling,
 )
 
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
     """A finished contest in which everything has happened."""
-    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+    folder = tmp_path_factory.mktemp("played") / "hop"
+    return play_scenes(folder, "hop", scenes_of_hop, teams=4, settings=False)
 
 
 @pytest.fixture
@@ -46,13 +58,23 @@ def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
 
 def verified(contest: Contest, path: Path, head: str | None = None) -> Verified:
     with Store(path) as store:
-        return verify(contest, store, head=head)
+        return verify(contest, store, expected_hash=head)
 
 
 def finding(contest: Contest, path: Path, head: str | None = None) -> Finding:
     with pytest.raises(Finding) as found:
         verified(contest, path, head)
     return found.value
+
+
+CONTROL = "".join(map(chr, range(1, 32))) * 65
+LONG_MOVES = {
+    "control characters": [CONTROL[:1990], CONTROL[:1990]],
+    "quotes and backslashes": [['"' * 1000, "\\" * 1000]],
+    "letters of four bytes": "\U0001f600" * 900,
+    "numbers": [list(range(700))],
+    "one byte too many": "x" * 1023,
+}
 
 
 # --- what fits ------------------------------------------------------------------------------------------------
@@ -65,7 +87,7 @@ def test_an_untouched_contest_fits(contest: Contest) -> None:
         records = [json.loads(line) for line in store.lines()]
     assert (found.records, found.matches, found.played, found.void, found.beyond) == (15, 12, 12, 2, 0)
     assert found.turns == sum(len(record.get("turns", [])) for record in records)
-    assert found.head == records[-1]["hash"]
+    assert found.tip == records[-1]["hash"]
     assert seen == [(n, 15) for n in range(1, 16)]
 
 
@@ -91,6 +113,7 @@ def test_everything_happens_in_it(contest: Contest) -> None:
     [
         ("pseudo_tonga", scenes_of_budget, "budget_seconds = 4.0"),
         ("hop", scenes_of_spending, "budget_seconds = 2.0"),
+        ("hop", scenes_of_increments, INCREMENT),
     ],
 )
 def test_budgets_fit(tmp_path: Path, game: str, scenes: object, limit: str) -> None:
@@ -98,8 +121,65 @@ def test_budgets_fit(tmp_path: Path, game: str, scenes: object, limit: str) -> N
     assert verified(played, played.database).played == 2
 
 
+@pytest.fixture(scope="module")
+def increments(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """Two games with increments."""
+    folder = tmp_path_factory.mktemp("increments") / "played"
+    return play_scenes(folder, "hop", scenes_of_increments, limit=INCREMENT, settings=False)
+
+
+def test_a_record_names_the_increment(increments: Contest) -> None:
+    with Store(increments.database) as store:
+        games = [json.loads(line) for line in store.lines()][1:]
+    assert {json.dumps(game["time"]) for game in games} == {
+        '{"kind": "budget", "ms": 1000.0, "lag_ms": 100.0, "increment_ms": 500.0}'
+    }
+    assert games[0]["faults"] == [0, 0]
+    assert games[0]["thought_ms"][0] > 1000.0
+    assert games[1]["resumed"] == [6]
+    faults = [turn["fault"] for turn in games[1]["turns"] if "fault" in turn]
+    assert faults == ["illegal_move", "raised", *["missed_limit"] * (len(faults) - 2)]
+    # It has answered four times, and nothing is left after the missed limit
+    assert games[1]["thought_ms"][0] == 3000.0
+
+
+OVER = r"turn \d+: ms is .*, expected at most .* \(limit .* \+ lag 100\.0\), or a missed limit"
+MISSED = r"turn \d+: ms is .*, expected the limit that was missed"
+OF_A_BUDGET = "expected more than 0 with the kind 'budget', and else nothing"
+
+
+@pytest.mark.parametrize(
+    ("match", "changes", "found"),
+    [
+        (1, {"increment_ms": 0.001}, OVER),
+        (2, {"increment_ms": 499.999}, MISSED),
+        (2, {"increment_ms": 500.001}, MISSED),
+        (2, {"increment_ms": None}, rf"time\.increment_ms is None, {OF_A_BUDGET}"),
+        (2, {"increment_ms": 0.0}, r"time\.increment_ms is 0\.0, expected greater than 0"),
+        (2, {"increment_ms": -500.0}, r"time\.increment_ms is -500\.0, expected greater than 0"),
+        (2, {"increment_ms": "500"}, r"time\.increment_ms is '500', expected a valid number"),
+        (2, {"kind": "move"}, rf"time\.increment_ms is 500\.0, {OF_A_BUDGET}"),
+    ],
+)
+def test_a_forged_increment_is_found(
+    increments: Contest, tmp_path: Path, match: int, changes: dict[str, object], found: str
+) -> None:
+    forged = Forged(increments.database, tmp_path / "contest.db")
+    forged.head(forged.place(match), lambda head: head["time"].update(changes)).reseal()
+    forged.close()
+    assert re.search(found, str(finding(increments, forged.path)))
+
+
+@pytest.mark.parametrize(("match", "found"), [(1, OVER), (2, MISSED)])
+def test_a_dropped_increment_is_found(increments: Contest, tmp_path: Path, match: int, found: str) -> None:
+    forged = Forged(increments.database, tmp_path / "contest.db")
+    forged.head(forged.place(match), lambda head: head["time"].pop("increment_ms")).reseal()
+    forged.close()
+    assert re.search(found, str(finding(increments, forged.path)))
+
+
 def test_a_contest_without_records_fits(contest: Contest, tmp_path: Path) -> None:
-    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0, 0, 0, 0)
+    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0, 0, 0, 0, (), ())
 
 
 def test_a_contest_that_is_not_over_fits(contest: Contest, forged: Forged) -> None:
@@ -130,7 +210,7 @@ def test_half_a_microsecond_of_rounding_is_tolerated(contest: Contest, forged: F
 
 
 def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged) -> None:
-    """Another process stores a record meanwhile, as a running contest does."""
+    """Another process stores a record at the same time, as a running contest does."""
     (row,) = forged.sql("SELECT * FROM records WHERE place = 15")
     forged.sql("DELETE FROM records WHERE place = 15")
     forged.reseal(14)
@@ -149,6 +229,29 @@ def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged
         assert verify(contest, store).records == 15
 
 
+@pytest.mark.parametrize("name", LONG_MOVES)
+def test_a_long_move_that_was_tried_is_cut(name: str, tmp_path: Path) -> None:
+    """A frame of it may take 24 kB as JSON, and a bot may send one in each of 200 turns."""
+    move = LONG_MOVES[name]
+    tried = lambda _, question: Step(question.id, move)  # noqa: E731
+    contest = play_scenes(tmp_path / "long", "hop", lambda _: [Scene(1, tried, good), Scene(2)])
+    assert verified(contest, contest.database).played == 2
+    with Store(contest.database) as store:
+        (record,) = [json.loads(record.line) for record in store.records(1)]
+    turns = [turn for turn in record["turns"] if turn.get("fault") == "illegal_move"]
+    assert len(turns) > 20
+    whole = orjson.dumps(move)
+    for turn in turns:
+        assert turn["tried_bytes"] == len(whole)
+        assert whole.decode().startswith(turn["tried"])
+        assert 1024 - 6 < len(orjson.dumps(turn["tried"])) <= 1024
+
+
+def test_a_move_of_1_kb_that_was_tried_is_kept_whole() -> None:
+    assert tried_fields("x" * 1022) == {"tried": "x" * 1022}
+    assert tried_fields([[0, 0], [7, 7]]) == {"tried": [[0, 0], [7, 7]]}
+
+
 # --- what does not --------------------------------------------------------------------------------------------
 
 
@@ -159,16 +262,14 @@ def test_a_change_is_found(contest: Contest, forged: Forged, forgery: Forgery) -
 
 
 @pytest.mark.parametrize("forgery", RESEALED.values(), ids=RESEALED)
-def test_a_change_is_found_though_all_hashes_are_made_anew(
-    contest: Contest, forged: Forged, forgery: Forgery
-) -> None:
+def test_a_change_is_found_even_with_recomputed_hashes(contest: Contest, forged: Forged, forgery: Forgery) -> None:
     forgery.do(forged)
     forged.reseal()
     assert re.search(forgery.found, str(finding(contest, forged.path)))
 
 
-def test_another_chain_that_fits_is_told_from_the_one_whose_head_was_kept(contest: Contest, forged: Forged) -> None:
-    head = verified(contest, forged.path).head
+def test_another_valid_chain_is_distinguished_by_the_expected_hash(contest: Contest, forged: Forged) -> None:
+    head = verified(contest, forged.path).tip
     forged.sql("DELETE FROM records WHERE place = 15")  # its last match was not played, it says
     forged.reseal()
     assert verified(contest, forged.path).played == 11
@@ -178,14 +279,15 @@ def test_another_chain_that_fits_is_told_from_the_one_whose_head_was_kept(contes
 @pytest.fixture(scope="module")
 def decided(tmp_path_factory: pytest.TempPathFactory) -> Contest:
     """A contest in which the host had to decide about much."""
-    return play_scenes(tmp_path_factory.mktemp("decided") / "hop", "hop", scenes_of_decisions, teams=3)
+    folder = tmp_path_factory.mktemp("decided") / "hop"
+    return play_scenes(folder, "hop", scenes_of_decisions, teams=3, settings=False)
 
 
 def test_decisions_fit(decided: Contest) -> None:
     found = verified(decided, decided.database)
     assert (found.records, found.matches, found.played, found.void) == (19, 6, 2, 3)
     with Store(decided.database) as store:
-        kinds = {fields["decision"] for fields in store.heads() if fields["type"] == "decision"}
+        kinds = {fields["decision"] for fields in store.record_headers() if fields["type"] == "decision"}
     assert kinds == {*TEAM_KINDS, *MATCH_KINDS}
 
 
@@ -206,6 +308,84 @@ def test_a_decision_with_its_old_hash_is_found(decided: Contest, tmp_path: Path,
     assert re.search(forgery.found, str(finding(decided, tmp_path / "contest.db")))
 
 
+@pytest.fixture(scope="module")
+def lateness(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A contest in which a team came late."""
+    folder = tmp_path_factory.mktemp("late") / "hop"
+    return play_scenes(folder, "hop", scenes_of_lateness, teams=3, settings=False)
+
+
+def test_a_late_arrival_fits(lateness: Contest) -> None:
+    found = verified(lateness, lateness.database)
+    assert (found.records, found.matches, found.played, found.overruled) == (9, 6, 4, 3)
+
+
+@pytest.mark.parametrize("forgery", forged_decisions.LATE.values(), ids=forged_decisions.LATE)
+def test_a_changed_late_arrival_is_found(lateness: Contest, tmp_path: Path, forgery: Forgery) -> None:
+    forged = Forged(lateness.database, tmp_path / "contest.db")
+    forgery.do(forged)
+    forged.reseal()
+    forged.close()
+    assert re.search(forgery.found, str(finding(lateness, tmp_path / "contest.db")))
+
+
+@pytest.fixture(scope="module")
+def stalling(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A contest in which players have stalled."""
+    folder = tmp_path_factory.mktemp("stalling") / "hop"
+    return play_scenes(folder, "hop", scenes_of_stalling, teams=3, settings=False)
+
+
+def games_of(contest: Contest) -> list[Any]:
+    with Store(contest.database) as store:
+        return [fields for line in store.lines() if (fields := json.loads(line))["type"] == "game"]
+
+
+def test_stalled_players_fit(stalling: Contest) -> None:
+    assert verified(stalling, stalling.database).played == 5
+    codes = [[turn["fault"] for turn in game["turns"] if "fault" in turn] for game in games_of(stalling)]
+    hung, back, faults, resumed, slow = codes
+    assert hung == ["missed_limit"] * 3 + ["stalled"] * (len(hung) - 3)
+    skipped = back.count("stalled")
+    assert skipped > 3
+    assert back == ["missed_limit"] * 3 + ["stalled"] * skipped + ["missed_limit"] * 3
+    assert set(faults) == {"raised", "malformed_answer"}
+    assert resumed[3] == "stalled"
+    assert resumed.count("missed_limit") == 6  # after the restart it was asked again
+    assert set(slow) == {"missed_limit"}
+    assert len(slow) > 3
+    assert games_of(stalling)[2]["reason"] == "finished"
+    assert games_of(stalling)[3]["resumed"] != []
+
+
+def test_a_match_judged_by_an_older_edition_fits(stalling: Contest, tmp_path: Path) -> None:
+    """Then nobody was stalled, and the last skipped turn's code was the reason of a game that ended with it."""
+    forged = Forged(stalling.database, tmp_path / "contest.db")
+    forged.head(
+        forged.place(forged_stalling.FAULTS),
+        lambda head: [head.pop("edition"), head.update(reason="malformed_answer")],
+    )
+
+    def wait_each_time(turns: Any) -> None:
+        for turn in turns:
+            turn.pop("heard", None)
+
+    forged.turns(forged_stalling.SLOW, wait_each_time)
+    forged.head(forged.place(forged_stalling.SLOW), lambda head: head.pop("edition"))
+    forged.reseal()
+    forged.close()
+    assert verified(stalling, tmp_path / "contest.db").played == 5
+
+
+@pytest.mark.parametrize("forgery", forged_stalling.FORGED.values(), ids=forged_stalling.FORGED)
+def test_a_changed_silence_is_found(stalling: Contest, tmp_path: Path, forgery: Forgery) -> None:
+    forged = Forged(stalling.database, tmp_path / "contest.db")
+    forgery.do(forged)
+    forged.reseal()
+    forged.close()
+    assert re.search(forgery.found, str(finding(stalling, tmp_path / "contest.db")))
+
+
 def test_a_head_that_was_kept_while_the_contest_ran(contest: Contest) -> None:
     with Store(contest.database) as store:
         hashes = [record.hash for record in store.records()]
@@ -214,8 +394,8 @@ def test_a_head_that_was_kept_while_the_contest_ran(contest: Contest) -> None:
 
 
 def test_the_standings_are_those_of_the_replayed_games(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = Store.heads
-    monkeypatch.setattr(Store, "heads", lambda store: honest(store)[:-1])
+    honest = Store.record_headers
+    monkeypatch.setattr(Store, "record_headers", lambda store: honest(store)[:-1])
     assert re.match(r"in the standings Standing\(.*, expected Standing\(", str(finding(contest, contest.database)))
 
 
@@ -277,10 +457,12 @@ def test_a_damaged_file_is_found(contest: Contest, tmp_path: Path) -> None:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Contest:
     """Two short games."""
     folder = tmp_path_factory.mktemp("small")
-    return play_scenes(folder / "small", "pseudo_tonga", scenes_of_budget, limit="budget_seconds = 4.0")
+    return play_scenes(
+        folder / "small", "pseudo_tonga", scenes_of_budget, limit="budget_seconds = 4.0", settings=False
+    )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 @pytest.mark.parametrize("reseal", [False, True])
 def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, data: st.DataObject) -> None:
@@ -305,5 +487,5 @@ def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, 
         assert found.place == place  # noqa: PT017 - either is right
     else:
         with Store(small.database) as original, Store(path) as changed:
-            tables = [Tournament(small, store.heads()).tables() for store in (original, changed)]
+            tables = [Tournament(small, store.record_headers()).tables() for store in (original, changed)]
         assert tables[0] == tables[1]

@@ -1,4 +1,4 @@
-"""Tournaments without games: a host that gives out what a format says and makes up the results."""
+"""Tournaments without games: a host that issues the pairings of a format and makes up the results."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from getstep_server.formats import FORMATS, Format, Pairing, Played
+from getstep_server.validation import validated
 
 WIN, DRAW, LOSS, BOTH_LOST = (2.0, 0.0), (1.0, 1.0), (0.0, 2.0), (0.0, 0.0)
 MOST_STEPS = 20_000
@@ -17,17 +18,17 @@ Points: TypeAlias = Callable[[Pairing], tuple[float, float]]
 
 
 def make(name: str, seed: int = 0, **options: Any) -> Format[Any]:
-    """A format by name."""
-    return FORMATS[name](FORMATS[name].Options.model_validate(options), seed)
+    """Return a format by name."""
+    return FORMATS[name](validated(FORMATS[name].Options, options), seed)
 
 
 def by_chance(rng: Random) -> Points:
-    """Any result, also a game that both have lost."""
+    """Return points by chance: any result, also a game that both have lost."""
     return lambda _: rng.choice([WIN, WIN, LOSS, LOSS, DRAW, BOTH_LOST])
 
 
 def by_strength(order: Sequence[int]) -> Points:
-    """Who comes first in ``order`` wins."""
+    """Return points by which the team that is earlier in ``order`` wins."""
     return lambda pairing: WIN if order.index(pairing.first) < order.index(pairing.second or 0) else LOSS
 
 
@@ -35,7 +36,7 @@ def by_strength(order: Sequence[int]) -> Points:
 class Tournament:
     """One event and its host.
 
-    Everything a format is asked goes through `give_out`, which holds every answer to what is true of all formats.
+    `issue_pairings` asks the format and checks what is true of the pairings of all formats.
     """
 
     format: Format[Any]
@@ -43,7 +44,7 @@ class Tournament:
     points: Points
     games: list[Played] = field(default_factory=list)
 
-    def give_out(self) -> list[Pairing]:
+    def issue_pairings(self) -> list[Pairing]:
         before, teams = list(self.games), list(self.teams)
         new = self.format.next_pairings(self.teams, self.games)
         assert new == self.format.next_pairings(tuple(teams), tuple(before))
@@ -67,7 +68,7 @@ class Tournament:
         return [place for place, game in enumerate(self.games) if game.open]
 
     def withdraw(self, team: int, *, forfeit: bool = False) -> None:
-        """A team leaves; its open games are cancelled, or lost."""
+        """Withdraw a team; its open games are cancelled, or lost."""
         self.teams.remove(team)
         for place in self.open():
             game = self.games[place]
@@ -79,7 +80,7 @@ class Tournament:
     def play(self, after: Callable[[], None] = lambda: None, rng: Random | None = None) -> list[Played]:
         """Play to the end, a few open games at a time if there is an ``rng``, and call ``after`` between."""
         for _ in range(MOST_STEPS):
-            new, open_ = self.give_out(), self.open()
+            new, open_ = self.issue_pairings(), self.open()
             if not open_ and not new:
                 assert self.format.is_over(self.teams, self.games)
                 return self.games
@@ -90,7 +91,7 @@ class Tournament:
 
 
 def colours(games: Iterable[Played]) -> Counter[int]:
-    """Each team's games as first player less those as second."""
+    """Return each team's games as first player less those as second."""
     balance: Counter[int] = Counter()
     for game in games:
         if not game.pairing.is_bye and not game.cancelled:
@@ -100,8 +101,8 @@ def colours(games: Iterable[Played]) -> Counter[int]:
     return balance
 
 
-def meetings(games: Iterable[Played]) -> dict[int, frozenset[int]]:
-    """Who met in each meeting; without byes and meetings of which every game was cancelled."""
+def pairings_played(games: Iterable[Played]) -> dict[int, frozenset[int]]:
+    """Return the teams of each pairing, without byes and pairings of which every match was cancelled."""
     return {
         game.pairing.pairing: frozenset(game.pairing.teams)
         for game in games
@@ -110,7 +111,7 @@ def meetings(games: Iterable[Played]) -> dict[int, frozenset[int]]:
 
 
 def busiest(games: Iterable[Played]) -> int:
-    """In how many meetings and byes a team is at most in one round."""
+    """Return the largest number of pairings and byes of one team in a round."""
     appearances = {
         (game.pairing.round, game.pairing.pairing, team) for game in games for team in game.pairing.teams
     }

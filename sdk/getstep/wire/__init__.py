@@ -1,4 +1,4 @@
-"""The wire of protocol.md without sockets: a connection object, its messages, its state table.
+"""The protocol of protocol.md without sockets: a connection object, its messages and its states.
 
 >>> from getstep.wire import Connection, Hello, NEED_DATA, Role
 >>> server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
@@ -9,15 +9,18 @@
 True
 """
 
-from ._auth import new_nonce, sign, verify
-from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
-from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ._limits import (
     HEADER_BYTES,
     MAX_ARRAY,
     MAX_CLIENT_FRAME,
     MAX_DEPTH,
     MAX_ID,
+    MAX_LOGIN_FRAME,
     MAX_MAP,
     MAX_MS,
     MAX_NAME,
@@ -26,25 +29,30 @@ from ._limits import (
     MAX_TEXT,
     VERSION,
 )
-from ._messages import (
-    CLIENT_MESSAGES,
-    SERVER_MESSAGES,
-    End,
-    GetStep,
-    Goodbye,
-    Hello,
-    Join,
-    LateAnswer,
-    MalformedAnswer,
-    Message,
-    Penalty,
-    Raised,
-    Resign,
-    Start,
-    Step,
-    Welcome,
-)
-from ._state import ANSWERS, TRANSITIONS, State
+
+if TYPE_CHECKING:
+    from ._auth import TOKEN_LETTERS, canonical_token, new_nonce, prove_server, sign, verify, verify_server
+    from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
+    from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+    from ._messages import (
+        CLIENT_MESSAGES,
+        SERVER_MESSAGES,
+        End,
+        GetStep,
+        Goodbye,
+        Hello,
+        Join,
+        LateAnswer,
+        MalformedAnswer,
+        Message,
+        Penalty,
+        Raised,
+        Resign,
+        Start,
+        Step,
+        Welcome,
+    )
+    from ._state import ANSWERS, TRANSITIONS, State
 
 __all__ = [
     "ANSWERS",
@@ -55,6 +63,7 @@ __all__ = [
     "MAX_CLIENT_FRAME",
     "MAX_DEPTH",
     "MAX_ID",
+    "MAX_LOGIN_FRAME",
     "MAX_MAP",
     "MAX_MS",
     "MAX_NAME",
@@ -63,6 +72,7 @@ __all__ = [
     "MAX_TEXT",
     "NEED_DATA",
     "SERVER_MESSAGES",
+    "TOKEN_LETTERS",
     "TRANSITIONS",
     "VERSION",
     "Connection",
@@ -87,7 +97,63 @@ __all__ = [
     "State",
     "Step",
     "Welcome",
+    "canonical_token",
     "new_nonce",
+    "prove_server",
     "sign",
     "verify",
+    "verify_server",
 ]
+
+_MODULES = {
+    "ANSWERS": "_state",
+    "CLIENT_MESSAGES": "_messages",
+    "CLOSED": "_connection",
+    "Connection": "_connection",
+    "End": "_messages",
+    "Event": "_connection",
+    "GetStep": "_messages",
+    "Goodbye": "_messages",
+    "Hello": "_messages",
+    "Join": "_messages",
+    "LateAnswer": "_messages",
+    "LocalProtocolError": "_errors",
+    "MalformedAnswer": "_messages",
+    "Message": "_messages",
+    "NEED_DATA": "_connection",
+    "Penalty": "_messages",
+    "ProtocolError": "_errors",
+    "Raised": "_messages",
+    "RemoteProtocolError": "_errors",
+    "Resign": "_messages",
+    "Role": "_connection",
+    "SERVER_MESSAGES": "_messages",
+    "Sentinel": "_connection",
+    "Start": "_messages",
+    "State": "_state",
+    "Step": "_messages",
+    "TOKEN_LETTERS": "_auth",
+    "TRANSITIONS": "_state",
+    "Welcome": "_messages",
+    "canonical_token": "_auth",
+    "new_nonce": "_auth",
+    "prove_server": "_auth",
+    "sign": "_auth",
+    "verify": "_auth",
+    "verify_server": "_auth",
+}
+"""The module of each public name that is no limit, imported on first use (PEP 562): the codec and its messages
+take 20 ms of CPU time, and most of the server's commands need the limits alone."""
+
+
+if not TYPE_CHECKING:  # a type checker must still report a name that is not there
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"getstep.wire.{_MODULES[name]}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

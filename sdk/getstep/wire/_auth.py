@@ -1,24 +1,67 @@
-"""The login's signature: a token never crosses the LAN (protocol.md, "Logging in")."""
+"""The two signatures of the login: neither of them carries the token across the LAN (protocol.md, "Logging in")."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 
 from ._limits import NONCE_DIGITS
 
+_SERVER_PROOF = "getstep server proof v1:"
+# Domain separation. A client signs any 32 hexadecimal digits that a server chooses. The server's message begins
+# with characters that are not hexadecimal, so a client's signature can never be passed off as a server's proof.
+
+
+TOKEN_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabet, not a token
+"""The letters and digits of the tokens that a server makes: those that look alike on paper are left out."""
+
+_GENERATED = re.compile(f"[{TOKEN_LETTERS}]{{12}}")
+
+
+def canonical_token(token: str) -> str:
+    """Return a token that a server has made as it is on paper: lower case, three groups of four, with dashes.
+
+    It may be in either case, and have dashes and spaces anywhere or nowhere. A token of any other kind, which a
+    host has made up, is returned unchanged.
+    """
+    letters = re.sub(r"[-\s]", "", token).lower()
+    if not _GENERATED.fullmatch(letters):
+        return token
+    return "-".join((letters[:4], letters[4:8], letters[8:]))
+
 
 def new_nonce() -> str:
-    """Fresh random hexadecimal digits for one connection."""
+    """Return fresh random hexadecimal digits for one connection."""
     return secrets.token_hex(NONCE_DIGITS // 2)
 
 
 def sign(token: str, nonce: str) -> str:
-    """HMAC-SHA256 of the ASCII digits of ``nonce``, keyed with the UTF-8 bytes of ``token``; hexadecimal."""
-    return hmac.new(token.encode(), nonce.encode(), hashlib.sha256).hexdigest()
+    """Return the client's signature: HMAC-SHA256 of the ASCII digits of ``nonce``, as hexadecimal digits.
+
+    The key is the UTF-8 bytes of ``token``.
+    """
+    return _hmac(token, nonce)
 
 
 def verify(token: str, nonce: str, mac: str) -> bool:
-    """Whether ``mac`` is ``sign(token, nonce)``, in a time that does not depend on where it differs."""
+    """Return True if ``mac`` is ``sign(token, nonce)``. The time taken does not depend on where they differ."""
     return hmac.compare_digest(sign(token, nonce), mac)
+
+
+def prove_server(token: str, server_nonce: str, client_nonce: str) -> str:
+    """Return the server's proof that it knows ``token``, as hexadecimal digits.
+
+    It covers both nonces: the client's makes it fresh, the server's ties it to this connection.
+    """
+    return _hmac(token, _SERVER_PROOF + server_nonce + client_nonce)
+
+
+def verify_server(token: str, server_nonce: str, client_nonce: str, proof: str) -> bool:
+    """Return True if ``proof`` is that of `prove_server`. The time taken does not depend on where they differ."""
+    return hmac.compare_digest(prove_server(token, server_nonce, client_nonce), proof)
+
+
+def _hmac(token: str, text: str) -> str:
+    return hmac.new(token.encode(), text.encode(), hashlib.sha256).hexdigest()

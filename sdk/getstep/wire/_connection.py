@@ -1,4 +1,4 @@
-"""A conversation without its socket: bytes in, messages out, and the other way round."""
+"""One end of a conversation, without a socket: it turns received bytes into messages, and messages into bytes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ from typing import Any, Final, TypeAlias
 
 from . import _frames
 from ._errors import LocalProtocolError, RemoteProtocolError
-from ._limits import MAX_CLIENT_FRAME, MAX_SERVER_FRAME
-from ._messages import CLIENT_MESSAGES, SERVER_MESSAGES, GetStep, LateAnswer, MalformedAnswer, Message, Step
+from ._limits import MAX_CLIENT_FRAME, MAX_LOGIN_FRAME, MAX_SERVER_FRAME
+from ._messages import (
+    CLIENT_MESSAGES,
+    SERVER_MESSAGES,
+    GetStep,
+    LateAnswer,
+    MalformedAnswer,
+    Message,
+    Step,
+    Welcome,
+)
 from ._state import ANSWERS, LOGGED_IN, TRANSITIONS, State
 
 
 class Role(Enum):
-    """Which end of the conversation this is."""
+    """The end of the conversation: server or client."""
 
     SERVER = "server"
     CLIENT = "client"
 
 
 class Sentinel(Enum):
-    """What `Connection.next_event` returns when there is no message."""
+    """The events of `Connection.next_event` that are not messages."""
 
     NEED_DATA = "need data"
     CLOSED = "closed"
@@ -36,17 +45,18 @@ _TYPES = {
     Role.CLIENT: {cls.type: cls for cls in CLIENT_MESSAGES},
 }
 _MAX_FRAME = {Role.SERVER: MAX_SERVER_FRAME, Role.CLIENT: MAX_CLIENT_FRAME}
+_MAX_FRAME_BEFORE_LOGIN = {Role.SERVER: MAX_SERVER_FRAME, Role.CLIENT: MAX_LOGIN_FRAME}
 _PEER = {Role.SERVER: Role.CLIENT, Role.CLIENT: Role.SERVER}
 
 
 class Connection:
     """One end of one conversation.
 
-    Feed what arrives to `receive_data`, then take events with `next_event` until it says `NEED_DATA` or
-    `CLOSED`. What `send` returns has to reach the peer whole and in order.
+    Pass received bytes to `receive_data`, then call `next_event` until it returns `NEED_DATA` or `CLOSED`. Send the
+    bytes that `send` returns to the peer, complete and in order.
 
     Args:
-        role: which end this is.
+        role: the end that this object is.
     """
 
     def __init__(self, role: Role) -> None:
@@ -54,31 +64,31 @@ class Connection:
         self.state = State.GREETING
         self.question: int | None = None
         """The id of the open question, in state TURN."""
-        self._unanswered: set[int] = set()  # closed before an answer came; one late answer each is no offence
-        self._reader = _frames.FrameReader(_MAX_FRAME[_PEER[role]])
-        self._types = _TYPES[_PEER[role]]
-        self._says = _TYPES[role]
-        self._max_frame = _MAX_FRAME[role]
+        self._unanswered: set[int] = set()  # closed without an answer; one late answer to each is allowed
+        self._reader = _frames.FrameReader(_MAX_FRAME_BEFORE_LOGIN[_PEER[role]])
+        self._received_types = _TYPES[_PEER[role]]
+        self._sent_types = _TYPES[role]
+        self._max_frame = _MAX_FRAME_BEFORE_LOGIN[role]
         self._eof = False
 
     @property
     def mid_frame(self) -> bool:
-        """Whether bytes have arrived that no event was made of: after `NEED_DATA`, the beginning of a frame."""
+        """True if received bytes are left over: after `NEED_DATA`, the first part of a frame."""
         return self._reader.partial
 
     def receive_data(self, data: bytes) -> None:
-        """Take in bytes from the peer; ``b""`` says that it has closed its side."""
+        """Add bytes from the peer; ``b""`` means that the peer has closed its side."""
         if not data:
             self._eof = True
         elif self.state not in (State.CLOSED, State.ERROR):
             self._reader.feed(data)
 
     def next_event(self) -> Event:
-        """The next message, `MalformedAnswer` or `LateAnswer`; `NEED_DATA` or `CLOSED` when there is none.
+        """Return the next message, `MalformedAnswer` or `LateAnswer`; `NEED_DATA` or `CLOSED` if there is none.
 
         Raises:
-            RemoteProtocolError: the peer broke the protocol; the state is ERROR from then on, and every
-                further call raises again until a `Goodbye` has been sent.
+            RemoteProtocolError: the peer broke the protocol. The state is then ERROR, and every further call
+                raises again until a `Goodbye` has been sent.
         """
         if self.state is State.CLOSED:
             return CLOSED
@@ -91,16 +101,22 @@ class Connection:
             raise
 
     def send(self, message: Message) -> bytes:
-        """The bytes that say ``message``; the conversation moves on as if they were sent.
+        """Return the bytes of ``message``, and change the state as if they were sent.
+
+        During a match, a client may also answer a closed question, once: a late answer. The state does not change.
 
         Raises:
-            LocalProtocolError: this end may not say that now, or it cannot be encoded; nothing has moved.
+            LocalProtocolError: the state does not allow ``message``, or it cannot be encoded; nothing has changed.
         """
-        following = self._may_say(message)
+        late = self._closed_question_of(message)
+        following = self.state if late else self._check_allowed(message)
         data = _frames.encode(message.to_fields(), self._max_frame)
-        if isinstance(message, Step):  # its move is whatever a callback returned
-            _frames.proofread(data)
-        self._advance(message, following)
+        if isinstance(message, Step):  # its move is a value from a bot, of any type
+            _frames.check_decodable(data)
+        if late:
+            self._unanswered.remove(late)
+        else:
+            self._advance(message, following)
         return data
 
     # --- inside ---
@@ -108,16 +124,16 @@ class Connection:
     def _next_event(self) -> Event:
         body = self._reader.next_body()
         if body is not None:
-            return self._received(_frames.decode(body))
+            return self._handle(_frames.decode(body))
         if not self._eof:
             return NEED_DATA
         if self._reader.partial:
-            raise RemoteProtocolError("truncated_frame", "the connection closed in the middle of a frame")
+            raise RemoteProtocolError("truncated_frame", "the connection closed inside a frame")
         self.state = State.CLOSED
         return CLOSED
 
-    def _received(self, fields: dict[str, Any]) -> Event:
-        cls = self._class_of(fields.get("type"))
+    def _handle(self, fields: dict[str, Any]) -> Event:
+        cls = self._message_class(fields.get("type"))
         following = TRANSITIONS[self.state].get(cls)
         if cls in ANSWERS and self.state in LOGGED_IN:
             late = self._late_answer(fields.get("id"))
@@ -137,15 +153,15 @@ class Connection:
         self._advance(message, following)
         return message
 
-    def _class_of(self, name: object) -> type[Message]:
-        cls = self._types.get(name) if type(name) is str else None
+    def _message_class(self, name: object) -> type[Message]:
+        cls = self._received_types.get(name) if type(name) is str else None
         if cls is None:
-            known = ", ".join(self._types)
+            known = ", ".join(self._received_types)
             raise RemoteProtocolError("unknown_type", f"type is {ascii(name)[:80]}, expected one of {known}")
         return cls
 
     def _late_answer(self, question: object) -> LateAnswer | None:
-        """None for an answer to the open question, `LateAnswer` for one whose question is closed."""
+        """Return a `LateAnswer` if the question is closed, None if it is the open question."""
         if question == self.question and type(question) is int:
             return None
         if type(question) is int and question in self._unanswered:
@@ -157,10 +173,17 @@ class Connection:
             raise RemoteProtocolError("foreign_id", f"an answer to question {question}, open is {self.question}")
         return None
 
-    def _may_say(self, message: Message) -> State:
+    def _closed_question_of(self, message: Message) -> int | None:
+        """Return the closed question that ``message`` is a late answer to, None if it is no late answer."""
+        question = getattr(message, "id", None) if type(message) in ANSWERS else None
+        if self.role is not Role.CLIENT or self.state not in (State.MATCH, State.TURN) or question == self.question:
+            return None
+        return question if question in self._unanswered else None
+
+    def _check_allowed(self, message: Message) -> State:
         following = TRANSITIONS[self.state].get(type(message))
-        if following is None or message.type not in self._says:
-            raise LocalProtocolError(f"{self.role.value} cannot say {message.type} in state {self.state.name}")
+        if following is None or message.type not in self._sent_types:
+            raise LocalProtocolError(f"{self.role.value} cannot send {message.type} in state {self.state.name}")
         if type(message) in ANSWERS and getattr(message, "id", None) != self.question:
             raise LocalProtocolError(f"the open question is {self.question}, not that of {message!r:.80}")
         return following
@@ -170,6 +193,9 @@ class Connection:
             self._close_question(answered=True)
         elif isinstance(message, GetStep):
             self.question = message.id
+        elif isinstance(message, Welcome):
+            self._max_frame = _MAX_FRAME[self.role]
+            self._reader.max_frame = _MAX_FRAME[_PEER[self.role]]
         elif following is not State.TURN:
             self._close_question(answered=False)
         self.state = following
@@ -182,6 +208,7 @@ class Connection:
 
 def _build(cls: type[Message], fields: dict[str, Any]) -> Message:
     try:
-        return cls(*map(fields.__getitem__, (*cls.required, *filter(fields.__contains__, cls.optional))))
+        required = [*map(fields.__getitem__, cls.required)]
     except KeyError as error:
         raise ValueError(f"{error.args[0]} is missing") from None
+    return cls(*required, **{name: fields[name] for name in cls.optional if name in fields})

@@ -1,18 +1,18 @@
-"""Two different mistakes: ours, and the peer's."""
+"""Two kinds of errors: this program's, and the peer's."""
 
 from __future__ import annotations
 
 
 class ProtocolError(Exception):
-    """The conversation broke a rule of protocol.md."""
+    """The base of the two errors: a rule of protocol.md was broken."""
 
 
 class LocalProtocolError(ProtocolError):
-    """This program tried to say something it may not say now, or something that is not a message."""
+    """This program tried to send a message that its state does not allow, or a value that cannot be encoded."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The peer said something it may not say.
+    """The peer sent something that the protocol does not allow.
 
     Args:
         code: the reason code of protocol.md, such as ``"oversize_frame"``.

@@ -1,8 +1,8 @@
 """The messages of protocol.md as frozen dataclasses, validated on construction.
 
-Each field's check stands in ``_check``; whoever builds a message, the codec or a program, gets a ValueError
-that shows the value and what was expected. Keys a class does not know are ignored on receiving, so that
-a later minor version can add some.
+Each class checks its fields in ``_check``. A wrong value raises a ValueError that shows the value and what was
+expected, both for received messages and for those that a program builds. Unknown keys of a received message are
+ignored, so that keys can be added later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROWS = frozenset([list, tuple])
 
 @dataclass(frozen=True)
 class Message:
-    """Base of all messages. ``type`` is the value of the key ``type`` on the wire."""
+    """The base of all messages. ``type`` is the value of the key ``type`` on the wire."""
 
     type: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
@@ -34,8 +34,12 @@ class Message:
         raise NotImplementedError
 
     def to_fields(self) -> dict[str, Any]:
-        """The map that goes onto the wire."""
-        return {"type": self.type, **vars(self)}
+        """Return the map that goes onto the wire. An optional key that is None is left out."""
+        keys = {"type": self.type, **vars(self)}
+        for name in self.optional:  # none in the messages of a turn
+            if keys[name] is None:
+                del keys[name]
+        return keys
 
 
 # --- server to client -------------------------------------------------------------------------------------
@@ -62,13 +66,18 @@ class Hello(Message):
 
 @dataclass(frozen=True)
 class Welcome(Message):
-    """The login holds. ``games`` has a map per game of the contest: game, options, time_kind, time_ms."""
+    """The login was accepted. ``games`` has a map per game of the contest: game, options, time_kind, time_ms.
+
+    A game with an increment has the key increment_ms, too.
+    ``proof`` is `prove_server(token, hello's nonce, join's nonce)`, None if `join` had no nonce.
+    """
 
     type: ClassVar[str] = "welcome"
     team: int
     name: str
     lag_ms: int
     games: list[dict[str, Any]]
+    proof: str | None = None
 
     def _check(self) -> None:
         _integer("team", self.team, 0, MAX_TEAM)
@@ -79,12 +88,17 @@ class Welcome(Message):
             _map("games", game)
             _text("game", game.get("game"), MAX_NAME)
             _options(game.get("options"))
-            _time(game.get("time_kind"), game.get("time_ms"))
+            _time(game.get("time_kind"), game.get("time_ms"), game.get("increment_ms"))
+        if self.proof is not None:
+            _hex("proof", self.proof, MAC_DIGITS)
 
 
 @dataclass(frozen=True)
 class Start(Message):
-    """A match begins, or goes on for a client that came back (``resumed``)."""
+    """A match begins, or continues for a client that has reconnected (``resumed``).
+
+    ``increment_ms`` is added to a budget after each answered turn, None if there is no increment.
+    """
 
     type: ClassVar[str] = "start"
     match: int
@@ -96,6 +110,7 @@ class Start(Message):
     time_ms: int
     lag_ms: int
     resumed: bool
+    increment_ms: int | None = None
 
     def _check(self) -> None:
         _integer("match", self.match, 1, MAX_ID)
@@ -103,7 +118,7 @@ class Start(Message):
         _options(self.options)
         _boolean("is_black", self.is_black)
         _text("opponent", self.opponent, MAX_NAME)
-        _time(self.time_kind, self.time_ms)
+        _time(self.time_kind, self.time_ms, self.increment_ms)
         _integer("lag_ms", self.lag_ms, 0, MAX_MS)
         _boolean("resumed", self.resumed)
 
@@ -129,7 +144,7 @@ class GetStep(Message):
         time_left_ms: int,
         last_move: Any,
     ) -> None:
-        # In every turn of a contest one is made; a frozen class's own __init__ makes a call for each field.
+        # One is built in every turn of a contest. The generated __init__ of a frozen class makes a call per field.
         vars(self).update(
             id=id,
             move_number=move_number,
@@ -150,7 +165,7 @@ class GetStep(Message):
 
 @dataclass(frozen=True)
 class Penalty(Message):
-    """The turn ``id`` cost something: its ``reason`` code, and a ``detail`` for the bot's author."""
+    """The turn ``id`` got a penalty: its ``reason`` code, and a ``detail`` for the bot's author."""
 
     type: ClassVar[str] = "penalty"
     id: int
@@ -165,7 +180,7 @@ class Penalty(Message):
 
 @dataclass(frozen=True)
 class End(Message):
-    """The match is over: "win", "draw", "loss" for the receiver, or "void"; scores: first player first."""
+    """The match is over: the receiver's ``result``, and the ``scores`` of the first and the second player."""
 
     type: ClassVar[str] = "end"
     match: int
@@ -182,12 +197,12 @@ class End(Message):
         if self.scores is not None:
             _array("scores", self.scores)
             if len(self.scores) != 2:
-                raise ValueError(f"scores is {_shown(self.scores)}, expected one for each player")
+                raise ValueError(f"scores is {_short_repr(self.scores)}, expected one for each player")
 
 
 @dataclass(frozen=True)
 class Goodbye(Message):
-    """The server is about to close. ``retry_ms``: come back after that long, or None: do not come back."""
+    """The server will close the connection. ``retry_ms``: connect again after this time; None: do not."""
 
     type: ClassVar[str] = "goodbye"
     reason: str
@@ -206,7 +221,10 @@ class Goodbye(Message):
 
 @dataclass(frozen=True)
 class Join(Message):
-    """The login. ``mac`` is `sign(token, nonce)`; ``purpose`` "check" tries the login without a seat."""
+    """The login. ``mac`` is `sign(token, hello's nonce)`; ``purpose`` "check" tries the login without a seat.
+
+    ``nonce`` is the client's own: with it, the client asks the server to prove that it knows the token.
+    """
 
     type: ClassVar[str] = "join"
     version: int
@@ -214,6 +232,7 @@ class Join(Message):
     mac: str
     client: str
     purpose: str = "play"
+    nonce: str | None = None
 
     def _check(self) -> None:
         _integer("version", self.version, 1, MAX_ID)
@@ -221,11 +240,13 @@ class Join(Message):
         _hex("mac", self.mac, MAC_DIGITS)
         _text("client", self.client, MAX_NAME)
         _one_of("purpose", self.purpose, ("play", "check"))
+        if self.nonce is not None:
+            _hex("nonce", self.nonce, NONCE_DIGITS)
 
 
 @dataclass(frozen=True, init=False)
 class Step(Message):
-    """The answer to the question ``id``. ``move`` may be anything: the rules judge it."""
+    """The answer to the question ``id``. ``move`` may be any value: the game's rules decide if it is legal."""
 
     type: ClassVar[str] = "step"
     id: int
@@ -254,7 +275,7 @@ class Raised(Message):
 
 @dataclass(frozen=True)
 class Resign(Message):
-    """The player gives the match up when asked the question ``id``."""
+    """The answer to the question ``id`` of a player that gives up the match."""
 
     type: ClassVar[str] = "resign"
     id: int
@@ -263,12 +284,12 @@ class Resign(Message):
         _integer("id", self.id, 1, MAX_ID)
 
 
-# --- what the codec reports besides messages ----------------------------------------------------------------
+# --- events of the codec that are not messages ----------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class MalformedAnswer:
-    """The peer answered the open question ``id`` with fields that do not hold: a fault, not an attack."""
+    """The peer answered the open question ``id`` with missing or wrong fields: a fault, not a hostile act."""
 
     id: int
     detail: str = field(compare=False)
@@ -276,7 +297,7 @@ class MalformedAnswer:
 
 @dataclass(frozen=True)
 class LateAnswer:
-    """The peer answered question ``id`` after it had been closed: nothing to do."""
+    """The peer answered the question ``id`` after it had been closed. The answer is discarded."""
 
     id: int
 
@@ -295,68 +316,70 @@ for _cls in SERVER_MESSAGES + CLIENT_MESSAGES:
 
 def _integer(name: str, value: object, lowest: int, highest: int) -> None:
     if type(value) is not int or not lowest <= value <= highest:  # True is an int to isinstance
-        raise ValueError(f"{name} is {_shown(value)}, expected a whole number from {lowest} to {highest}")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected a whole number from {lowest} to {highest}")
 
 
 def _boolean(name: str, value: object) -> None:
     if type(value) is not bool:
-        raise ValueError(f"{name} is {_shown(value)}, expected true or false")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected true or false")
 
 
 def _text(name: str, value: object, most: int) -> None:
     if type(value) is not str or len(value) > most:
-        raise ValueError(f"{name} is {_shown(value)}, expected text of at most {most} characters")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected text of at most {most} characters")
 
 
 def _hex(name: str, value: object, digits: int) -> None:
     if type(value) is not str or len(value) != digits or not _HEX.issuperset(value):
-        raise ValueError(f"{name} is {_shown(value)}, expected {digits} lower-case hexadecimal digits")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected {digits} lower-case hexadecimal digits")
 
 
 def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if type(value) is not str or value not in allowed:
-        raise ValueError(f"{name} is {_shown(value)}, expected one of {', '.join(allowed)}")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected one of {', '.join(allowed)}")
 
 
 def _array(name: str, value: object) -> None:
     if not isinstance(value, (list, tuple)) or len(value) > MAX_ARRAY:
-        raise ValueError(f"{name} is {_shown(value)}, expected an array of at most {MAX_ARRAY} elements")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected an array of at most {MAX_ARRAY} elements")
 
 
 def _board(value: list[list[int]]) -> None:
-    """Rows of ints; in passes that Python's built-ins make, because every question of a contest comes here."""
+    """Check rows of ints, in loops of Python's built-ins, because every question of a contest is checked here."""
     _array("board", value)
     if not _ROWS.issuperset(map(type, value)):
         for row in value:
-            _array("board", row)  # says which
+            _array("board", row)  # raises for the wrong row
     kinds = [*map(type, chain.from_iterable(value))]
     if len(kinds) > MAX_ARRAY:
         for row in value:
-            _array("board", row)  # says which, if one is too long
+            _array("board", row)  # raises for a row that is too long
     if kinds.count(int) < len(kinds):
         wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
-        raise ValueError(f"board has the row {_shown(wrong)}, expected whole numbers")
+        raise ValueError(f"board has the row {_short_repr(wrong)}, expected whole numbers")
 
 
 def _map(name: str, value: object) -> None:
     if type(value) is not dict:
-        raise ValueError(f"{name} is {_shown(value)}, expected a map")
+        raise ValueError(f"{name} is {_short_repr(value)}, expected a map")
 
 
 def _options(value: object) -> None:
     if type(value) is not dict:
-        raise ValueError(f"options is {_shown(value)}, expected a map")
+        raise ValueError(f"options is {_short_repr(value)}, expected a map")
     for name, setting in value.items():
         if type(name) is not str:
-            raise ValueError(f"options has the name {_shown(name)}, expected text")
-        _integer(_shown(name), setting, -MAX_ID, MAX_ID)
+            raise ValueError(f"options has the name {_short_repr(name)}, expected text")
+        _integer(_short_repr(name), setting, -MAX_ID, MAX_ID)
 
 
-def _time(kind: object, ms: object) -> None:
+def _time(kind: object, ms: object, increment_ms: object) -> None:
     _one_of("time_kind", kind, ("move", "budget"))
     _integer("time_ms", ms, 1, MAX_MS)
+    if increment_ms is not None:
+        _integer("increment_ms", increment_ms, 0, MAX_MS)
 
 
-def _shown(value: object) -> str:
+def _short_repr(value: object) -> str:
     text = ascii(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -1,7 +1,7 @@
-"""The conversation of protocol.md as one table.
+"""The states of the conversation of protocol.md, and the transitions between them, as one table.
 
-Both ends walk the same table. A message moves the conversation from one state to the next, and since every
-message belongs to one side only, the table need not say who sends it:
+Both ends use the same table. A message moves the conversation from one state to the next. Each message type is
+sent by one side only, so the table does not name the sender:
 
     GREETING --hello--> LOGIN --join--> DECIDING --welcome--> LOBBY
                                                               |  ^
@@ -11,10 +11,10 @@ message belongs to one side only, the table need not say who sends it:
                             |                    |                ^
                             +--------------------+-- step, raised, resign
 
-``goodbye`` leads to CLOSED from everywhere. What is not in the table is a protocol error, with one
-exception that time makes necessary: the client may answer a question that the server has just closed. The
-two ends are in different states for the time the bytes travel, and nobody did wrong. `Connection` knows the
-closed questions by their ids and reports a `LateAnswer`, which moves nothing.
+``goodbye`` leads to CLOSED from every state. A message that is not in the table is a protocol error, with one
+exception: the client may answer a question that the server has just closed. The two ends are in different states
+while the bytes travel, and this is no error of either. `Connection` keeps the ids of closed questions and
+reports a `LateAnswer`, which does not change the state.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ from ._messages import (
 
 
 class State(Enum):
-    """Where a conversation stands."""
+    """The state of a conversation, the same for both ends except for messages that are on their way."""
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and every message looks its state up
+    __hash__ = object.__hash__  # Enum's own hash is Python code, and each message needs a lookup
 
     GREETING = auto()
-    """Connected; the server has not said hello yet."""
+    """Connected; the server sends `hello`."""
     LOGIN = auto()
-    """The client has to join."""
+    """The client sends `join`."""
     DECIDING = auto()
-    """The server has to say welcome or goodbye."""
+    """The server sends `welcome` or `goodbye`."""
     LOBBY = auto()
     """Logged in, no match."""
     MATCH = auto()
     """In a match, no question open."""
     TURN = auto()
-    """In a match, the client has to answer."""
+    """In a match, with an open question: the client answers."""
     CLOSED = auto()
-    """Said goodbye, or the peer has closed."""
+    """After `goodbye`, or the peer has closed the connection."""
     ERROR = auto()
-    """The peer broke the protocol; nothing more is read, but the server may still say goodbye."""
+    """The peer broke the protocol. Nothing more is read, but the server may still send `goodbye`."""
 
 
 TRANSITIONS: dict[State, dict[type[Message], State]] = {
@@ -101,4 +101,4 @@ ANSWERS: tuple[type[Message], ...] = (Step, Raised, Resign)
 """The client's answers to a question; each names the question's id."""
 
 LOGGED_IN = frozenset([State.LOBBY, State.MATCH, State.TURN])
-"""The states in which an answer may be late; before them it is simply out of order."""
+"""The states in which an answer may be late. In earlier states it is out of order."""

@@ -1,167 +1,154 @@
-"""What a case is: who sends what, and what has to come of it."""
+"""Cases: each has a sender, an input, and the required reaction of the server."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from getstep_server import limits
+from ._player import Sender
 
-if TYPE_CHECKING:
-    from ._match import Actor
-
-Attack: TypeAlias = "Callable[[Actor], Awaitable[None]]"
+Attack: TypeAlias = Callable[[Sender], Awaitable[None]]
 
 
-class NotAsExpected(Exception):  # noqa: N818 - a verdict
-    """The server did something else; the message says what."""
+class SenderKind(Enum):
+    """The state of a connection that a case sends on."""
 
-
-class NotRun(Exception):  # noqa: N818 - a verdict
-    """A case cannot be run here; the message says why."""
-
-
-class Who(Enum):
-    """Who sends it."""
-
-    STRANGER = "a stranger"
+    UNAUTHENTICATED = "an unauthenticated connection"
     LOBBY = "a team in the lobby"
     ON_TURN = "a player on turn"
     OUT_OF_TURN = "a player out of turn"
-    CLASSIC_STRANGER = "a stranger on the classic port"
+    CLASSIC_UNAUTHENTICATED = "an unauthenticated connection on the classic port"
     CLASSIC = "a classic player on turn"
     CLASSIC_OUT_OF_TURN = "a classic player out of turn"
 
     @property
-    def plays(self) -> bool:
-        """Whether it takes a match."""
-        return self in (Who.ON_TURN, Who.OUT_OF_TURN, Who.CLASSIC, Who.CLASSIC_OUT_OF_TURN)
+    def needs_match(self) -> bool:
+        """The case needs a match."""
+        return self in _PLAYERS
 
     @property
-    def classic(self) -> bool:
-        """Whether it takes the classic port."""
-        return self in (Who.CLASSIC_STRANGER, Who.CLASSIC, Who.CLASSIC_OUT_OF_TURN)
+    def needs_classic_port(self) -> bool:
+        """The case needs the classic port."""
+        return self in _CLASSIC
 
     @property
-    def logs_in(self) -> bool:
-        """Whether it takes a team."""
-        return self not in (Who.STRANGER, Who.CLASSIC_STRANGER)
+    def needs_team(self) -> bool:
+        """The case needs a team that has logged in."""
+        return self not in _UNAUTHENTICATED
 
 
-@dataclass(frozen=True)
-class Times:
-    """How long the server waits for what, in seconds: as `limits` says, unless a test has changed that."""
-
-    login: float = limits.LOGIN_SECONDS
-    frame: float = limits.FRAME_SECONDS
-    linger: float = limits.LINGER_SECONDS
-    refusal: float = limits.CLASSIC_REFUSAL_SECONDS
-    grace: float = 4.0
-    """How much longer anything may take on a busy machine."""
-    prompt: float = 2.0
-    """Within how long whoever keeps the rules is served, whatever else is going on."""
-
-    @property
-    def slack(self) -> float:
-        """Within how long all has to have come of a case, after the clock that has to run out, if any."""
-        return self.linger + self.grace
-
+_PLAYERS = (
+    SenderKind.ON_TURN,
+    SenderKind.OUT_OF_TURN,
+    SenderKind.CLASSIC,
+    SenderKind.CLASSIC_OUT_OF_TURN,
+)
+_CLASSIC = (SenderKind.CLASSIC_UNAUTHENTICATED, SenderKind.CLASSIC, SenderKind.CLASSIC_OUT_OF_TURN)
+_UNAUTHENTICATED = (SenderKind.UNAUTHENTICATED, SenderKind.CLASSIC_UNAUTHENTICATED)
 
 Clock: TypeAlias = Literal["", "login", "frame", "refusal", "limit"]
-"""Which of the server's clocks has to run out first; ``limit`` is the game's, for the player's turn."""
+"""The time limit of the server that has to expire first, if any; ``limit`` is the game's, for the player's turn."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What has to come of a case. Where ``who`` plays no match, ``match`` means nothing.
+    """The reaction of the server that a case requires.
 
     Args:
-        goodbye: the reason code that the sender is told, or None.
-        closes: whether the server closes the connection.
-        match: "lost", "goes on", or the turn code that the turn costs.
-        recorded: the code under which the host has it on record, or None.
-        clock: what has to run out before anything happens.
-        retry_ms: what goodbye says about coming back.
+        goodbye: the reason code of the goodbye to the sender, or None.
+        closes: the server closes the connection.
+        match: "lost", "continues", or the turn code that the turn costs. It is ignored if no match is played.
+        recorded: the code of the incident on record, or None.
+        clock: the time limit that has to expire before anything happens.
+        retry_ms: the field of goodbye with that name.
     """
 
     goodbye: str | None = None
     closes: bool = False
-    match: str = "goes on"
+    match: str = "continues"
     recorded: str | None = None
     clock: Clock = ""
     retry_ms: int | None = None
 
-    def described(self, who: Who) -> str:
-        """The same in a few words."""
+    def describe(self, sender: SenderKind) -> str:
+        """Return the expectation in a few words."""
         parts = [f"after the {self.clock} time"] if self.clock else []
-        parts.append(f"goodbye {self.goodbye}" if self.goodbye else "closed" if self.closes else "stays")
+        parts.append(f"goodbye {self.goodbye}" if self.goodbye else "closed" if self.closes else "stays open")
         if self.recorded and self.recorded != self.goodbye:
             parts.append(f"recorded as {self.recorded}")
-        if who.plays:
-            costs_turn = self.match not in ("lost", "goes on")
+        if sender.needs_match:
+            costs_turn = self.match not in ("lost", "continues")
             parts.append(f"costs the turn ({self.match})" if costs_turn else f"match {self.match}")
         return ", ".join(parts)
 
 
 HARMLESS = Expected()
-"""Nothing at all happens."""
+"""No effect at all."""
 
 VANISHES = Expected(closes=True)
-"""The connection ends, which may happen to anybody."""
-
+"""The connection ends. Nothing is recorded: every network may do that."""
 
 TRUNCATED = Expected("truncated_frame", closes=True, recorded="truncated_frame", retry_ms=1000)
-"""On record, but a crash looks the same."""
+"""The connection ends inside a frame. It is recorded, but costs nothing: a client that crashes looks the same."""
 
 
 def hostile(code: str, clock: Clock = "") -> Expected:
-    """A hostile act: goodbye with its code, on record, and the match is lost."""
+    """Return the effect of a protocol violation: goodbye with its code, an incident, and the loss of the match."""
     return Expected(code, closes=True, match="lost", recorded=code, clock=clock, retry_ms=1000)
 
 
 def hostile_classic(code: str, clock: Clock = "refusal") -> Expected:
-    """The same on the classic wire, which has no word for goodbye."""
+    """Return the effect of a violation on the classic wire, which has no message for goodbye."""
     return Expected(closes=True, match="lost", recorded=code, clock=clock)
 
 
 def refused(code: str, retry_ms: int | None = None) -> Expected:
-    """A login that is turned away."""
+    """Return the effect of a refused login."""
     return Expected(code, closes=True, recorded=code, retry_ms=retry_ms)
 
 
 def costs_turn(code: str, clock: Clock = "") -> Expected:
-    """A fault: it costs what the game says, and nobody's connection."""
+    """Return the effect of a fault: the penalty of the game; the connection stays open."""
     return Expected(match=code, clock=clock)
+
+
+def before_login(expected: Expected) -> Expected:
+    """Return the effect on an unauthenticated connection: goodbye without ``retry_ms``."""
+    return replace(expected, retry_ms=None)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One hostile thing to do. ``number`` never changes once given; ``game`` is set if no other game will do."""
+    """A hostile input and its expected effect.
+
+    Attributes:
+        number: group and place, such as "3.17". It never changes: documents and reports refer to it.
+        title: the input in a few words.
+        sender: the connection that it is sent on.
+        expected: the reaction of the server.
+        attack: sends it.
+        game: the only game in which the case is possible; None for all games.
+    """
 
     number: str
     title: str
-    who: Who
+    sender: SenderKind
     expected: Expected
     attack: Attack
     game: str | None = None
 
 
-def by_stranger(expected: Expected) -> Expected:
-    """What of it a stranger gets: it is told not to come back."""
-    return replace(expected, retry_ms=None)
-
-
 def sends(data: bytes) -> Attack:
-    """An attack that is nothing but bytes."""
+    """Return an attack that sends ``data`` and does nothing else."""
 
-    async def attack(actor: Actor) -> None:
-        await actor.send(data)
+    async def attack(sender: Sender) -> None:
+        await sender.send(data)
 
     return attack
 
 
-def order(number: str) -> tuple[int, ...]:
-    """Sorts case numbers: 2.10 comes after 2.9."""
+def sort_key(number: str) -> tuple[int, ...]:
+    """Return a key that sorts case numbers: 2.10 comes after 2.9."""
     return tuple(int(part) for part in number.split("."))

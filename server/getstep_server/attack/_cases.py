@@ -1,4 +1,4 @@
-"""The catalogue. A case's place in its group is its number: new ones come at the end, and none is taken out."""
+"""The catalogue. The number of a case is its place in its group: new cases go to the end, and none is removed."""
 
 from __future__ import annotations
 

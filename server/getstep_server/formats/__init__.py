@@ -1,41 +1,55 @@
-"""Formats: which pairings a tournament has next, given its teams and the results so far.
+"""Formats: they make the next pairings of a tournament from its teams and current results.
 
 A format is a pure function with options and a seed: it knows nothing of sockets, files or clocks. A new one is one
-module and one line in `FORMATS`.
+module and one line in `_CLASSES`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from ._format import DIGITS, Format, FormatOptions, Pairing, Played, TieBreak
-from .gauntlet import Gauntlet
-from .knockout import Knockout
-from .ladder import Ladder
-from .match import MatchOptions, MatchPlay, PairOutcomes
-from .round_robin import RoundRobin, berger
-from .swiss import Swiss
 
-FORMATS: dict[str, type[Format[Any]]] = {
-    format_.name: format_ for format_ in (RoundRobin, Gauntlet, Swiss, Knockout, Ladder, MatchPlay)
+_CLASSES = {
+    "round_robin": "RoundRobin",
+    "gauntlet": "Gauntlet",
+    "swiss": "Swiss",
+    "knockout": "Knockout",
+    "ladder": "Ladder",
+    "match": "MatchPlay",
+    "arena": "Arena",
 }
-"""Every format by the name it has in contest.toml."""
+"""By the name that a format has in contest.toml, which is its module's name as well: its class."""
+
+
+class _Formats(Mapping[str, type[Format[Any]]]):
+    """Every format by its name. A format is imported on first use: all of them take 20 ms of CPU time."""
+
+    def __getitem__(self, name: str) -> type[Format[Any]]:
+        class_name = _CLASSES[name]
+        found: type[Format[Any]] = getattr(import_module(f"getstep_server.formats.{name}"), class_name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _CLASSES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_CLASSES)
+
+    def __len__(self) -> int:
+        return len(_CLASSES)
+
+
+FORMATS: Mapping[str, type[Format[Any]]] = _Formats()
 
 __all__ = [
     "DIGITS",
     "FORMATS",
     "Format",
     "FormatOptions",
-    "Gauntlet",
-    "Knockout",
-    "Ladder",
-    "MatchOptions",
-    "MatchPlay",
-    "PairOutcomes",
     "Pairing",
     "Played",
-    "RoundRobin",
-    "Swiss",
     "TieBreak",
-    "berger",
 ]

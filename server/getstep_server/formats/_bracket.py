@@ -1,79 +1,122 @@
-"""A knockout's bracket: who meets whom where, read from what was given out."""
+"""The bracket of a knockout: its pairings by number, computed from the issued matches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ._format import Pairing, Played
 
 Ends: TypeAlias = tuple[int | None, int | None]
-"""A meeting's winner and loser; None where there is nobody."""
+"""The winner and the loser of a pairing; None where there is no team."""
 
 Winner: TypeAlias = Callable[[Sequence[Played]], int | None]
-"""Who has won a meeting of two teams, by its games so far; None if they do not say."""
+"""Returns the winner of a pairing of two teams by its matches; None if they do not decide it yet."""
 
 
 def draw(teams: Sequence[int]) -> list[Pairing]:
-    """The first round of at least two teams in the order of their seeding: the first games, and the byes."""
+    """Return the first round of at least two teams, in the order of their seeding: matches and byes."""
     seeds, order = dict(enumerate(teams, start=1)), _seed_order(len(teams))
     return [
-        _meeting(1, number, seeds.get(max(pair)), seeds[min(pair)])
+        _first_match(1, number, seeds.get(max(pair)), seeds[min(pair)])
         for number, pair in enumerate(zip(order[::2], order[1::2], strict=True), start=1)
     ]
 
 
 def _seed_order(teams: int) -> list[int]:
-    """The seeds from the top of the bracket down: as many as the power of two that has room for ``teams``."""
+    """Return the seeds from the top of the bracket down: the smallest power of two that is not below ``teams``."""
     order = [1]
     while len(order) < teams:
         order = [seed for better in order for seed in (better, 2 * len(order) + 1 - better)]
     return order
 
 
-def _meeting(round_: int, number: int, worse: int | None, better: int) -> Pairing:
-    """The first game of a meeting, or a bye. The worse seed is first."""
+def _first_match(round_: int, number: int, worse: int | None, better: int) -> Pairing:
+    """Return the first match of a pairing, or a bye. The worse seed is the first player."""
     if worse is None:
         return Pairing(round_, number, 1, better, None)
     return Pairing(round_, number, 1, worse, better)
 
 
-class Bracket:
-    """The meetings by number, as far as they are known.
+@dataclass(frozen=True, slots=True)
+class BracketPairing:
+    """A pairing of a bracket as spectators see it; a team that is not known yet is None.
 
-    In a bracket with room for ``size`` teams 1 … size/2 are the first round's from the top down, then come the
-    second round's, and so on; size - 1 is the final, and size the match for third place.
+    ``wins`` are the matches that each of the two has won, ``winner`` the team that goes on.
+    """
+
+    number: int
+    round: int
+    teams: tuple[int | None, int | None]
+    wins: tuple[int, int]
+    winner: int | None
+    third_place: bool
+    bye: bool
+
+
+class Bracket:
+    """The pairings of a knockout by number, as far as they are known.
+
+    In a bracket with room for ``size`` teams, the pairings 1 … size/2 are the first round's from the top down.
+    Then come the second round's, and so on. Number size - 1 is the final, and number size the match for third
+    place.
 
     Args:
         teams: those that still take part.
-        games: everything given out so far, the whole first round at least.
-        winner: decides a meeting.
-        third_place: there is a match for it, if there are semifinals.
+        games: everything issued until now, the whole first round at least.
+        winner: decides a pairing.
+        third_place: there is a match for third place, if there are semifinals.
     """
 
     def __init__(self, teams: Sequence[int], games: Sequence[Played], winner: Winner, *, third_place: bool) -> None:
-        self._here, self._winner = set(teams), winner
+        self._active, self._winner = set(teams), winner
         self._legs: dict[int, list[Played]] = {}
         for game in games:
             self._legs.setdefault(game.pairing.pairing, []).append(game)
         self._size = 2 * sum(legs[0].pairing.round == 1 for legs in self._legs.values())
         self._third = self._size if third_place and self._size > 2 else None
         self._ends: dict[int, Ends | None] = {}
-        for number in self._numbers():  # a meeting's feeders have smaller numbers
+        for number in self._numbers():  # the pairings that feed a pairing have smaller numbers
             self._ends[number] = self._end(number)
 
     def next_pairings(self) -> list[Pairing]:
-        """The next game of every meeting that can begin or go on."""
+        """Return the next match of every pairing that can begin or continue."""
         games = [self._next_game(number) for number in self._numbers() if self._ends[number] is None]
         return [game for game in games if game is not None]
 
-    def going_on(self) -> list[int]:
-        """For each meeting that has not ended, how many games of it were given out and not cancelled."""
-        going_on = [number for number in self._numbers() if self._ends[number] is None]
-        return [sum(not leg.cancelled for leg in self._legs.get(number, ())) for number in going_on]
+    def issued_per_open_pairing(self) -> list[int]:
+        """Return the number of issued and not cancelled matches of each pairing that has not ended."""
+        not_ended = [number for number in self._numbers() if self._ends[number] is None]
+        return [sum(not leg.cancelled for leg in self._legs.get(number, ())) for number in not_ended]
+
+    def pairings(self) -> list[BracketPairing]:
+        """Return all pairings of the bracket by number, those that cannot begin yet included."""
+        return [self._pairing(number) for number in self._numbers()]
+
+    def _pairing(self, number: int) -> BracketPairing:
+        legs = self._legs.get(number, [])
+        known = list(legs[0].pairing.teams) if legs else self._entrants(number) or []
+        first, second = [*known, None, None][:2]
+        wins = [
+            0 if team is None else sum(leg.won_by(team) for leg in legs if leg.counts) for team in (first, second)
+        ]
+        ends = self._ends[number]
+        return BracketPairing(
+            number=number,
+            round=self._round(number),
+            teams=(first, second),
+            wins=(wins[0], wins[1]),
+            winner=ends[0] if ends else None,
+            third_place=number == self._third,
+            bye=bool(legs) and legs[0].pairing.is_bye,
+        )
 
     def reached(self) -> dict[int, float]:
-        """How far each team has come: to the round it is in or was beaten in; half a round more for third place."""
+        """Return the round that each team is in or was beaten in.
+
+        The winner of the match for third place has half a round more.
+        """
         far: dict[int, float] = {}
         for number, ends in self._ends.items():
             round_ = self._round(number) - (number == self._third)
@@ -90,10 +133,10 @@ class Bracket:
         rounds = self._size.bit_length() - 1
         return min(rounds, rounds + 1 - (self._size - number).bit_length())
 
-    # --- one meeting ---
+    # --- one pairing ---
 
     def _end(self, number: int) -> Ends | None:
-        """How it ended; None as long as it has not."""
+        """Return how a pairing ended; None if it has not ended."""
         if number not in self._legs:
             return (None, None) if self._entrants(number) == [] else None
         legs = self._legs[number]
@@ -107,14 +150,14 @@ class Bracket:
         return _ends(legs[0].pairing.teams, winner)
 
     def _walkover(self, teams: tuple[int, ...]) -> Ends | None:
-        """The end of a meeting that its games have not decided: who has left loses it."""
-        left = [team for team in teams if team in self._here]
+        """Return the end of a pairing that its matches have not decided: a team that has left loses it."""
+        left = [team for team in teams if team in self._active]
         if len(left) == 2:
             return None
         return _ends(teams, left[0]) if left else (None, None)
 
     def _next_game(self, number: int) -> Pairing | None:
-        """Of a meeting that has not ended."""
+        """Return the next match of a pairing that has not ended; None if it cannot be played now."""
         legs = self._legs.get(number)
         if not legs:
             return self._begin(number)
@@ -128,10 +171,10 @@ class Bracket:
         if not entrants:
             return None
         better, *worse = sorted(entrants, key=self._seeds().__getitem__)
-        return _meeting(self._round(number), number, worse[0] if worse else None, better)
+        return _first_match(self._round(number), number, worse[0] if worse else None, better)
 
     def _entrants(self, number: int) -> list[int] | None:
-        """Who of those still there is going to be in it; None as long as that is not known."""
+        """Return the teams of a pairing that still take part; None as long as they are not known."""
         if number == self._third:
             feeders, place = (number - 3, number - 2), 1
         else:
@@ -140,14 +183,14 @@ class Bracket:
         ends = [self._ends[feeder] for feeder in feeders]
         if None in ends:
             return None
-        return [team for end in ends if end and (team := end[place]) is not None and team in self._here]
+        return [team for end in ends if end and (team := end[place]) is not None and team in self._active]
 
     def _passed(self, number: int) -> bool:
-        """Whether somebody has gone on from it, so that its games no longer matter."""
+        """Return True if the winner's next pairing was issued, so that this one's matches no longer matter."""
         return number < self._size - 1 and self._size // 2 + (number + 1) // 2 in self._legs
 
     def _seeds(self) -> dict[int, int]:
-        """Each team's seed, from 1, by where it is in the first round."""
+        """Return each team's seed, from 1, by its position in the first round."""
         order = _seed_order(self._size)
         seeds: dict[int, int] = {}
         for number in range(1, self._size // 2 + 1):

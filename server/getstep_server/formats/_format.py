@@ -1,4 +1,4 @@
-"""What every format is: pairings given out, what became of them, and which come next."""
+"""The interface of all formats: from the issued pairings and their points, make the next pairings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from msgspec import NODEFAULT
+from msgspec.structs import fields
+
+from getstep_server.validation import Model
 
 TieBreak: TypeAlias = Literal["won", "difference", "direct", "buchholz"]
-"""What can separate teams with equal points; `getstep_server.standings` says what each is."""
+"""The tie-breaks between teams with equal points; `getstep_server.tournament.standings` defines each."""
+
+Settles: TypeAlias = Literal["round", "teams"]
+"""A later round of any teams, or one of the match's own teams; see `Format.settles`."""
 
 DIGITS = 6
 """Decimals to which points are told apart: sums of roots that are equal by rights may differ in later ones."""
@@ -20,12 +26,12 @@ DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """One game to be played, or a bye.
+    """One match to be played, or a bye.
 
     Args:
         round: from 1.
-        pairing: the number of this meeting of two teams within the event, from 1. No other meeting has it.
-        leg: the game's number within the meeting, from 1.
+        pairing: the number of this pairing of two teams within the event, from 1.
+        leg: the number of the match within the pairing, from 1.
         first: the first player's team id.
         second: the second player's; None for a bye: ``first`` has no opponent, and nothing is played.
     """
@@ -48,15 +54,16 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A pairing given out earlier, and what is known of it.
+    """An issued pairing with its current points.
 
     Args:
-        pairing: as it was given out.
-        points: the first player's and the second's by the event's scoring; None as long as it is not over. Who
-            has more has won; equal points are a draw (or a loss for both). An adjudicated or forfeited game has
-            points like any other; a game that is to be played again has none. A bye has what it is worth, and 0.
-        cancelled: it will not be played (because a team withdrew, say) or was annulled: it counts for nothing and
-            nobody waits for it. Points are then ignored.
+        pairing: the issued pairing.
+        points: the first player's and the second's by the event's scoring; None as long as the match is not over.
+            The player with more has won; equal points are a draw (or a loss for both). An adjudicated or forfeited
+            match has points like any other; a match that is to be played again has none. A bye has the points that
+            it is worth, and 0.
+        cancelled: the match will not be played (because a team withdrew, say) or was annulled: it counts for
+            nothing and is not waited for. Points are then ignored.
     """
 
     pairing: Pairing
@@ -65,59 +72,88 @@ class Played:
 
     @property
     def open(self) -> bool:
-        """It is still to be played."""
+        """True if the match is still to be played."""
         return self.points is None and not self.cancelled and not self.pairing.is_bye
 
     @property
     def counts(self) -> bool:
-        """It is over and both teams were in it."""
+        """True if the match is over and counts for both teams."""
         return self.points is not None and not self.cancelled and not self.pairing.is_bye
 
     def points_of(self, team: int) -> float:
-        """What ``team``, one of its teams, has from it; 0 unless it is over."""
+        """Return the points of ``team``, one of the two teams; 0 unless the match is over."""
         if self.points is None or self.cancelled:
             return 0.0
         return self.points[self.pairing.teams.index(team)]
 
     def won_by(self, team: int) -> bool:
-        """Whether ``team``, one of its teams, has won it."""
+        """Return True if ``team``, one of the two teams, has won the match."""
         return self.counts and 2 * self.points_of(team) > sum(self.points or ())
 
 
-class FormatOptions(BaseModel):
+class FormatOptions(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A format's settings, as they are read from contest.toml.
 
     Each has a description, for people, and one without a default an example.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    @classmethod
+    def described(cls) -> dict[str, DescribedOption]:
+        """Return the settings by their names, for people."""
+        return {
+            field.name: DescribedOption(
+                field.required, None if field.default is NODEFAULT else field.default, *_meta(field.type)
+            )
+            for field in fields(cls)
+        }
+
+
+class DescribedOption(NamedTuple):
+    """A setting of a format: its default (None if it has none, or is off), and what it means."""
+
+    required: bool
+    default: Any
+    description: str
+    example: Any
+
+
+def _meta(kind: Any) -> tuple[str, Any]:
+    """Return the description in a setting's type, and an example; None if it has none."""
+    found = [meta for meta in kind.__metadata__ if meta.description]
+    return found[0].description, (found[0].examples or [None])[0]
 
 
 O = TypeVar("O", bound=FormatOptions)  # noqa: E741 - there is no zero near it
 
 
 class Format(ABC, Generic[O]):
-    """Says which pairings come next.
+    """A format, which makes the next pairings of an event.
 
-    What was given out is a fact: it is never changed, taken back or given out again, whatever results are corrected
-    and whichever teams come and go later on. Who calls keeps it, byes included, and hands it back as ``games``.
+    Issued pairings are final. They are never changed, withdrawn or issued again, even if results are corrected or
+    teams come and go later. The caller stores them, byes included, and passes them back as ``games``.
 
     Args:
         options: of the class ``Options``.
-        seed: of all that is left to chance.
+        seed: of all random choices.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     Options: ClassVar[type[FormatOptions]]
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ("won", "difference", "direct")
-    """What separates teams with equal points, in this order; then a lot."""
+    """The tie-breaks between teams with equal points, in this order; drawing of lots comes last."""
     byes_count: ClassVar[bool] = False
-    """Whether a bye counts in the table, for each leg."""
-    by_result: ClassVar[bool] = False
-    """Whether pairings may follow on one result while others are still missing."""
-    slow: ClassVar[bool] = False
-    """Whether finding the next pairings of a few teams already may take longer than a clock can wait."""
+    """True if a bye counts in the table, once for each leg."""
+    pairs_after_each_result: ClassVar[bool] = False
+    """True if new pairings may follow from one result while other matches are still open."""
+    gathers: ClassVar[bool] = False
+    """True if the matches of a new round wait until all teams are present: days may pass between two rounds."""
+    settles: ClassVar[Settles | None] = None
+    """The later rounds that depend on a match, so that its forfeit becomes final: any, or those of its teams."""
+    pairs_present: ClassVar[bool] = False
+    """True if each record of pairings lists only the teams that are present then, as the director sees them."""
+    pair_in_thread: ClassVar[bool] = False
+    """True if making the next pairings takes too long for the event loop even with few teams."""
 
     def __init__(self, options: O, seed: int) -> None:
         self.options = options
@@ -125,48 +161,62 @@ class Format(ABC, Generic[O]):
 
     @abstractmethod
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
-        """The games that can be given out now and were not before.
+        """Return the pairings that can be issued now and were not issued before.
 
-        A pure function: the same for the same arguments.
+        A pure function of its arguments.
 
         Args:
             teams: the ids of those that take part now, none twice, in the order of their seeding; those that came
                 late are last, those that withdrew or were disqualified are missing.
-            games: everything given out so far, in that order, with what became of it.
+            games: all issued pairings in that order, with their current points.
 
         Returns:
-            In playing order; none as long as results have to be waited for, and when the event is over.
+            Pairings in playing order; none while they depend on missing results, and when the event is over.
         """
 
     @abstractmethod
-    def most(self, teams: int) -> int:
-        """How many pairings an event of so many teams has at most, byes included, if none of them comes or goes.
+    def max_matches(self, teams: int) -> int:
+        """Return the largest number of pairings with so many teams, byes included, if no team comes or goes.
 
-        Told without making them: settings may ask for more than anybody could hold.
+        Computed without making them, because settings may ask for more than fit into memory.
         """
 
     def is_over(self, teams: Sequence[int], games: Sequence[Played]) -> bool:
-        """Nothing is being played, and nothing is to come for these teams."""
+        """Return True if no match is open and no pairings follow for these teams."""
         return not any(game.open for game in games) and not self.next_pairings(teams, games)
 
-    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002
-        """How many games are going to be given out later, as far as can be told; byes are none.
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002
+        """Return an estimate of the matches that will be issued later, without byes.
 
-        0 where all that comes is given out at once, and where nothing can be told.
+        0 if all pairings are issued at once, and if no estimate is possible.
         """
         return 0
 
     def byes(self, games: Sequence[Played]) -> Mapping[int, int]:
-        """How many byes each team has that count in the table; teams without one may be missing."""
+        """Return the number of byes of each team that count in the table; teams without one may be missing."""
         counted = (game for game in games if self.byes_count and game.pairing.is_bye and not game.cancelled)
         return Counter(game.pairing.first for game in counted)
 
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002
-        """Each team's place, from 1, where the format itself ranks; empty where points do."""
+        """Return each team's place, from 1, if the format itself ranks; else an empty mapping."""
+        return {}
+
+    @property
+    def pause_seconds(self) -> float:
+        """The shortest time between two records of pairings, if the format pairs those that are present."""
+        return 0.0
+
+    @property
+    def closes_at(self) -> str | None:
+        """The local time (as "2030-12-01 18:00") from which nothing is paired; None if there is no such time."""
+        return None
+
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:  # noqa: ARG002
+        """Return each team's rating, if the format itself rates; else an empty mapping."""
         return {}
 
     def drawn(self, *purpose: int) -> Callable[[], float]:
-        """Chance for one purpose: numbers from 0 to 1, the same ones for the same seed and purpose.
+        """Return a generator of random numbers from 0 to 1, which depend only on the seed and the purpose.
 
         They are the same on every machine and in later versions of Python (which the random module promises of this
         method alone), because a contest is verified by making its pairings again.
@@ -174,11 +224,11 @@ class Format(ABC, Generic[O]):
         return Random(f"{self.name} {self.seed} {purpose}").random
 
     def in_drawn_order(self, teams: Iterable[int]) -> list[int]:
-        """The teams in an order that depends on the seed, and not on the order that they came in."""
+        """Return the teams in an order that depends on the seed, and not on their own order."""
         chance = self.drawn()
         return sorted(sorted(teams), key=lambda _: chance())
 
 
 def last_round(games: Iterable[Played]) -> int:
-    """The latest round that was given out; 0 if none was."""
+    """Return the latest issued round; 0 if there is none."""
     return max((game.pairing.round for game in games), default=0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from msgspec import Meta
 
 from getstep.wire import MAX_TEAM
+from getstep_server.validation import Check
 
 from ._table import Table, TableFormat, TableOptions
 
@@ -18,39 +19,44 @@ def _once_each(teams: list[int]) -> list[int]:
     return teams
 
 
-TeamId = Annotated[int, Field(ge=0, le=MAX_TEAM)]
+TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]
 
 
-class GauntletOptions(TableOptions):
-    """Of the event."""
+class GauntletOptions(TableOptions, frozen=True, kw_only=True):
+    """The settings of the event."""
 
     challengers: Annotated[
         list[TeamId],
-        Field(min_length=1, description="the ids of the teams that meet all the others", examples=[[1]]),
-        AfterValidator(_once_each),
+        Check(
+            _once_each,
+            min_length=1,
+            description="the ids of the teams that play all the others",
+            examples=[[1]],
+        ),
     ]
 
 
 class Gauntlet(TableFormat[GauntletOptions]):
-    """Every challenger meets every team that is none, ``legs`` times, colours swapped each time.
+    """Every challenger plays every other team that is no challenger, ``legs`` times, colours swapped each time.
 
-    Challengers do not meet each other, nor do the others. With an even number of legs everybody is first as often
-    as second; else once more often the one or the other.
+    Challengers do not play each other, nor do the other teams. With an even number of legs each team is first as
+    often as second; with an odd number the two differ by one.
 
-    - A late team meets all challengers, and a late challenger all others, in rounds after those given out; with an
+    - A late team plays all challengers, and a late challenger all others, in rounds after the issued ones. With an
       odd number of legs, each may add one to a team's difference of colours.
-    - A team that withdraws gets no further games; those given out are the caller's to cancel or to forfeit. When
-      all challengers have withdrawn, nothing is left to play.
-    - There are no byes: who has no opponent in a round is just free.
-    - A cancelled game is not given out again. Equal points in a game, or none, change nothing.
+    - A team that withdraws gets no further matches; the caller cancels or forfeits the issued ones. When all
+      challengers have withdrawn, nothing is left to play.
+    - There are no byes: a team without an opponent in a round does not play in it.
+    - A cancelled match is not issued again. Equal points in a match, or none, change nothing.
     """
 
     name = "gauntlet"
     title = "gauntlet"
     Options = GauntletOptions
 
-    def meetings(self, teams: int) -> int:
-        challengers = min(len(self.options.challengers), teams // 2)  # of more there are fewer others
+    def pair_count(self, teams: int) -> int:
+        # More challengers than half the teams make fewer pairs, because fewer others are left.
+        challengers = min(len(self.options.challengers), teams // 2)
         return challengers * (teams - challengers)
 
     def table(self, teams: Sequence[int]) -> Table:

@@ -1,56 +1,63 @@
-"""Ladder: everybody plays the neighbours above and below, and moves up past whom it beats."""
+"""Ladder: each team plays its neighbours above and below, and changes places with one above that it beats."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from ._format import Format, FormatOptions, Pairing, Played, last_round
 
 
-class LadderOptions(FormatOptions):
-    """Of the event.
+class LadderOptions(FormatOptions, frozen=True, kw_only=True):
+    """The settings of the event.
 
-    The caller sees to ``missed_limit``: the format is told of games that were lost so as of any others.
+    The caller applies ``missed_limit``: the format treats matches that were lost by it like any others.
     """
 
     rounds: Annotated[
-        int, Field(ge=1, le=10_000, description="how many there are; raise it when the ladder is to go on")
+        int, Meta(ge=1, le=10_000, description="the number of rounds; raise it to continue the ladder")
     ] = 10
     games: Annotated[
-        int, Field(ge=2, le=1000, multiple_of=2, description="of each two neighbours in a round, an even number")
+        int,
+        Meta(
+            ge=2, le=1000, multiple_of=2, description="matches of every two neighbours in a round, an even number"
+        ),
     ] = 10
     missed_limit: Annotated[
         Literal["game", "round"],
-        Field(
-            description='what a limit costs that loses the "game": that alone, or all of the team in the "round"'
+        Meta(
+            description='what a missed limit loses: the match ("game"), or all matches of the team in the "round"'
         ),
     ] = "game"
 
 
 class Ladder(Format[LadderOptions]):
-    """In each round every team plays ``games`` games against the one above and as many against the one below.
+    """In each round every team plays ``games`` matches against the one above and as many against the one below.
 
-    Half of them as first player, so that colours are balanced in every pair. After the round pairs are taken from
-    the top: a team that won more of their games than the one above it changes places with it. Who has changed
-    places has not met its new neighbour in that round, so nobody moves by more than one place a round.
+    Half of them are played as first player, so that colours are balanced in every pair. After the round, pairs are
+    checked from the top: a team that won more of their matches than the one above it changes places with it. Two
+    teams that have changed places did not play their new neighbours in that round, so a team moves by at most one
+    place a round.
 
-    - The ladder begins in the order of the seeding. A late team joins at the bottom when the next round begins, and
-      so does one that comes back.
-    - A team that withdraws leaves the ladder with the next round; those below it close up. Its games of the round
-      are the caller's to cancel or to forfeit.
+    - The ladder begins in the order of the seeding. A late team joins at the bottom when the next round begins,
+      and so does one that comes back.
+    - A team that withdraws leaves the ladder with the next round; those below it close up. The caller cancels or
+      forfeits its matches of the round.
     - There are no byes: the top and the bottom have one neighbour only.
-    - A cancelled game counts for neither; a game in which both have the same points is won by nobody.
-    - While fewer than two teams are there, there is nothing to play.
+    - A cancelled match counts for neither team. A match in which both have the same points is won by neither.
+    - With fewer than two teams, nothing is played.
     """
 
     name = "ladder"
     title = "ladder"
     Options = LadderOptions
-    slow = True
+    settles = "round"
+    gathers = True
+    pair_in_thread = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         round_ = last_round(games)
@@ -64,37 +71,44 @@ class Ladder(Format[LadderOptions]):
             for leg in range(1, self.options.games + 1)
         ]
 
-    def most(self, teams: int) -> int:
+    def max_matches(self, teams: int) -> int:
         return self.options.rounds * max(0, teams - 1) * self.options.games
 
-    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
-        """Those of all further rounds."""
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Count the matches of all further rounds."""
         rounds = self.options.rounds - last_round(games)
         return max(0, rounds) * max(0, len(teams) - 1) * self.options.games
 
     def order(self, teams: Sequence[int], games: Sequence[Played]) -> list[int]:
-        """The teams from the top down, as the next round would begin; while one is played, as it began."""
+        """Return the teams from the top down for the next round; during a round, the order in which it began."""
         climbed = _climbed(teams, games)
-        return climbed + [team for team in teams if team not in set(climbed)]
+        return list(dict.fromkeys([*climbed, *teams]))
 
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         return {team: place for place, team in enumerate(self.order(teams, games), start=1)}
 
 
 def _climbed(teams: Sequence[int], games: Sequence[Played]) -> list[int]:
-    """Those of the latest round that are still here, from the top down, places changed if it is over."""
-    number = last_round(games)
+    """Return the active teams of the latest round from the top down, with places changed if it is over."""
+    number, here = last_round(games), set(teams)
     latest = [game for game in games if game.pairing.round == number]
     began = dict.fromkeys(team for game in latest if game.pairing.leg == 1 for team in game.pairing.teams)
-    rungs = [team for team in began if team in set(teams)]
+    rungs = [team for team in began if team in here]
     if any(game.open for game in latest):
         return rungs
+    won = _won(latest)
     for place in range(len(rungs) - 1):
         upper, lower = rungs[place : place + 2]
-        if _won(latest, lower, upper) > _won(latest, upper, lower):
+        if won[lower, upper] > won[upper, lower]:
             rungs[place : place + 2] = [lower, upper]
     return rungs
 
 
-def _won(games: Sequence[Played], team: int, opponent: int) -> int:
-    return sum(game.won_by(team) for game in games if set(game.pairing.teams) == {team, opponent})
+def _won(games: Sequence[Played]) -> Counter[tuple[int, ...]]:
+    """Return how many matches each team has won against each other one."""
+    won = Counter[tuple[int, ...]]()
+    for game in games:
+        teams = game.pairing.teams
+        won[teams] += game.won_by(teams[0])
+        won[teams[::-1]] += game.won_by(teams[-1])
+    return won

@@ -1,54 +1,58 @@
-"""Match: two teams play pairs of games, as many as there are to be, or until a sequential test has a verdict."""
+"""Duel (format ``match``): two teams play pairs of matches, a fixed number or until a sequential test ends it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field, ValidationInfo, field_validator
+from msgspec import Meta
+
+from getstep_server.validation import Mistake, wrong
 
 from ._format import Format, FormatOptions, Pairing, Played
 from .sprt import MAX_ELO, Sprt
 
 MOST_PAIRS = 5_000
-Elo = Annotated[float, Field(ge=-MAX_ELO, le=MAX_ELO)]
-Error = Annotated[float, Field(gt=0, lt=0.5)]
+"""The most pairs of a duel: the cache of ratios (`sprt.REMEMBERED`) holds those of three such duels."""
+
+Elo = Annotated[float, Meta(ge=-MAX_ELO, le=MAX_ELO)]
+Error = Annotated[float, Meta(gt=0, lt=0.5)]
 
 PairOutcomes: TypeAlias = tuple[str, str]
-"""``"win"``, ``"draw"`` or ``"loss"`` of the match's first team in a pair's two games."""
+"""``"win"``, ``"draw"`` or ``"loss"`` of the duel's first team in a pair's two matches."""
 
 
-class MatchOptions(FormatOptions):
-    """How many pairs there are, and when the games have told: see `Sprt`."""
+class MatchOptions(FormatOptions, frozen=True, kw_only=True):
+    """The number of pairs, and the sequential test: see `Sprt`."""
 
-    pairs: Annotated[int, Field(ge=1, le=MOST_PAIRS, description="pairs of games, colours swapped, at most")] = 100
-    at_once: Annotated[int, Field(ge=1, le=100, description="pairs that are given out at a time")] = 1
+    pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS, description="pairs of matches, colours swapped, at most")] = 100
+    at_once: Annotated[int, Meta(ge=1, le=100, description="pairs that are issued at the same time")] = 1
     elo0: Annotated[
         Elo | None,
-        Field(description="a sequential test ends the match: by so much is the first team stronger,", examples=[0]),
+        Meta(description="with elo1, a sequential test ends the duel; the Elo difference under H0", examples=[0]),
     ] = None
     elo1: Annotated[
         Elo | None,
-        Field(validate_default=True, description="or by so much; elo0 and elo1, or neither", examples=[50]),
+        Meta(description="the Elo difference of the first team under H1", examples=[50]),
     ] = None
-    alpha: Annotated[Error, Field(description="how often the test may take elo1 for true where elo0 is")] = 0.05
-    beta: Annotated[Error, Field(description="how often it may take elo0 for true where elo1 is")] = 0.05
+    alpha: Annotated[Error, Meta(description="the probability of the verdict H1 if H0 is true")] = 0.05
+    beta: Annotated[Error, Meta(description="the probability of the verdict H0 if H1 is true")] = 0.05
 
-    @field_validator("elo1")
     @classmethod
-    def _above(cls, elo1: float | None, info: ValidationInfo) -> float | None:
-        elo0 = info.data.get("elo0")
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        if not {"elo0", "elo1"} <= fields.keys():
+            return
+        elo0, elo1 = fields["elo0"], fields["elo1"]
         if (elo0 is None) != (elo1 is None):
-            raise ValueError(f"elo0 and elo1 or neither; elo0 = {elo0!r}")
-        if elo0 is not None and elo1 is not None and elo1 <= elo0:
-            raise ValueError(f"more than elo0, which is {elo0!r}")
-        return elo1
+            yield wrong(("elo1",), elo1, f"elo0 and elo1 or neither; elo0 = {elo0!r}")
+        elif elo0 is not None and elo1 <= elo0:
+            yield wrong(("elo1",), elo1, f"more than elo0, which is {elo0!r}")
 
     def test(self, pairs: Iterable[PairOutcomes | None]) -> Sprt | None:
-        """The sequential test, as far as it has come; None if there is none.
+        """Return the sequential test with all pairs that it has counted; None if these settings have no test.
 
-        It takes pairs in the order in which they were given out, and waits for the first one that is still being
-        played (None): in the order in which they end, those that end quickly would weigh more.
+        It counts pairs in the order in which they were issued, and waits for the first one that is still being
+        played (None). If it counted them in the order in which they end, pairs that end quickly would weigh more.
         """
         if self.elo0 is None or self.elo1 is None:
             return None
@@ -61,32 +65,31 @@ class MatchOptions(FormatOptions):
 
 
 class MatchPlay(Format[MatchOptions]):
-    """The first two teams of the seeding play pairs of games, colours swapped within a pair.
+    """The first two teams of the seeding play pairs of matches, colours swapped within a pair.
 
-    With a sequential test no more pairs are given out once it has a verdict; those that are being played then are
-    played to their end, and do not change it.
+    With a sequential test no more pairs are issued once it has a verdict. Pairs that are being played then are
+    played to their end, and do not change the verdict.
 
-    - Other teams play nothing, and so do late ones.
-    - When one of the two withdraws, the match is over. The games given out are the caller's to cancel or to
-      forfeit.
-    - A pair of which a game is cancelled counts for nothing, and there may be another one in its place. A game in
-      which both have the same points is a draw.
+    - Other teams play nothing, and neither do late ones.
+    - When one of the two withdraws, the duel is over. The caller cancels or forfeits the issued matches.
+    - A pair with a cancelled match counts for nothing, and another one may replace it. A match in which both have
+      the same points is a draw.
     """
 
     name = "match"
     title = "match"
     Options = MatchOptions
-    by_result = True
+    pairs_after_each_result = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         match = games[0].pairing.teams if games else tuple(teams[:2])
         if len(match) < 2 or not set(match) <= set(teams):
             return []
         pairs = _pairs(games)
-        going_on = sum(any(game.open for game in pair) for pair in pairs)
-        lasting = [pair for pair in pairs if not any(game.cancelled for game in pair)]
-        count = min(self.options.at_once - going_on, self.options.pairs - len(lasting))
-        if count < 1 or self._decided(lasting, match[0]):
+        being_played = sum(any(game.open for game in pair) for pair in pairs)
+        valid = [pair for pair in pairs if not any(game.cancelled for game in pair)]
+        count = min(self.options.at_once - being_played, self.options.pairs - len(valid))
+        if count < 1 or self._decided(valid, match[0]):
             return []
         one, other = match
         return [
@@ -95,15 +98,15 @@ class MatchPlay(Format[MatchOptions]):
             for leg, players in enumerate(((one, other), (other, one)), start=1)
         ]
 
-    def most(self, teams: int) -> int:
+    def max_matches(self, teams: int) -> int:
         return 2 * self.options.pairs if teams > 1 else 0
 
-    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
-        """The games of all further pairs; none where a test may have a verdict after any of them."""
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Count the matches of all further pairs; 0 if a test may have a verdict after any of them."""
         if self.options.elo1 is not None or len(teams) < 2:
             return 0
-        lasting = sum(not any(game.cancelled for game in pair) for pair in _pairs(games))
-        return 2 * max(0, self.options.pairs - lasting)
+        valid = sum(not any(game.cancelled for game in pair) for pair in _pairs(games))
+        return 2 * max(0, self.options.pairs - valid)
 
     def _decided(self, pairs: Iterable[Sequence[Played]], team: int) -> bool:
         test = self.options.test(_outcomes(pair, team) for pair in pairs)
@@ -111,7 +114,7 @@ class MatchPlay(Format[MatchOptions]):
 
 
 def _pairs(games: Sequence[Played]) -> list[list[Played]]:
-    """The games of each pair, in the order of the pairs' numbers."""
+    """Return the matches of each pair, in the order of the pairs' numbers."""
     pairs: dict[int, list[Played]] = {}
     for game in games:
         pairs.setdefault(game.pairing.pairing, []).append(game)
@@ -119,7 +122,7 @@ def _pairs(games: Sequence[Played]) -> list[list[Played]]:
 
 
 def _outcomes(pair: Sequence[Played], team: int) -> PairOutcomes | None:
-    """How ``team`` fared in either game; None if they are not both over."""
+    """Return the outcomes of ``team`` in both matches; None unless both are over."""
     if any(game.open for game in pair):
         return None
     one, other = (_outcome(game, team) for game in pair)

@@ -1,4 +1,4 @@
-"""Round robin: every two teams meet, once or more often."""
+"""Round robin: every two teams play each other, once or more often."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from ._table import Table, TableFormat, TableOptions
 
 
 class RoundRobin(TableFormat[TableOptions]):
-    """Every two teams meet ``legs`` times, colours swapped each time: 1 is a single round robin, 2 a double one.
+    """Every two teams play ``legs`` times, colours swapped each time: 1 is a single round robin, 2 a double one.
 
-    The rounds are those of the Berger tables, the seats in them drawn from the seed. With an even number of legs
-    everybody is first as often as second; else once more often the one or the other.
+    The rounds are those of the Berger tables; the teams' numbers in them are drawn from the seed. With an even
+    number of legs each team is first as often as second; with an odd number the two differ by one.
 
-    - An odd number of teams: the one without an opponent in a round is just free. That is no bye: it counts for
-      nothing.
-    - A late team meets everybody else, in rounds after those given out; with an odd number of legs, each late team
-      may add one to a team's difference of colours.
-    - A team that withdraws gets no further games; those given out are the caller's to cancel or to forfeit.
-    - A cancelled game is not given out again. Equal points in a game, or none, change nothing.
+    - With an odd number of teams, one has no opponent in each round. That is no bye: it counts for nothing.
+    - A late team plays all others, in rounds after the issued ones. With an odd number of legs, each late team may
+      add one to a team's difference of colours.
+    - A team that withdraws gets no further matches; the caller cancels or forfeits the issued ones.
+    - A cancelled match is not issued again. Equal points in a match, or none, change nothing.
     """
 
     name = "round_robin"
     title = "round robin"
     Options = TableOptions
 
-    def meetings(self, teams: int) -> int:
+    def pair_count(self, teams: int) -> int:
         return teams * (teams - 1) // 2
 
     def table(self, teams: Sequence[int]) -> Table:
@@ -33,7 +32,7 @@ class RoundRobin(TableFormat[TableOptions]):
 
 
 def berger(order: Sequence[int]) -> Table:
-    """The Berger table: rounds in which every team meets every other once, as FIDE publishes them (handbook, C.05).
+    """Return the Berger table: rounds in which every team plays every other once (FIDE handbook, C.05).
 
     The last team keeps its seat, the others move on by half the table; with an odd number of teams the last seat is
     empty. Each team's first and second places differ by at most one, by none if the number of teams is odd.

@@ -1,4 +1,4 @@
-"""Is one team stronger than another? A sequential test, which stops as soon as the games have told.
+"""A sequential test of whether one team is stronger than another. It stops as soon as it has a verdict.
 
 It is a sequential probability ratio test (A. Wald, "Sequential Tests of Statistical Hypotheses", 1945) of
 
@@ -10,8 +10,8 @@ of two largest likelihoods, each among all distributions with the mean that its 
 Z. Ying, "Generalized sequential probability ratio test for separate families of hypotheses", Sequential Anal. 33,
 2014; for the largest likelihood M. Van den Bergh, https://www.cantate.be/Fishtest/support_MLE_multinomial.pdf).
 
-Pairs are taken to be independent. Two bots that never vary play the same pair again and again: the first is all
-they have to tell, and the test cannot know.
+Pairs are taken to be independent. Two bots that never vary play the same pair again and again: only the first one
+is evidence, and the test cannot detect that.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ Verdict: TypeAlias = Literal["H0", "H1"]
 HALF_POINTS = {"win": 2, "draw": 1, "loss": 0}
 
 MAX_ELO = 2000.0
-"""A score of 99.999 %: nothing that a contest could test."""
+"""The largest difference: a score of 99.999 %, too close to 1 for a contest to test."""
 
 UNSEEN = 1e-3
-"""How often a result that has not occurred is taken to have occurred, so that no mean is out of the question."""
+"""The count that replaces 0 for a result that has not occurred: with 0, no distribution could have every mean."""
 
 BISECTIONS = 60
-"""Halvings of the interval of a tilt. The ratio is flat around the right one: half of them would mostly do."""
+"""Halvings of the interval of a tilt. The ratio is flat around the right one, so half would mostly be enough."""
 
 REMEMBERED = 16_384
-"""Ratios that are kept: who asks again and again how a test stands has all its pairs counted from the first one."""
+"""The size of the cache of ratios: each question how a test stands counts all its pairs from the first one."""
 
 MORE_LIKELY = 1.92
-"""By how much, as a log, the likeliest mean may be likelier than one in its interval: half of chi-square's 95 %."""
+"""The log by which the likeliest mean may be likelier than one in its interval: half of chi-square's 95 %."""
 
 MEAN_BISECTIONS = 20
-"""Halvings to the end of an interval: it is exact to less than an Elo point."""
+"""Halvings to find the end of an interval. They make it exact to less than an Elo point."""
 
 
 class Sprt:
@@ -77,14 +77,14 @@ class Sprt:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many pairs gave the team 0, ½, 1, 1½ and 2 points."""
+        """Return how many pairs gave the team 0, ½, 1, 1½ and 2 points."""
         return tuple(self._counts)
 
     def add(self, one: str, other: str) -> None:
-        """Count a pair: the team's ``"win"``, ``"draw"`` or ``"loss"`` in either game.
+        """Count a pair: the team's ``"win"``, ``"draw"`` or ``"loss"`` in each of the two matches.
 
-        The ratio ``llr`` moves. Once it is outside ``bounds`` there is a ``verdict``, which pairs that were still
-        being played do not change.
+        The ratio ``llr`` changes. Once it is outside ``bounds`` there is a ``verdict``. Further pairs do not change
+        the verdict.
 
         Raises:
             ValueError: another outcome.
@@ -100,18 +100,18 @@ class Sprt:
 
 
 def score_of(elo: float) -> float:
-    """The mean score, 0 … 1, of a team that is ``elo`` stronger."""
+    """Return the mean score, 0 … 1, of a team that is ``elo`` stronger."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
-    """The likeliest mean score, and the interval around it that holds the truth 95 times in 100.
+    """Return the likeliest mean score, and the interval around it that contains the true one in 95 of 100 cases.
 
     Args:
         counts: pairs with 0, ½, 1, 1½ and 2 points, at least one.
 
     Returns:
-        Mean, low and high, 0 … 1. Where all pairs were won the mean and the high end are 1, but not the low one.
+        Mean, low and high, 0 … 1. If all pairs were won, the mean and the high end are 1, but not the low one.
     """
     weights = _weights(counts)
     mean = sum(weight * result / 4 for result, weight in enumerate(weights)) / sum(weights)
@@ -121,7 +121,7 @@ def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
 
 
 def _end(weights: Sequence[float], inside: float, outside: float) -> float:
-    """Between a mean that is likely and one that is not, the last one that is not too unlikely."""
+    """Return the last mean that is not too unlikely, between a likely one and an unlikely one."""
     for _ in range(MEAN_BISECTIONS):
         mean = (inside + outside) / 2
         if _less_likely(weights, mean) < MORE_LIKELY:
@@ -133,7 +133,7 @@ def _end(weights: Sequence[float], inside: float, outside: float) -> float:
 
 @lru_cache(maxsize=REMEMBERED)
 def _ratio(counts: tuple[int, ...], mean0: float, mean1: float) -> float:
-    """Log of the largest likelihood of the results with the mean ``mean1`` (0 … 1), over that with ``mean0``."""
+    """Return the log of the largest likelihood of the results with the mean ``mean1`` over that with ``mean0``."""
     weights = _weights(counts)
     return _less_likely(weights, mean0) - _less_likely(weights, mean1)
 
@@ -143,15 +143,16 @@ def _weights(counts: Sequence[int]) -> list[float]:
 
 
 def _less_likely(weights: Sequence[float], mean: float) -> float:
-    """Log of the largest likelihood of all, over the largest with this mean."""
+    """Return the log of the largest likelihood of all, over the largest with this mean."""
     tilt = _tilt(weights, mean)
     return sum(weight * log1p(tilt * (result / 4 - mean)) for result, weight in enumerate(weights))
 
 
 def _tilt(weights: Sequence[float], mean: float) -> float:
-    """The x for which probabilities weight / (1 + x·(result - mean)) have that mean: then they are the likeliest.
+    """Return the x for which probabilities weight / (1 + x·(result - mean)) have that mean.
 
-    What has to vanish falls as x grows, all the way between the two x where a probability would be infinite.
+    These probabilities are then the likeliest. The sum has to be 0. It falls as x grows, between the two x where a
+    probability would be infinite.
     """
     pulls = [(weight * (result / 4 - mean), result / 4 - mean) for result, weight in enumerate(weights)]
     low, high = -1 / (1 - mean), 1 / mean

@@ -1,62 +1,64 @@
-"""Swiss: a few rounds for many teams; who meets whom depends on the points so far.
+"""Swiss: a few rounds for many teams; the pairings of a round depend on the points after the last one.
 
-The pairing of a round is a matching of greatest weight, and networkx finds it. Libraries that pair whole Swiss
-tournaments were weighed and left: py4swiss 0.3 and caissify-pairings 0.5, which pair by FIDE's rules, want the
-history of a tournament of single chess games, and have no place for meetings of several games or for points such
-as a sum of roots; besides the first is C++, without builds for Linux on ARM, and the second 3,400 lines. swisspair
-0.2 knows no colours.
+The pairings of a round are the cheapest perfect matching of the teams and, if their number is odd, the bye: see
+`_matching`. Libraries that pair whole Swiss tournaments were considered and rejected. py4swiss 0.3 and
+caissify-pairings 0.5 pair by FIDE's rules. They need the history of a tournament of single chess games, and support
+neither pairings of several matches nor points such as a sum of roots. Besides, the first is C++, without builds for
+Linux on ARM, and the second has 3,400 lines. swisspair 0.2 does not support colours.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Annotated, TypeAlias
+from functools import cache
+from typing import Annotated
 
-from pydantic import Field
+from msgspec import Meta
 
 from ._format import DIGITS, Format, FormatOptions, Pairing, Played, last_round
+from ._matching import Costs, cheapest_perfect_matching
 
 MOST_COLOURS = 2
-"""How many games more as first than as second player, or the reverse, a team has if it can be avoided."""
+"""The difference between a team's matches as first and as second player that is exceeded only if necessary."""
 
 LOTS = 2**32
-"""So many different lots that no two ways to pair a round have the same ones, but by a miracle."""
+"""The number of different lots, so large that there is one best way to pair a round, however it is found.
 
-Pair: TypeAlias = tuple[int, int]
-"""Ranks of two teams that meet, the better one first."""
-
-Cost: TypeAlias = tuple[int, ...]
-"""What speaks against a meeting, the most important first."""
+Two ways are equally good with a probability of at most n²/2 / LOTS for n teams (the isolation lemma): 1 in 8,000
+for 1,024 teams."""
 
 
-class SwissOptions(FormatOptions):
-    """Of the event, and of a meeting."""
+class SwissOptions(FormatOptions, frozen=True, kw_only=True):
+    """The settings of the event and of a pairing."""
 
-    rounds: Annotated[int, Field(ge=1, le=1000, description="how many there are at most")] = 5
-    legs: Annotated[
-        int, Field(ge=1, le=1000, description="games of two teams that meet, colours swapped each time")
-    ] = 2
+    rounds: Annotated[int, Meta(ge=1, le=1000, description="the number of rounds, at most")] = 5
+    legs: Annotated[int, Meta(ge=1, le=1000, description="matches of a pairing, colours swapped each time")] = 2
 
 
 class Swiss(Format[SwissOptions]):
-    """In each round teams with about the same points meet, and no two teams meet twice.
+    """In each round teams with about the same points are paired, and no two teams twice.
 
-    A round is given out when the one before is over. Of all ways to pair it without a repeat it is the best in the
-    first of these respects in which they differ: the bye for who had the fewest so far; the bye for the last by
-    points and seeding; the fewest teams with a difference of more than 2 between their games as first and as
-    second player; the smallest distances between score groups (squares summed); the best balance of colours;
-    within a score group the upper half against the lower; a lot.
+    A round is issued when the one before is over. Of all ways to pair it without a repeat, the best one is taken.
+    These criteria are compared in this order, and the first difference decides:
 
-    - With an odd number of teams one has a bye: a pairing for each leg, whose points are the caller's to give,
-      those of a win as a rule.
+    1. The bye goes to a team with the fewest byes yet.
+    2. The bye goes to the last team by points and seeding.
+    3. The fewest teams have a difference of more than 2 between their matches as first and as second player.
+    4. The distances between score groups are smallest (the sum of their squares).
+    5. The colours are balanced best.
+    6. Within a score group, the upper half plays against the lower.
+    7. A lot decides.
+
+    - With an odd number of teams one has a bye: a pairing for each leg. The caller sets its points, those of a win
+      as a rule.
     - A round in which more teams would have no opponent that they have not met is not played: the event is over.
       That cannot happen in the first half as many rounds as there are teams.
     - A late team begins with no points in the next round, and has nothing for the rounds it missed.
-    - A team that withdraws is paired no more; the games it still has are the caller's to cancel or to forfeit.
-    - Who met in cancelled games only may meet again. A draw gives both what the event's scoring says.
+    - A team that withdraws is paired no more. The caller cancels or forfeits the matches that it still has.
+    - Two teams whose matches were all cancelled may be paired again. A draw gives both what the event's scoring
+      says.
     """
 
     name = "swiss"
@@ -64,19 +66,22 @@ class Swiss(Format[SwissOptions]):
     Options = SwissOptions
     tie_breaks = ("won", "difference", "direct", "buchholz")
     byes_count = True
-    slow = True
+    settles = "round"
+    pair_in_thread = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         round_ = last_round(games) + 1
-        if round_ > self.options.rounds or any(game.open for game in games):
+        if round_ > self.options.rounds or len(teams) < 2 or any(game.open for game in games):
             return []
         sides = _sides(teams, games)
-        pairs = sorted(cheapest(_costs(sides, _met(games), self.options.legs, self.drawn(round_))))
-        free = {side.rank for side in sides}.difference(*pairs)
-        if not pairs or len(free) > 1:
+        costs = _costs(sides, _opponents(games), self.options.legs, self.drawn(round_))
+        matching = cheapest_perfect_matching(costs)
+        if matching is None:
             return []
-        tables: list[tuple[int, int | None]] = [self._seated(round_, sides[a], sides[b]) for a, b in pairs]
-        tables += [(sides[rank].team, None) for rank in free]
+        tables: list[tuple[int, int | None]] = [
+            self._seated(round_, sides[a], sides[b]) for a, b in matching if b < len(sides)
+        ]
+        tables += [(sides[rank].team, None) for rank, bye in matching if bye == len(sides)]
         number = max((game.pairing.pairing for game in games), default=0)
         return [
             _leg(round_, number + table, leg, *seats)
@@ -84,20 +89,20 @@ class Swiss(Format[SwissOptions]):
             for leg in range(1, self.options.legs + 1)
         ]
 
-    def most(self, teams: int) -> int:
+    def max_matches(self, teams: int) -> int:
         return self._most_rounds(teams) * ((teams + 1) // 2) * self.options.legs
 
     def _most_rounds(self, teams: int) -> int:
-        """As long as nobody need meet again."""
+        """Return the number of rounds in which no two teams have to be paired twice."""
         return max(0, min(self.options.rounds, teams - 1 + teams % 2))
 
-    def to_come(self, teams: Sequence[int], games: Sequence[Played]) -> int:
-        """Those of all further rounds, as far as nobody need meet again."""
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:
+        """Estimate the matches of all further rounds in which no two teams have to be paired twice."""
         rounds = self._most_rounds(len(teams)) - last_round(games)
         return max(0, rounds) * (len(teams) // 2) * self.options.legs
 
     def _seated(self, round_: int, upper: _Side, lower: _Side) -> tuple[int, int]:
-        """Who is first in the first leg: the one that was less often; else it is drawn."""
+        """Return the players of the first leg: first is the team that was less often first; else a lot decides."""
         ahead = lower.colours - upper.colours or self.drawn(round_, upper.team)() - 0.5
         return (upper.team, lower.team) if ahead > 0 else (lower.team, upper.team)
 
@@ -125,7 +130,7 @@ class _Side:
 
 
 def _sides(teams: Sequence[int], games: Sequence[Played]) -> list[_Side]:
-    """The teams by rank."""
+    """Return the teams by rank."""
     byes, colours = Counter[int](), Counter[int]()
     for game in (game for game in games if not game.cancelled):
         first, *second = game.pairing.teams
@@ -142,7 +147,7 @@ def _sides(teams: Sequence[int], games: Sequence[Played]) -> list[_Side]:
 
 
 def _score_groups(teams: Sequence[int], games: Sequence[Played]) -> list[list[int]]:
-    """Teams with the same points together, the most points first, each group in the order of seeding."""
+    """Return the teams grouped by points, the most points first, each group in the order of seeding."""
     points = dict.fromkeys([*teams, *(team for game in games for team in game.pairing.teams)], 0.0)
     for game in games:
         for team in game.pairing.teams:
@@ -153,50 +158,62 @@ def _score_groups(teams: Sequence[int], games: Sequence[Played]) -> list[list[in
     return [groups[total] for total in sorted(groups, reverse=True)]
 
 
-def _met(games: Sequence[Played]) -> set[frozenset[int]]:
-    return {frozenset(game.pairing.teams) for game in games if not game.cancelled}
+def _opponents(games: Sequence[Played]) -> defaultdict[int, set[int]]:
+    """Return the opponents that each team has already met."""
+    opponents = defaultdict[int, set[int]](set)
+    for game in games:
+        if not game.cancelled and not game.pairing.is_bye:
+            first, second = game.pairing.teams
+            opponents[first].add(second)
+            opponents[second].add(first)
+    return opponents
 
 
 def _costs(
-    sides: Sequence[_Side], met: set[frozenset[int]], legs: int, chance: Callable[[], float]
-) -> dict[Pair, Cost]:
-    """What each meeting that is possible costs; the lot leaves but one best way to pair, however it is found."""
-    return {
-        (upper.rank, lower.rank): (*_cost(upper, lower, legs), int(LOTS * chance()))
-        for upper, lower in combinations(sides, 2)
-        if frozenset((upper.team, lower.team)) not in met
-    }
+    sides: Sequence[_Side], opponents: Mapping[int, set[int]], legs: int, chance: Callable[[], float]
+) -> Costs:
+    """Return what each pairing costs, by rank and rank; the bye of an odd number of teams comes last.
+
+    A pairing has several costs, of which the first counts most. They are combined into one number: the most that a
+    whole round can cost in one of them is less than one unit of the cost before.
+    """
+    colours = max(abs(side.colours) for side in sides) + 1
+    most = (2, sides[-1].group ** 2, 2 * colours**2, len(sides) ** 2, LOTS)
+    bye, excess, apart, balance, half, lot = _units(most, len(sides) // 2)
+
+    @cache
+    def of_colours(one: int, other: int) -> int:
+        less, more = sorted((one, other))
+        after = (less + legs % 2, more - legs % 2)
+        return excess * sum(abs(c) > MOST_COLOURS for c in after) + balance * sum(c**2 for c in after)
+
+    size = len(sides) + len(sides) % 2
+    costs: list[list[int | None]] = [[None] * size for _ in range(size)]
+    for upper in sides:
+        for lower in sides[upper.rank + 1 :]:
+            if lower.team in opponents[upper.team]:
+                continue
+            usual = upper.size // 2 if upper.group == lower.group else 0
+            costs[upper.rank][lower.rank] = costs[lower.rank][upper.rank] = (
+                of_colours(upper.colours, lower.colours)
+                + apart * (lower.group - upper.group) ** 2
+                + half * (lower.rank - upper.rank - usual) ** 2
+                + lot * int(LOTS * chance())
+            )
+    if size > len(sides):
+        for place, side in enumerate(sorted(sides, key=lambda side: (side.byes, -side.rank))):
+            costs[side.rank][-1] = costs[-1][side.rank] = bye * place
+    return costs
 
 
-def _cost(upper: _Side, lower: _Side, legs: int) -> Cost:
-    less, more = sorted((upper.colours, lower.colours))
-    after = (less + legs % 2, more - legs % 2)
-    usual = upper.size // 2 if upper.group == lower.group else 0
-    return (
-        -(upper.byes + lower.byes),  # who plays has no bye
-        upper.rank + lower.rank,
-        sum(abs(colours) > MOST_COLOURS for colours in after),
-        (upper.group - lower.group) ** 2,
-        sum(colours**2 for colours in after),
-        (lower.rank - upper.rank - usual) ** 2,
-    )
+def _units(most: Sequence[int], pairs: int) -> list[int]:
+    """Return the weight of each cost. The first weight is that of a cost that counts more than all.
 
-
-def cheapest(costs: Mapping[Pair, Cost]) -> list[Pair]:
-    """As many pairs as possible, nobody twice, that cost least: first in the first column, then in the second, …"""
-    import networkx  # takes 0.3 s, for which nobody should wait who plays no Swiss
-
-    graph = networkx.Graph()
-    graph.add_weighted_edges_from((*pair, -cost) for pair, cost in _in_one_number(costs).items())
-    matching = networkx.max_weight_matching(graph, maxcardinality=True)
-    return [(min(pair), max(pair)) for pair in matching]
-
-
-def _in_one_number(costs: Mapping[Pair, Cost]) -> dict[Pair, int]:
-    """Each cost as one number: a whole matching's worth of a column is less than one of the column before."""
-    numbers, most_pairs = dict.fromkeys(costs, 0), len(set().union(*costs)) // 2
-    for column in range(len(next(iter(costs.values()), ()))):
-        values = [cost[column] for cost in costs.values()]
-        least, size = min(values), (max(values) - min(values)) * most_pairs + 1
-        numbers = {pair: number * size + costs[pair][column] - least for pair, number in numbers.items()}
-    return numbers
+    Args:
+        most: the largest value of each cost but the first, for one pairing.
+        pairs: the number of pairings in a round.
+    """
+    units = [1]
+    for limit in reversed(most):
+        units.append(units[-1] * (limit * pairs + 1))
+    return units[::-1]

@@ -1,0 +1,196 @@
+"""The live page under load: does the judge notice it? ``python -m benchmarks.web``
+
+One server judges 32 matches between bots that answer at once. In turns it runs without a page, and with the
+page and its spectators: 300 that follow the overview, and 50 that open it and never read. Spectators have lowest
+priority, because in a contest they are other machines. Two of the bots think exactly 50 ms. Reported are the judged
+moves a second, the error of the thinking time that is on record for those two (median and 99th percentile), and the
+processor time and memory of the page's process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from benchmarks._bots import token_of
+from getstep_server.config.contest import load_contest, make_contest
+from getstep_server.storage.journal_tail import JournalTail
+
+MATCHES, SPECTATORS, SLOW = 32, 300, 50
+THINK_MS = 50.0
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Measured(NamedTuple):
+    """One run: moves a second, and the page's share of a core and its memory; 0 without a page."""
+
+    moves: float
+    error_ms: float
+    error_p99_ms: float
+    core: float
+    megabytes: float
+
+
+def main() -> None:
+    """Run the benchmark and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=8.0, help="of each run (default: 8)")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each kind, in turns (default: 3)")
+    parser.add_argument("--spectators", type=int, nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.spectators:
+        trio.run(spectators, *args.spectators)
+        return
+    runs: dict[bool, list[Measured]] = {False: [], True: []}
+    for _ in range(args.rounds):
+        for page in (False, True):
+            runs[page].append(measured(args.seconds, page=page))
+            print(f"{'with' if page else 'without'} page: {runs[page][-1]}", flush=True)
+    middle = {
+        page: [statistics.median(column) for column in zip(*found, strict=True)] for page, found in runs.items()
+    }
+    print(f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}")
+    for page, name in ((False, "without page"), (True, "with page")):
+        moves, error, p99, core, megabytes = middle[page]
+        print(f"{name:14}{moves:10.0f}{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}")
+    print(f"moves/s with the page: {100 * middle[True][0] / middle[False][0] - 100:+.1f} %")
+
+
+def measured(seconds: float, *, page: bool) -> Measured:
+    """Run a contest for some seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="getstep-web-"))
+    try:
+        return _measured(folder / "contest", seconds, page=page)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
+    event = {"game": "hop", "settings": {"legs": 50}}
+    make_contest(
+        folder, {"contest": {"name": "load"}, "event": [event], "server": {"host": "127.0.0.1", "port": 0}}
+    )
+    teams = "".join(
+        f'[[team]]\nid = {number}\nname = "Team {number}"\ntoken = "{token_of(number)}"\n'
+        for number in range(1, 2 * MATCHES + 1)
+    )
+    (folder / "teams.toml").write_text(teams, encoding="utf-8")
+    command = [sys.executable, "-m", "getstep_server", "run", str(folder), "--plain"]
+    command += ["--web-port", "0"] if page else ["--no-web"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    others: list[subprocess.Popen[bytes]] = []
+    crowd: list[socket.socket] = []
+    try:
+        output = ""
+        while not (listening := re.search(r"^Listening on \S+, port (\d+)", output, re.MULTILINE)):
+            output += server.stdout.readline() if server.stdout is not None else ""
+        others.append(_start("benchmarks._bots", "fast", listening[1], "3", str(2 * MATCHES)))
+        others += [_start("benchmarks._bots", "exact", listening[1], team, str(THINK_MS)) for team in ("1", "2")]
+        if page:
+            found = re.search(r"http://[^:]+:(\d+)/", output)
+            port = found[1] if found else "0"
+            others.append(_start("benchmarks.web", "--spectators", port, str(SPECTATORS)))
+            crowd = [_open(int(port)) for _ in range(SLOW)]
+        return _observe(folder, server.pid, seconds, page=page)
+    finally:
+        for sock in crowd:
+            sock.close()
+        server.kill()
+        server.wait()
+        for process in others:
+            process.kill()
+            process.wait()
+        if server.stdout is not None:
+            server.stdout.close()
+
+
+def _start(*command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL)
+
+
+async def spectators(port: int, count: int) -> None:
+    """Follow the overview so many times, and read all that comes."""
+
+    os.nice(19)
+
+    async def follow() -> None:
+        stream = await trio.open_tcp_stream("127.0.0.1", port)
+        async with stream:
+            await stream.send_all(b"GET /events/overview HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            async for _ in stream:
+                pass
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(count):
+            nursery.start_soon(follow)
+
+
+def _open(port: int) -> socket.socket:
+    """Return a spectator that asks for the events and never reads them."""
+    sock = socket.create_connection(("127.0.0.1", port))
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.sendall(b"GET /events/overview HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    return sock
+
+
+def _observe(folder: Path, server: int, seconds: float, *, page: bool) -> Measured:
+    """Wait until matches are played, and then observe for some seconds."""
+    tail = JournalTail(load_contest(folder).running)
+    while len(tail.poll()) < 100:
+        time.sleep(0.05)
+    time.sleep(2)
+    while tail.poll():
+        pass
+    child = _child(server) if page else 0
+    before, began, lines = _ticks(child), time.monotonic(), 0
+    errors: list[float] = []
+    while time.monotonic() < began + seconds:
+        time.sleep(0.1)
+        for line in tail.poll():
+            lines += 1
+            found = re.search(rb'"ms":([0-9.]+)', line.entry)
+            if found and THINK_MS / 2 < float(found[1]) < 1000:  # a turn of a bot that thinks
+                errors.append(float(found[1]) - THINK_MS)
+    took = time.monotonic() - began
+    core = (_ticks(child) - before) / TICKS / took
+    p99 = sorted(errors)[int(0.99 * len(errors))]
+    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child))
+
+
+def _child(pid: int) -> int:
+    """Return the server's only child process, the page."""
+    while True:
+        for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
+            if found := tasks.read_text().split():
+                return int(found[0])
+        time.sleep(0.05)
+
+
+def _ticks(pid: int) -> int:
+    if not pid:
+        return 0
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def _megabytes(pid: int) -> float:
+    if not pid:
+        return 0.0
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""Many boards of a game at once, in numpy, for programs that learn; needs ``getstep-engines[numpy]``.
+
+>>> import numpy as np
+>>> from getstep_engines.batch import ChainReactionBatch
+>>> generator = np.random.default_rng(1)
+>>> batch = ChainReactionBatch(1000)
+>>> while not batch.over.all():
+...     batch.play(batch.random_actions(generator))
+>>> bool(np.all(batch.scores()[np.arange(1000), batch.winner] > 0))
+True
+
+A batch plays exactly the rules of the single engine. ``python -m benchmarks.batch`` compares their speed.
+"""
+
+from .chain_reaction import ChainReactionBatch
+
+__all__ = ["ChainReactionBatch"]

@@ -1,0 +1,113 @@
+"""The commands ``getstep login`` and ``getstep logout``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from getpass import getpass
+
+from . import _saved_login
+from ._client import NOT_PROVED, refusal, version_text
+from ._errors import Refused, SetupError, Unreachable
+from ._saved_login import SavedLogin, Seen
+from ._server_connection import connect, explain, log_in, read_hello, speaks_our_version
+from ._settings import Address, Login, find_address, find_login, find_token
+from ._text import Console, escape_control_chars
+from .wire import Goodbye, RemoteProtocolError
+
+LOGIN_HELP = """\
+Ask for the host, your team and its token, try them, and keep them in a file that only you can read.
+Then `getstep play my_bot.py` is all that you type. What you give here is not asked for.
+The token may be typed in either case, with or without dashes. `getstep logout` removes the file.
+
+examples:
+  getstep login
+  getstep login --host 192.168.1.10 --team 7"""
+
+LOGOUT_HELP = "Remove the file with the login that `getstep login` has kept."
+
+ATTEMPTS = 3
+"""How often a person is asked for a value. An input that never ends, with empty lines, does not loop."""
+
+Ask = Callable[[str], str]
+
+
+def login(options: argparse.Namespace, console: Console) -> int:
+    """Run ``getstep login``.
+
+    Raises:
+        GetstepError: the login is not complete, or the server does not accept it; nothing is saved then.
+    """
+    host = options.host or _ask("The host's address, such as 192.168.1.10: ", input)
+    address = find_address(host, options.port)
+    team = options.team or _ask("Your team's id, a number: ", input)
+    token = find_token(options.token, options.token_file) or _ask_token()
+    saved = try_login(address, find_login(team, token), console)
+    console.say(f"Saved in {_saved_login.save(saved)}, which only you can read.")
+    console.say("Next, type: getstep play my_bot.py")
+    return 0
+
+
+def logout(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - as all commands
+    """Run ``getstep logout``."""
+    path = _saved_login.forget()
+    console.say("No login is saved." if path is None else f"Removed {path}.")
+    return 0
+
+
+def try_login(address: Address, team: Login, console: Console) -> SavedLogin:
+    """Log in without taking a seat, and return what is to be saved.
+
+    Raises:
+        GetstepError: the server cannot be reached, or does not accept the login.
+    """
+    try:
+        with connect(address) as connection:
+            hello = read_hello(connection)
+            if isinstance(hello, Goodbye):
+                raise refusal(hello, team.team)
+            if not speaks_our_version(hello):
+                raise Refused("unsupported_version", version_text(hello.versions))
+            answer = log_in(connection, hello, team, purpose="check")
+            proved = connection.proved
+    except (OSError, RemoteProtocolError) as error:
+        raise Unreachable(f"{address}: {explain(error, address)}.\nNothing was saved.") from error
+    if isinstance(answer, Goodbye):
+        raise refusal(answer, team.team)
+    contest = escape_control_chars(hello.contest)
+    console.say(f"{contest}: team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted.")
+    if not proved:
+        console.warn(f"Careful: {NOT_PROVED}.")
+    seen = Seen(contest, time.time()) if proved else None
+    return SavedLogin(address.host, address.port, team.team, team.token, seen)
+
+
+def _ask_token() -> str:
+    # `getpass` needs a terminal: without one it would warn, and show the token.
+    text = _ask("The token from the slip (it is not shown while you type): ", getpass if _at_terminal() else input)
+    token = find_token(text)
+    if token is None:
+        raise SetupError("The token is missing; it is on the slip from the host.")
+    return token
+
+
+def _at_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _ask(question: str, ask: Ask) -> str:
+    """Return an answer that is not empty.
+
+    Raises:
+        SetupError: there was none.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            answer = ask(question).strip()
+        except EOFError:
+            break
+        if answer:
+            return answer
+    raise SetupError("The login is not complete. Give --host, --team and --token (or --token-file), or type them.")

@@ -1,0 +1,152 @@
+"""A person at the terminal as a player: moves typed as coordinates, explained when they are illegal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from getstep._text import short_repr
+from getstep.draw import Picture
+from getstep.referee import EndCode
+from getstep_engines import Game, IllegalMove, State
+from getstep_engines.look import coordinates
+
+from .match import PlayedMatch, PlayedTurn
+from .players import Answer, Player
+from .results import WIDTH
+from .serve import Message
+
+_MOST_LISTED = 40  # legal moves that fit a terminal; hop has up to some hundred
+_HELP = "? lists the legal moves, resign ends the game, quit ends practice"
+
+
+class Quit(Exception):  # noqa: N818 - not an error
+    """Raised when the person does not want to play on."""
+
+
+class HumanPlayer(Player):
+    """Asks a person. The move that it returns is legal, and takes no time.
+
+    Args:
+        game: the game, which explains why a move is illegal.
+        read: prints a prompt and returns a line, as ``input`` does.
+        say: prints a line.
+        draw: returns a board as text.
+    """
+
+    timed = False
+
+    def __init__(
+        self, game: Game, read: Callable[[str], str], say: Callable[[str], None], draw: Callable[[Picture], str]
+    ) -> None:
+        super().__init__("you")
+        self._game = game
+        self._read = read
+        self._say = say
+        self._draw = draw
+        self._picture: Picture | None = None
+
+    def begin(self, match: PlayedMatch) -> None:
+        """Prepare for a match, and say how to play."""
+        self._picture = match.start
+        self._tell(
+            f"A move is {self._game.move_form.text}. Type the numbers: row first, then column, from 0. {_HELP}."
+        )
+
+    def watch(self, turn: PlayedTurn, text: str) -> None:
+        """Say what the opponent did."""
+        self._picture = turn.picture
+        if self._say_turn(turn):
+            self._tell(text)
+
+    def _say_turn(self, turn: PlayedTurn) -> bool:
+        return turn.kind != "move" or self._asked != turn.number
+
+    _asked = 0
+
+    def ask(self, question: Message, _seconds: float) -> Answer | None:
+        """Ask until the person gives a legal move, resigns or quits."""
+        self._asked = question["turn"]["move_number"]
+        if self._picture is not None:
+            self._say(self._draw(self._picture))
+        position = self._game.from_board(question["board"], question["is_black"])
+        name = self._game.players[0 if question["is_black"] else 1]
+        while True:
+            typed = self._line(f"Move {self._asked}, {name}: ").strip()
+            if typed.lower() in ("quit", "q", "exit"):
+                raise Quit
+            if typed.lower() == "resign":
+                return Answer(0.0, None, str(EndCode.RESIGNED), "")
+            if typed == "?":
+                self._list(position)
+            elif typed:
+                move = self._legal(position, typed)
+                if move is not None:
+                    return Answer(0.0, move, None, "")
+
+    def _line(self, prompt: str) -> str:
+        try:
+            return self._read(prompt)
+        except EOFError:
+            raise Quit from None
+
+    def _tell(self, text: str) -> None:
+        self._say(textwrap.fill(text, WIDTH - 1, subsequent_indent="  ", break_on_hyphens=False))
+
+    def _list(self, position: State) -> None:
+        moves = list(position.legal_moves())
+        texts = [coordinates(move) for move in moves[:_MOST_LISTED]]
+        more = f", and {len(moves) - len(texts)} more" if len(moves) > len(texts) else ""
+        self._tell(f"{len(moves)} legal moves: {'  '.join(texts)}{more}")
+
+    def _legal(self, position: State, typed: str) -> Any:
+        """Return the move that was typed, or say why there is none and return None."""
+        move = read_move(self._game, typed)
+        if move is None:
+            example = coordinates(next(iter(position.legal_moves())))
+            self._tell(
+                f"{short_repr(typed)} is not a move; expected {self._game.move_form.text}, such as {example}"
+            )
+            return None
+        try:
+            position.copy().play(move)
+        except IllegalMove as error:
+            self._tell(f"Not legal: {error}. Try another move; {_HELP}.")
+            return None
+        return move
+
+
+def read_move(game: Game, typed: str) -> Any:
+    """Return the move that a text names, or None. Brackets, commas, spaces and dashes all separate.
+
+    ``3 4`` and ``(3, 4)`` are a square, ``2,2-2,4`` a path, ``R 0,0 0,1`` a domino.
+    """
+    tokens = re.findall(r"\d+|[^\W\d]+", typed)
+    items = []
+    for part in game.move_form.parts:
+        item, tokens = _read_part(part, tokens)
+        if item is None:
+            return None
+        items.append(item)
+    if tokens or not items:
+        return None
+    return items[0] if len(items) == 1 else items
+
+
+def _read_part(part: str | tuple[str, ...], tokens: list[str]) -> tuple[Any, list[str]]:
+    """Return one part of a move and the tokens after it; None if the tokens do not begin with such a part."""
+    if isinstance(part, tuple):
+        words = {word.lower(): word for word in part}
+        return (words.get(tokens[0].lower()), tokens[1:]) if tokens else (None, tokens)
+    count = len(tokens) if part == "path" else 2
+    numbers, rest = tokens[:count], tokens[count:]
+    if len(numbers) < (4 if part == "path" else 2) or len(numbers) % 2 or not all(map(_is_number, numbers)):
+        return None, tokens
+    squares = [[int(row), int(column)] for row, column in zip(numbers[::2], numbers[1::2], strict=True)]
+    return (squares if part == "path" else squares[0]), rest
+
+
+def _is_number(token: str) -> bool:
+    return token.isascii() and token.isdigit() and len(token) <= 3

@@ -1,0 +1,308 @@
+"""The judge's end of a bot: asks it, and knows when it answered and what it said.
+
+A thread for each bot reads its replies and stamps each when it arrives, so the time of an answer does not depend on
+when the judge's thread wakes up. Pipes and threads work the same on all systems.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from getstep._errors import BotError
+from getstep._text import escape_control_chars
+from getstep._turn import Callback, GetStepFunction
+
+from .serve import Message, serve
+
+LOADING_SECONDS = 60.0
+"""For a bot's process to load the bot. Importing a large library takes some seconds, on a slow disk more."""
+
+MAX_REPLY = 1 << 16
+"""Bytes of one reply. A traceback of `LONGEST_TEXT` characters has at most 24,000 as JSON, a move fewer."""
+
+_END_SECONDS = 0.5  # for a process to end by itself, before it is killed
+_MAX_LAST_LINE = 200  # characters of the bot's last line of output that are kept
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from getstep._practice.bot_process import main; main(*sys.argv[2:])"
+)
+"""The process searches modules where this one does: in a notebook or a development install they are elsewhere."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer in time. ``move`` counts unless there is an ``error``; ``problem`` is for the bot's author."""
+
+    seconds: float
+    move: Any
+    error: str | None
+    problem: str
+
+
+@dataclass
+class Output:
+    """What a bot has printed: the number of lines, and the last one."""
+
+    lines: int = 0
+    last: str = ""
+
+    def __str__(self) -> str:
+        """Return for example ``"900 lines; the last: move (2, 3)"``, or an empty string."""
+        if not self.lines:
+            return ""
+        return f"{self.lines} line{'s' if self.lines > 1 else ''}; the last: {escape_control_chars(self.last)}"
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Read all output to its end. A line of any length takes a bounded amount of memory."""
+        for line in iter(lambda: stream.readline(MAX_REPLY), b""):
+            self.lines += line.endswith(b"\n")
+            if text := line.decode("utf-8", "replace").strip():
+                self.last = text[-_MAX_LAST_LINE:]
+
+
+class Player:
+    """One bot of a series of matches. It lives until `close`.
+
+    ``name`` is shown to people. ``alive`` is False once the bot cannot answer any more: ``ended`` says why.
+    """
+
+    timed = True
+    """False for a person: no limit, no time."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.alive = True
+        self.ended = ""
+        self.output = Output()
+        self.late_at = ""
+        """Where the call was when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
+        self.late_calls = ""
+        """The calls there, as in a traceback."""
+        self._inbox: queue.SimpleQueue[tuple[float, Message | None]] = queue.SimpleQueue()
+        self._heard = False
+        self._open: int | None = None
+
+    @property
+    def busy(self) -> bool:
+        """True if the bot has not answered its latest question yet."""
+        self._drain()
+        return self._open is not None
+
+    def ask(self, question: Message, _seconds: float) -> Answer | None:
+        """Ask the bot and wait for its answer. Return None if there is none in time, or if the bot has ended."""
+        self._drain()
+        asked = time.perf_counter()
+        if self._open is None:  # else it is still where it was when the limit of that question ended
+            self.late_at, self.late_calls = "", ""
+        self._open = question["id"]
+        self._send(question)
+        deadline = asked + _seconds
+        while self.alive:
+            try:
+                at, reply = self._inbox.get(timeout=max(0.0, deadline - time.perf_counter()))
+            except queue.Empty:
+                return None
+            if self._handle(reply) and reply is not None:
+                if at > deadline:
+                    self._heard = True
+                    return None
+                return Answer(at - asked, reply.get("move"), reply.get("error"), reply.get("problem", ""))
+        return None
+
+    def take_sign_of_life(self) -> bool:
+        """Return True if the bot has answered an earlier question since it was asked this the last time."""
+        self._drain()
+        heard, self._heard = self._heard, False
+        return heard
+
+    def close(self) -> None:
+        """End the bot."""
+
+    def _send(self, question: Message) -> None:
+        raise NotImplementedError
+
+    def _drain(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                _, reply = self._inbox.get_nowait()
+                if self._handle(reply):
+                    self._heard = True
+
+    def _handle(self, reply: Message | None) -> bool:
+        """Note a reply. Return True if it answers the open question."""
+        if reply is None:
+            self.alive = False
+            self._open = None
+            return False
+        kind = reply.get("type")
+        if kind == "late":
+            self.late_at, self.late_calls = str(reply.get("where")), str(reply.get("calls"))
+        elif kind == "answer" and reply.get("id") == self._open:
+            self._open = None
+            return True
+        elif kind == "answer":
+            self._heard = True  # to a question that is over, or a second one
+        return False
+
+
+class ProcessPlayer(Player):
+    """A bot file in a process of its own.
+
+    Args:
+        file: the bot's file.
+        name: the bot's name for people.
+        seed: for ``random`` in the process; empty for none.
+
+    Raises:
+        BotError: the file cannot be loaded.
+    """
+
+    def __init__(self, file: Path, name: str, seed: str = "") -> None:
+        super().__init__(name)
+        self._start(file, seed)
+        try:
+            self._wait_until_loaded()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, file: Path, seed: str) -> None:
+        environment = {**os.environ, **({"PYTHONHASHSEED": "0"} if seed else {})}
+        # A group of its own: Ctrl-C stops practice, which then ends the bots.
+        group: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+        self._process = subprocess.Popen(  # noqa: S603 - the bot is the user's own
+            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(file), seed],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            **group,
+        )
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        self._pipes: list[IO[bytes]] = [pipe for pipe in pipes if pipe is not None]
+        self._readers = [
+            threading.Thread(target=self._read_replies, name="getstep replies", daemon=True),
+            threading.Thread(target=self.output.read, args=(self._pipes[2],), name="getstep output", daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _wait_until_loaded(self) -> None:
+        try:
+            _, reply = self._inbox.get(timeout=LOADING_SECONDS)
+        except queue.Empty:
+            raise BotError(f"{self.name} has not loaded within {LOADING_SECONDS:g} s.") from None
+        if reply is None:
+            raise BotError(f"{self.name} does not load: {self._ending()}.")
+        if reply.get("type") != "ready":
+            raise BotError(str(reply.get("error")), str(reply.get("trace", "")))
+
+    def _read_replies(self) -> None:
+        for line in iter(lambda: self._pipes[1].readline(MAX_REPLY), b""):
+            stamp = time.perf_counter()
+            reply = _parse(line)
+            if reply is None:
+                break
+            self._inbox.put((stamp, reply))
+        self._inbox.put((time.perf_counter(), None))
+
+    def _send(self, question: Message) -> None:
+        with contextlib.suppress(OSError):  # the process has ended: the reading thread tells
+            self._pipes[0].write(json.dumps(question).encode() + b"\n")
+            self._pipes[0].flush()
+
+    def _handle(self, reply: Message | None) -> bool:
+        if reply is None and self.alive:
+            self.ended = self._ending()
+        return super()._handle(reply)
+
+    def _ending(self) -> str:
+        """Return how the process ended; one that has only closed its pipe is killed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(_END_SECONDS)
+            self._readers[1].join(_END_SECONDS)
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            last = f"; it printed last: {escape_control_chars(self.output.last)}" if self.output.last else ""
+            return f"its process has ended with {how}{last}"
+        self._kill()
+        return "its process has closed the connection to the judge"
+
+    def close(self) -> None:
+        """End the process, with a moment to end by itself; then kill it and the processes that it has started."""
+        with contextlib.suppress(OSError):
+            self._pipes[0].close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self._kill()
+        for reader in self._readers:
+            reader.join(_END_SECONDS)
+        # A process that the bot has left running may keep the pipe open; then its reader keeps the stream.
+        for reader, stream in zip(self._readers, self._pipes[1:], strict=True):
+            if not reader.is_alive():
+                stream.close()
+
+    def _kill(self) -> None:
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+def _parse(line: bytes) -> Message | None:
+    """Return a reply, or None if the line is not one: a bot may write anything to the descriptor."""
+    try:
+        reply = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return reply if isinstance(reply, dict) and line.endswith(b"\n") else None
+
+
+class ThreadPlayer(Player):
+    """A function in a thread of this process, for functions that no file holds, such as those of a notebook.
+
+    The thread cannot be killed. `close` raises an exception in a call that still runs, which ends a loop in
+    Python, but not a call of a library that does not return.
+    """
+
+    def __init__(self, function: GetStepFunction, name: str) -> None:
+        super().__init__(name)
+        self._questions: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        callback = Callback(function)
+        self._thread = threading.Thread(target=self._run, args=(callback,), name="getstep bot", daemon=True)
+        self._thread.start()
+
+    def _run(self, callback: Callback) -> None:
+        serve(callback, self._each(), lambda reply: self._inbox.put((time.perf_counter(), reply)))
+
+    def _each(self) -> Iterator[Message]:
+        while (question := self._questions.get()) is not None:
+            yield question
+
+    def _send(self, question: Message) -> None:
+        self._questions.put(question)
+
+    def close(self) -> None:
+        """End the thread, or interrupt the call that still runs in it."""
+        self._questions.put(None)
+        if self.busy and self._thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread.ident), ctypes.py_object(SystemExit)
+            )
+        self._thread.join(_END_SECONDS)

@@ -1,0 +1,220 @@
+"""The results of practice: counts with an interval, faults, the slowest moves, and replays."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from getstep._text import duration
+from getstep.draw import Picture, draw_text
+from getstep.referee import FaultCode
+
+from .match import PlayedMatch, PlayedTurn, tried_text
+from .replays import page
+
+WIDTH = 80
+_MOST_FAULTS = 3  # kinds of faults with a board; each takes half a screen
+_MOST_SLOW = 3
+_TRACE_LINES = 8
+_ANSWERED = (FaultCode.ILLEGAL_MOVE, FaultCode.RAISED)
+_Z = 1.96  # of the normal distribution, for 95 %
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was played. ``print(results)`` shows the report, and Jupyter the replay below it.
+
+    ``bot`` and ``against`` are names, ``game`` the game's name. ``matches`` are the games in order; the last one is
+    not over if practice was ``stopped``. ``printed`` says how much each bot printed, if it did.
+    """
+
+    bot: str
+    against: str
+    game: str
+    matches: tuple[PlayedMatch, ...]
+    stopped: bool = False
+    printed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def won(self) -> int:
+        """The games that the bot won."""
+        return self._count("won")
+
+    @property
+    def drawn(self) -> int:
+        """The draws."""
+        return self._count("drawn")
+
+    @property
+    def lost(self) -> int:
+        """The games that the bot lost."""
+        return self._count("lost")
+
+    @property
+    def score(self) -> float:
+        """The share of the points, from 0 to 1; a draw is half a point. 0 if no game is over."""
+        played = self.won + self.drawn + self.lost
+        return (self.won + self.drawn / 2) / played if played else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The bounds between which the true score lies with 95 % confidence (Wilson)."""
+        return wilson(self.score, self.won + self.drawn + self.lost)
+
+    @property
+    def faults(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
+        """The bot's faults, each with its match."""
+        return [(match, turn) for match, turn in self._turns() if turn.kind in ("fault", "end")]
+
+    @property
+    def slowest(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
+        """The bot's answered turns, the slowest first."""
+        answered = [(match, turn) for match, turn in self._turns() if turn.kind == "move" or turn.code in _ANSWERED]
+        return sorted(answered, key=lambda entry: -entry[1].seconds)
+
+    def html(self) -> str:
+        """Return the replays as one html page."""
+        return page(self.matches, f"{self.bot} against {self.against}: {self.game}")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the replays to an html file and return its whole path."""
+        path = Path(path).resolve()
+        path.write_text(self.html(), encoding="utf-8")
+        return path
+
+    def report(self, draw: Callable[[Picture], str] = draw_text) -> str:
+        """Return the report for people, at most 80 columns wide; ``draw`` draws the boards of faults."""
+        return "\n".join(_report(self, draw))
+
+    def first_fault(self) -> str:
+        """Return the text of the bot's first fault with its board, or an empty string."""
+        found = self.faults[:1]
+        return "\n".join(line for match, turn in found for line in _fault(match, turn, 1, draw_text))
+
+    def __str__(self) -> str:
+        """Return the report."""
+        return self.report()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the report and the replay for Jupyter."""
+        report = f"<pre>{html.escape(str(self))}</pre>"
+        if not self.matches:
+            return report
+        frame = 'style="width:100%;height:640px;border:0" title="replay"'
+        return f'{report}<iframe {frame} srcdoc="{html.escape(self.html())}"></iframe>'
+
+    def _count(self, result: str) -> int:
+        return sum(match.result == result for match in self.matches)
+
+    def _turns(self) -> Iterator[tuple[PlayedMatch, PlayedTurn]]:
+        for match in self.matches:
+            for turn in match.turns:
+                if turn.player == match.bot:
+                    yield match, turn
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share of ``count`` games: (0, 1) of none."""
+    if not count:
+        return 0.0, 1.0
+    spread = _Z * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+    middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+# --- the report -------------------------------------------------------------------------------------------------
+
+
+def _report(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
+    over = results.won + results.drawn + results.lost
+    yield from _wrap(
+        f"{results.bot} against {results.against}, {results.game}: {results.won} won, {results.drawn} drawn,"
+        f" {results.lost} lost" + (" (stopped)" if results.stopped else "")
+    )
+    if over:
+        low, high = results.interval
+        sure = f"with 95 % confidence between {_percent(low)} and {_percent(high)}"
+        yield f"  Score {_percent(results.score)}; {sure}"
+        yield from _colours(results.matches)
+    yield from _same_games(results)
+    yield from _slowest(results)
+    for name, text in results.printed.items():
+        yield from _wrap(f"  {name} printed {text}")
+    yield from _faults(results, draw)
+
+
+def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
+    for bot, who in enumerate(("first", "second")):
+        found = [match.result for match in matches if match.bot == bot]
+        if counts := [f"{found.count(result)} {result}" for result in ("won", "drawn", "lost") if result in found]:
+            yield f"  As the {who} player: {', '.join(counts)}"
+
+
+def _same_games(results: Results) -> Iterator[str]:
+    over = [match for match in results.matches if match.outcome]
+    games = {(match.bot, *(repr((turn.code, turn.move)) for turn in match.turns)) for match in over}
+    if len(games) < len(over):
+        yield from _wrap(f"  Only {len(games)} of the {len(over)} games differ: both bots repeat their moves.")
+
+
+def _slowest(results: Results) -> Iterator[str]:
+    slowest = [(match, turn) for match, turn in results.slowest[:_MOST_SLOW] if turn.seconds >= 0.01]
+    if slowest:
+        texts = (f"{duration(turn.seconds * 1000)} (game {m.number}, move {turn.number})" for m, turn in slowest)
+        yield from _wrap(f"  Slowest moves, limit {slowest[0][0].control}: {', '.join(texts)}")
+
+
+def _faults(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
+    faults = results.faults
+    theirs = sum(t.kind in ("fault", "end") and t.player != m.bot for m in results.matches for t in m.turns)
+    if theirs:
+        yield f"  Faults of {results.against}: {theirs}"
+    if not faults:
+        return
+    kinds: dict[tuple[str, str], list[tuple[PlayedMatch, PlayedTurn]]] = {}
+    for match, turn in faults:
+        kinds.setdefault((turn.code, turn.problem or turn.where), []).append((match, turn))
+    yield f"  Faults of {results.bot}: {len(faults)}"
+    for number, found in enumerate(kinds.values()):
+        if number == _MOST_FAULTS:
+            yield ""
+            yield f"Further kinds of faults: {len(kinds) - number}. The replays show them all."
+            break
+        yield ""
+        yield from _fault(*found[0], len(found), draw)
+
+
+def _fault(match: PlayedMatch, turn: PlayedTurn, count: int, draw: Callable[[Picture], str]) -> Iterator[str]:
+    times = f" ({count} times; the first:)" if count > 1 else ""
+    yield from _wrap(f"Game {match.number}, move {turn.number}, {turn.code}: {turn.reason}{times}")
+    if turn.where:
+        yield f"  get_step was at {turn.where}"
+    if turn.problem and turn.code != FaultCode.STALLED:
+        lines = turn.problem.splitlines()
+        cut = ["  ..."] if len(lines) > _TRACE_LINES else []
+        yield from (f"  {line}" for line in [*cut, *lines[-_TRACE_LINES:]])
+    if turn.kind == "fault" and turn.code != FaultCode.STALLED:
+        if tried := tried_text(turn):
+            yield from _wrap(f"  get_step returned {tried}")
+        yield from (f"  {line}" for line in draw(turn.picture).splitlines())
+        yield from _wrap(f"  {_legal_text(turn)}")
+
+
+def _legal_text(turn: PlayedTurn) -> str:
+    more = f" and {turn.legal_count - len(turn.legal)} more" if turn.legal_count > len(turn.legal) else ""
+    return f"Legal: {'  '.join(turn.legal)}{more}"
+
+
+def _wrap(text: str) -> list[str]:
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return textwrap.wrap(text, WIDTH - 1, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"

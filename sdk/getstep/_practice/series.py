@@ -1,0 +1,259 @@
+"""A series of games with the colours swapped, and the function `practice`."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Union
+
+from getstep import _bot
+from getstep._errors import BotError, SetupError
+from getstep._games import games_named
+from getstep._text import short_repr
+from getstep._turn import GetStepFunction
+from getstep.draw import Picture
+from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
+
+from .human import HumanPlayer, Quit
+from .match import PlayedMatch, PlayedTurn, play_match
+from .players import Player, ProcessPlayer, ThreadPlayer
+from .results import Results
+from .screen import Screen, turn_text
+
+SAMPLES = {"random": "random_bot", "greedy": "greedy", "mcts": "mcts", "hesitant": "hesitant"}
+"""The opponents that are installed with getstep, and their modules in `getstep_bots`."""
+
+MOST_GAMES = 10_000
+"""Their boards are kept in memory until the end, 100 kB or so for a game."""
+
+Bot = Union[GetStepFunction, str, "os.PathLike[str]"]
+"""A function, a bot's file, or the name of a sample bot."""
+
+
+def practice(
+    get_step: Bot,
+    game: str | None = None,
+    against: Bot = "greedy",
+    games: int = 10,
+    *,
+    limit: float | None = None,
+    options: Mapping[str, int] | None = None,
+    seed: int | str | None = None,
+    quiet: bool = False,
+) -> Results:
+    """Play whole games on this machine, with the rules, the clocks and the penalties of a contest.
+
+    >>> results = getstep.practice(get_step, game="hop", against="greedy", games=4)  # doctest: +SKIP
+    >>> results.won, results.lost  # doctest: +SKIP
+    (3, 1)
+
+    A bot that is given as a file or as a name plays in a process of its own, as with ``getstep practice``. A
+    function runs in a thread of this process, on all systems, because a notebook's function cannot be sent to
+    another process. So it keeps its global variables, and what it prints is shown. A call that does not return
+    costs its turn and is told with its line; after the game it is interrupted, which ends a loop in Python, but not
+    a library's call that never returns. The interrupt key stops practice; the results are what is known by then.
+
+    Args:
+        get_step: the bot: a function, a file, or the name of a sample bot.
+        game: the game's name; with a file, the one that the file names.
+        against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, a file or a function.
+        games: how many games. The bot has the first move in the first, third, ... one.
+        limit: seconds for each move, or for a whole game in a game with such a limit; by default the game's own.
+        options: the game's options, such as ``{"size": 10}``.
+        seed: the same seed gives the sample bots the same random moves, and seeds ``random`` in each process.
+        quiet: print nothing while the games are played.
+
+    Raises:
+        SetupError: the game, the number of games, an option or the limit is not valid.
+        BotError: a bot cannot be loaded.
+    """
+    if _bot.loading:
+        raise BotError(
+            'getstep.practice is called while the file is loaded; put it under if __name__ == "__main__":'
+        )
+    bot, other = entrant(get_step), entrant(against)
+    plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed)
+    return run(plan, bot, other, Screen(None if quiet else sys.stdout, games))
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A bot that can be started: ``start`` takes the seed. ``file`` is None for a function or a person."""
+
+    name: str
+    start: Callable[[str], Player]
+    file: Path | None = None
+
+
+class Plan:
+    """What to play.
+
+    Args:
+        game: the rules.
+        games: the number of games.
+        limit: seconds, in place of the game's default.
+        options: the game's options.
+        seed: for random moves; None for others each time.
+
+    Raises:
+        SetupError: a value is not valid.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        games: int,
+        limit: float | None = None,
+        options: dict[str, int] | None = None,
+        seed: int | str | None = None,
+    ) -> None:
+        if type(games) is not int or not 1 <= games <= MOST_GAMES:
+            raise SetupError(f"games: expected a number from 1 to {MOST_GAMES} ({short_repr(games)})")
+        if limit is not None and not 0.001 <= limit <= 3600:
+            raise SetupError(f"limit: expected seconds from 0.001 to 3600 ({short_repr(limit)})")
+        try:
+            game.start(**(options or {}))
+        except ValueError as error:
+            raise SetupError(f"options: {error}.") from None
+        default = game.time_control
+        self.game = game
+        self.games = games
+        self.options = options or {}
+        self.control = default if limit is None else TimeControl(default.kind, limit, default.increment)
+        self.seed = "" if seed is None else str(seed)
+        # The sample bots seed their random moves with the match number, so each series has numbers of its own.
+        self.first_number = 1 + 10 * MOST_GAMES * random.Random(self.seed or None).randrange(1000)
+
+    def match(self, number: int, names: tuple[str, str]) -> PlayedMatch:
+        """Return the match with a number from 1; ``names`` are the bot's and the opponent's."""
+        bot = 0 if number % 2 else 1
+        start = Picture(self.game.look, self.game.view(self.game.start(**self.options)))
+        ordered = names if bot == 0 else (names[1], names[0])
+        return PlayedMatch(number, self.game, self.options, self.control, ordered, 0 if bot == 0 else 1, start)
+
+
+def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
+    """Play the games. Ctrl-C, and a person who quits, end them; the results are then those so far."""
+    return _Series(plan, (bot, other), screen).run()
+
+
+class _Series:
+    def __init__(self, plan: Plan, entrants: tuple[Entrant, Entrant], screen: Screen) -> None:
+        self._plan = plan
+        self._entrants = entrants
+        self._screen = screen
+        self._players: list[Player | None] = [None, None]
+        self._printed: dict[str, tuple[int, str]] = {}
+        self._matches: list[PlayedMatch] = []
+
+    def run(self) -> Results:
+        stopped = False
+        try:
+            for number in range(1, self._plan.games + 1):
+                self._play(number)
+        except (KeyboardInterrupt, Quit):
+            stopped = True
+        finally:
+            for seat in (0, 1):
+                self._close(seat)
+        names = tuple(entrant.name for entrant in self._entrants)
+        printed = {name: _printed_text(*output) for name, output in self._printed.items()}
+        return Results(names[0], names[1], self._plan.game.name, tuple(self._matches), stopped, printed)
+
+    def _play(self, number: int) -> None:
+        first, second = self._ready(0), self._ready(1)
+        match = self._plan.match(number, (self._entrants[0].name, self._entrants[1].name))
+        players = (first, second) if match.bot == 0 else (second, first)
+        self._matches.append(match)
+        self._screen.begin(match)
+        humans = [player for player in players if isinstance(player, HumanPlayer)]
+        for human in humans:
+            human.begin(match)
+
+        def on_turn(match: PlayedMatch, turn: PlayedTurn) -> None:
+            if not humans:
+                self._screen.turn(match, turn)
+            for human in humans:
+                human.watch(turn, turn_text(match, turn))
+
+        play_match(match, players, self._plan.first_number + number, on_turn)
+        self._screen.end(match)
+
+    def _ready(self, seat: int) -> Player:
+        """Return the player, started again if its process has ended or still works on a question that is over."""
+        player = self._players[seat]
+        if player is not None and player.alive and not player.busy:
+            return player
+        if player is not None:
+            why = "still works on its last turn" if player.alive else "has ended"
+            self._screen.say(f"{player.name} {why}: it is started again.")
+            self._close(seat)
+        seed = f"{self._plan.seed} {seat}" if self._plan.seed else ""
+        player = self._players[seat] = self._entrants[seat].start(seed)
+        return player
+
+    def _close(self, seat: int) -> None:
+        player = self._players[seat]
+        self._players[seat] = None
+        if player is None:
+            return
+        player.close()
+        if player.output.lines:
+            name = self._entrants[seat].name
+            before = self._printed.get(name, (0, ""))[0]
+            self._printed[name] = (before + player.output.lines, player.output.last)
+
+
+def _printed_text(lines: int, last: str) -> str:
+    return f"{lines} line{'s' if lines > 1 else ''}; the last: {short_repr(last)[1:-1]}"
+
+
+# --- the bots ---------------------------------------------------------------------------------------------------
+
+
+def entrant(bot: Bot) -> Entrant:
+    """Return a bot from a function, a file, or the name of a sample bot; an existing file goes before a name.
+
+    Raises:
+        BotError: there is no such file.
+    """
+    if callable(bot):
+        name = getattr(bot, "__name__", "get_step")
+        return Entrant(name, lambda _seed: ThreadPlayer(bot, name))
+    path = Path(bot)
+    if not path.is_file() and str(bot) in SAMPLES:
+        name, path = str(bot), _sample(str(bot))
+    else:
+        path = _bot.find(path)
+        name = path.name
+    return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path)
+
+
+def _sample(name: str) -> Path:
+    spec = find_spec(f"getstep_bots.{SAMPLES[name]}")
+    if spec is None or spec.origin is None:
+        raise BotError(f"The sample bot {name} is not installed: python -m pip install getstep-bots")
+    return Path(spec.origin)
+
+
+def find_game(name: str | None, bot: Entrant) -> Game:
+    """Return the game with a name, or else the only game that the bot's file names.
+
+    Raises:
+        SetupError: there is no such game, or the file names none or several.
+    """
+    if name is not None:
+        try:
+            return GAMES[name]
+        except UnknownGameError as error:
+            raise SetupError(f"{error}.") from None
+    found = games_named(bot.file) if bot.file else []
+    if len(found) == 1:
+        return GAMES[found[0]]
+    says = f"names {' and '.join(found)}" if found else "names no game"
+    raise SetupError(f"Which game? {bot.name} {says}. Give one with --game or game=...: {', '.join(GAMES)}.")

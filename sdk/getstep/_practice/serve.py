@@ -1,0 +1,47 @@
+"""The bot's end: answers questions with a callback, one after the other, and says where a late call is.
+
+Questions and answers are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
+limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"``, ``"broken"`` (the bot cannot be
+loaded), ``"late"`` (the call has reached its limit and still runs) or ``"answer"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from traceback import StackSummary
+from typing import Any
+
+from getstep._turn import Callback, Turn, as_move
+from getstep._watchdog import Watchdog, format_calls, location
+
+Message = dict[str, Any]
+
+LONGEST_TEXT = 4000
+"""Characters of a traceback or a list of calls that are passed on; the end says most, so the beginning is cut."""
+
+
+def serve(callback: Callback, questions: Iterable[Message], send: Callable[[Message], None]) -> None:
+    """Answer all questions; ``send`` is also called from another thread."""
+    watchdog = Watchdog()
+    for question in questions:
+        _answer(callback, question, send, watchdog)
+
+
+def _answer(callback: Callback, question: Message, send: Callable[[Message], None], watchdog: Watchdog) -> None:
+    def tell_late(stack: StackSummary) -> None:
+        calls = format_calls(stack)[-LONGEST_TEXT:]
+        send({"type": "late", "id": question["id"], "where": location(stack), "calls": calls})
+
+    fields = question["turn"]
+    turn = Turn(**{**fields, "last_move": as_move(fields["last_move"])})
+    with watchdog.watch((question["seconds"], tell_late)):
+        call = callback.call(question["board"], question["is_black"], turn)
+    send(
+        {
+            "type": "answer",
+            "id": question["id"],
+            "move": call.move,
+            "error": call.error,
+            "problem": call.problem[-LONGEST_TEXT:],
+        }
+    )

@@ -1,0 +1,68 @@
+"""A trial for ``getstep check``: whole games against random moves, within a bounded time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from getstep_engines import Game, TimeControl
+
+from .match import PlayedMatch, play_match
+from .players import Answer, ProcessPlayer
+from .results import Results
+from .series import Plan, entrant
+from .serve import Message
+
+TRIAL_GAMES = 2  # one with each colour
+
+
+class _TimeIsUp(Exception):  # noqa: N818 - not an error
+    """The trial has taken all its time."""
+
+
+class _TrialPlayer(ProcessPlayer):
+    """A bot whose trial ends at a time (``time.perf_counter()``), in the middle of a call if need be."""
+
+    until = 0.0
+
+    def ask(self, question: Message, _seconds: float) -> Answer | None:
+        left = self.until - time.perf_counter()
+        answer = super().ask(question, max(0.0, min(_seconds, left)))
+        if time.perf_counter() >= self.until:
+            raise _TimeIsUp
+        return answer
+
+
+def try_bot(file: Path, game: Game, options: Mapping[str, int], control: TimeControl, seconds: float) -> Results:
+    """Play a game with each colour against the sample bot random, for at most some seconds.
+
+    The results are ``stopped`` if the time was too short. A game that is not over counts for nobody.
+
+    Raises:
+        BotError: the file cannot be loaded.
+    """
+    plan = Plan(game, TRIAL_GAMES, options=dict(options))
+    plan.control = control
+    until = time.perf_counter() + seconds
+    bot = _TrialPlayer(file, file.name)
+    bot.until = until
+    matches: list[PlayedMatch] = []
+    stopped = False
+    try:
+        other = entrant("random").start("")
+        try:
+            for number in range(1, TRIAL_GAMES + 1):
+                match = plan.match(number, (bot.name, other.name))
+                matches.append(match)
+                players = (bot, other) if match.bot == 0 else (other, bot)
+                play_match(match, players, plan.first_number + number, lambda _match, _turn: None)
+                if not bot.alive or bot.busy:
+                    break
+        except _TimeIsUp:
+            stopped = True
+        finally:
+            other.close()
+    finally:
+        bot.close()
+    return Results(bot.name, other.name, game.name, tuple(matches), stopped)

@@ -1,0 +1,25 @@
+"""Replays: games to look at in a browser, as one html file without network.
+
+>>> from getstep.replay import Replay, ReplayTurn, replay_data, replay_page
+
+`Replay` and `ReplayTurn` describe a game, `replay_data` computes its boards, and `replay_page` returns the page.
+The files with the script (`board.js`, `frames.js`, `viewer.js`) are ES modules, which other pages may serve, too.
+"""
+
+from ._data import Replay, ReplayTurn, TurnKind, replay_data
+from ._page import MODULES, SCRIPT_FILE, STYLE_FILE, as_data_block, replay_page, script, source, style
+
+__all__ = [
+    "MODULES",
+    "SCRIPT_FILE",
+    "STYLE_FILE",
+    "Replay",
+    "ReplayTurn",
+    "TurnKind",
+    "as_data_block",
+    "replay_data",
+    "replay_page",
+    "script",
+    "source",
+    "style",
+]

@@ -1,0 +1,430 @@
+// The replay viewer: board, clocks, time of each turn, move list, keys and links, built inside one element.
+// All text goes through textContent: names and reasons come from contestants.
+
+import { drawBoard, drawPiece, mergeTouched, putDrawing, scoreLine } from "./board.js";
+import { clocksAt, duration, expand, onTurn, turnText } from "./frames.js";
+
+const STEP_MS = 200; // the longest that one step of a chain is shown
+const SPEED_MS = 500;
+const ICONS = {
+  start: "M6 5h2v14H6zM20 5v14L9 12z",
+  back: "M17 5v14L6 12z",
+  play: "M7 4v16l13-8z",
+  pause: "M6 5h4v14H6zM14 5h4v14h-4z",
+  forward: "M7 5v14l11-7z",
+  end: "M16 5h2v14h-2zM4 5v14l11-7z",
+};
+
+/** Return a new element with properties, attributes (with a dash or known ones) and children. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined && value !== null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function drawing(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+function icon(name) {
+  const svg = drawing("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" });
+  svg.append(drawing("path", { d: ICONS[name] }));
+  return svg;
+}
+
+/**
+ * Build the replay viewer for `data` (see _data.py) inside `root`.
+ * With `hash`, it follows and sets the page's address: #move=37, with many games #game=2&move=37.
+ */
+export function mountReplay(root, data, { hash = true } = {}) {
+  const viewer = new Viewer(root, data, hash);
+  viewer.start();
+  return viewer;
+}
+
+class Viewer {
+  constructor(root, data, hash) {
+    this.root = root;
+    this.data = data;
+    this.hash = hash;
+    this.timer = null;
+    this.playing = false;
+    this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+  }
+
+  start() {
+    const { game, move } = this.address();
+    this.build();
+    this.choose(game, move);
+    if (this.hash) addEventListener("hashchange", () => this.follow());
+    document.addEventListener("keydown", (event) => this.key(event));
+    addEventListener("beforeprint", () => this.beforePrint());
+    addEventListener("afterprint", () => this.show(this.printed ?? this.at));
+  }
+
+  // --- the address -------------------------------------------------------------------------------------------
+
+  /** Return the game (from 0) and the move in the page's address; without a move it is null. */
+  address() {
+    const words = new URLSearchParams(this.hash ? location.hash.slice(1) : "");
+    const whole = (name) => (/^\d{1,9}$/.test(words.get(name) || "") ? Number(words.get(name)) : null);
+    const game = Math.min(Math.max((whole("game") ?? 1) - 1, 0), this.data.games.length - 1);
+    return { game, move: whole("move") };
+  }
+
+  link(move) {
+    return this.data.games.length > 1 ? `#game=${this.number + 1}&move=${move}` : `#move=${move}`;
+  }
+
+  follow() {
+    const { game, move } = this.address();
+    this.pause();
+    if (game !== this.number) this.choose(game, move);
+    else if (move !== null && move !== this.at) this.show(move);
+  }
+
+  /** Write the move into the address. Not while playing: browsers refuse more than some changes a second. */
+  remember() {
+    if (this.hash && !this.playing) history.replaceState(null, "", this.link(this.at));
+  }
+
+  // --- building ----------------------------------------------------------------------------------------------
+
+  build() {
+    const { games } = this.data;
+    this.parts = {};
+    const part = (name, element) => (this.parts[name] = element);
+    const list = part("list", make("select", { id: "rp-game" }));
+    games.forEach((game, n) => list.append(make("option", { value: n }, optionText(game))));
+    list.addEventListener("change", () => {
+      this.pause();
+      this.choose(Number(list.value), null);
+      this.remember();
+    });
+    const links = this.data.links.map(([text, href]) => make("a", { href }, text));
+    const chooser = games.length > 1 ? [make("label", { for: "rp-game" }, `Game (${games.length})`), list] : [];
+    const items = [...links, ...chooser];
+    const head = make(
+      "header",
+      { class: "rp-head" },
+      items.length ? make("nav", { class: "rp-nav", "aria-label": "Games" }, ...items) : null,
+      part("title", make("h1")),
+      part("about", make("p", { class: "rp-about" })),
+      part("result", make("p", { class: "rp-result" })),
+    );
+    const game = make(
+      "section",
+      { class: "rp-game", "aria-label": "Board" },
+      part("top", make("div", { class: "rp-plate" })),
+      part("board", make("div", { class: "rp-board" })),
+      part("bottom", make("div", { class: "rp-plate" })),
+    );
+    const panel = make(
+      "section",
+      { class: "rp-panel", "aria-label": "Replay" },
+      part("score", make("p", { class: "rp-score" })),
+      part("now", make("p", { class: "rp-now" })),
+      part("live", make("p", { class: "rp-hidden", "aria-live": "polite" })),
+      ...this.controls(),
+    );
+    const moves = { class: "rp-moves", tabindex: "0", "aria-label": "Moves with the time of each" };
+    const side = make(
+      "section",
+      { class: "rp-side", "aria-label": "Moves" },
+      make("h2", {}, "Moves"),
+      part("moves", make("ol", moves)),
+    );
+    const stage = make("div", { class: "rp-stage" }, game, panel, side);
+    const facts = part("facts", make("dl", { class: "rp-facts" }));
+    this.root.replaceChildren(make("div", { class: "rp" }, head, stage, facts));
+  }
+
+  controls() {
+    const button = (name, label, action) => {
+      const attributes = { type: "button", "aria-label": label, title: label, class: `rp-${name}` };
+      const element = make("button", attributes, icon(name));
+      element.addEventListener("click", action);
+      return (this.parts[name] = element);
+    };
+    const slider = (this.parts.slider = make("input", { type: "range", min: 0, value: 0, "aria-label": "Move" }));
+    slider.addEventListener("input", () => this.jump(Number(slider.value)));
+    const number = { type: "number", id: "rp-speed", min: 20, max: 10000, step: 20, value: SPEED_MS };
+    const speed = (this.parts.speed = make("input", number));
+    const bars = { class: "rp-times", preserveAspectRatio: "none", "aria-hidden": "true" };
+    const times = (this.parts.times = drawing("svg", bars));
+    times.addEventListener("click", (event) => {
+      const box = times.getBoundingClientRect();
+      this.jump(Math.round(((event.clientX - box.left) / box.width) * this.last));
+    });
+    return [
+      make("div", { class: "rp-track" }, times, slider),
+      make(
+        "div",
+        { class: "rp-buttons" },
+        button("start", "Start (Home)", () => this.jump(0)),
+        button("back", "One move back (Left)", () => this.jump(this.at - 1)),
+        button("play", "Play (Space)", () => this.toggle()),
+        button("forward", "One move on (Right)", () => this.forward()),
+        button("end", "End (End)", () => this.jump(this.last)),
+        (this.parts.count = make("span", { class: "rp-count" })),
+        make("label", { class: "rp-speed", for: "rp-speed" }, speed, "ms a move"),
+      ),
+    ];
+  }
+
+  /** Show the game with this number, from 0; without a move its last position. */
+  choose(number, move) {
+    this.number = number;
+    this.game = this.data.games[number];
+    this.look = this.game.look === undefined ? null : this.data.looks[this.game.look];
+    this.frames = expand(this.game);
+    this.last = this.frames.length - 1;
+    const { title, about, result, slider, list } = this.parts;
+    list.value = number;
+    slider.max = this.last;
+    const [first, second] = this.game.names;
+    title.replaceChildren(make("bdi", {}, first), " – ", make("bdi", {}, second));
+    about.textContent = this.game.title;
+    const outcome = this.game.result || "Not over";
+    result.replaceChildren(make("strong", {}, outcome), this.game.why ? ` (${this.game.why})` : "");
+    if (this.game.problem) result.append(make("span", { class: "rp-problem" }, this.game.problem));
+    this.buildMoves();
+    this.buildTimes();
+    this.buildFacts();
+    this.show(move ?? this.last);
+  }
+
+  buildMoves() {
+    this.longest = Math.max(1, ...this.game.turns.map((turn) => turn.t || 0));
+    const rows = this.game.turns.map((turn, n) => this.row(turn, n + 1));
+    this.parts.moves.replaceChildren(...rows);
+    if (!rows.length) this.parts.moves.append(make("li", { class: "rp-none" }, "No turn was played."));
+    this.rows = rows;
+  }
+
+  row(turn, n) {
+    const link = make(
+      "a",
+      { href: this.link(n), tabindex: "-1" },
+      make("span", { class: "rp-n" }, n),
+      make("span", { class: "rp-who" }, this.role(turn.p)),
+      make("bdi", { class: "rp-move" }, turnText(turn)),
+    );
+    if (turn.t !== undefined) link.append(make("span", { class: "rp-ms" }, duration(turn.t)));
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      this.jump(n);
+    });
+    const row = make("li", isFault(turn) ? { class: "rp-fault" } : {}, link);
+    row.style.setProperty("--share", (turn.t || 0) / this.longest);
+    if (turn.w) row.append(make("p", { class: "rp-why" }, turn.w));
+    for (const note of turn.n || []) row.append(make("p", { class: "rp-note" }, note));
+    return row;
+  }
+
+  /** Draw a bar for the time of each turn: the first player's up, the second player's down. */
+  buildTimes() {
+    const { times } = this.parts;
+    const paths = { "rp-bars": "", "rp-fault": "" };
+    this.game.turns.forEach((turn, n) => {
+      const height = Math.sqrt((turn.t || 0) / this.longest) * 19; // square root: short times are seen, too
+      const top = (turn.p ? 20 + height : 20 - height).toFixed(1);
+      paths[isFault(turn) ? "rp-fault" : "rp-bars"] += `M${n + 0.6} 20V${top}h.8V20z`;
+    });
+    times.setAttribute("viewBox", `0 0 ${Math.max(1, this.last) + 0.5} 40`);
+    times.replaceChildren(...Object.entries(paths).map(([name, d]) => drawing("path", { class: name, d })));
+  }
+
+  buildFacts() {
+    const facts = this.game.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
+    this.parts.facts.replaceChildren(...facts);
+  }
+
+  // --- showing -----------------------------------------------------------------------------------------------
+
+  role(player) {
+    return this.look ? this.look.players[player] : ["first", "second"][player];
+  }
+
+  /** Show the position after turn n, or one step on the way to it. */
+  show(n, step = -1) {
+    clearTimeout(this.timer);
+    this.at = Math.min(Math.max(n, 0), this.last);
+    this.drawFrame(this.frames[this.at], step);
+    this.plates();
+    this.marks(this.frames[this.at].turn);
+  }
+
+  /** Draw one step of a frame, or with -1 its last board, with the marks of the whole turn. */
+  drawFrame(frame, step) {
+    const { board, score } = this.parts;
+    const { board: squares, touched } = frame.steps.at(step) || {};
+    if (!squares) {
+      board.replaceChildren();
+      score.textContent = "";
+      return;
+    }
+    const marks = step < 0 ? mergeTouched(frame.steps.map((one) => one.touched)) : touched;
+    const line = scoreLine(this.look, frame.score);
+    putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title }));
+    score.textContent = line;
+  }
+
+  plates() {
+    const clocks = clocksAt(this.game, this.frames, this.at);
+    const next = onTurn(this.frames, this.at);
+    [this.parts.bottom, this.parts.top].forEach((plate, player) => {
+      const { used, left } = clocks[player];
+      const clock = left !== null ? duration(left) : used === null ? "–" : duration(used);
+      const of = left !== null ? "left" : `of ${duration(this.game.limit.ms)}`;
+      const share = left !== null ? left / this.game.limit.ms : 1 - (used || 0) / this.game.limit.ms;
+      plate.className = `rp-plate${next === player ? " rp-turn" : ""}`;
+      plate.style.setProperty("--left", Math.min(1, Math.max(0, share)));
+      const piece = make("span", { class: "rp-piece" });
+      const role = make("small", {}, this.role(player));
+      if (this.look) putDrawing(piece, drawPiece(this.look, player));
+      plate.replaceChildren(
+        piece,
+        make("span", { class: "rp-name" }, make("bdi", {}, this.game.names[player]), " ", role),
+        make("span", { class: "rp-clock" }, clock, make("small", {}, ` ${of}`)),
+      );
+    });
+  }
+
+  marks(turn) {
+    const { slider, count, now, moves } = this.parts;
+    slider.value = this.at;
+    const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${turn.w ? `: ${turn.w}` : ""}` : "Start";
+    slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}`);
+    count.textContent = `${this.at} / ${this.last}`;
+    now.textContent = text;
+    this.current?.removeAttribute("aria-current");
+    this.current = this.at ? this.rows[this.at - 1].firstChild : null;
+    if (!this.current) {
+      moves.scrollTop = 0;
+      return;
+    }
+    this.current.setAttribute("aria-current", "step");
+    const row = this.current.parentElement; // scroll the list only: the page itself stays where it is
+    const below = row.offsetTop + row.offsetHeight - moves.clientHeight;
+    if (row.offsetTop < moves.scrollTop || below > moves.scrollTop) {
+      moves.scrollTop = row.offsetTop - moves.clientHeight / 2;
+    }
+  }
+
+  // --- moving ------------------------------------------------------------------------------------------------
+
+  /** Go to a position at once, because somebody asked for it. */
+  jump(n) {
+    this.pause();
+    this.show(n);
+    this.remember();
+    this.parts.live.textContent = `${this.at}. ${this.parts.now.textContent}. ${this.parts.score.textContent}`;
+  }
+
+  forward() {
+    if (this.at >= this.last) return;
+    this.jump(this.at);
+    this.animate(this.at + 1, STEP_MS * 4, () => this.jump(this.at));
+  }
+
+  /** Show the steps of turn n in at most `ms`, then call `done`. */
+  animate(n, ms, done) {
+    const count = this.calm.matches ? 0 : this.frames[n].steps.length;
+    const each = Math.min(STEP_MS, ms / Math.max(1, count));
+    const skip = Math.max(1, Math.ceil(20 / each)); // nobody sees more than 50 boards a second
+    const next = (step) => {
+      if (step >= count - 1) {
+        this.show(n);
+        done();
+        return;
+      }
+      this.show(n, step);
+      this.timer = setTimeout(() => next(step + skip), each * skip);
+    };
+    next(0);
+  }
+
+  toggle() {
+    if (this.playing) {
+      this.pause();
+      this.remember();
+      return;
+    }
+    if (this.at === this.last) this.show(0);
+    this.setPlaying(true);
+    this.timer = setTimeout(() => this.playOn(), this.at ? 0 : this.speed() / 2);
+  }
+
+  playOn() {
+    if (!this.playing) return;
+    if (this.at >= this.last) {
+      this.pause();
+      this.remember();
+      return;
+    }
+    const begun = performance.now();
+    this.animate(this.at + 1, this.speed() * 0.8, () => {
+      const rest = this.speed() - (performance.now() - begun);
+      this.timer = setTimeout(() => this.playOn(), Math.max(0, rest));
+    });
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.setPlaying(false);
+  }
+
+  setPlaying(playing) {
+    this.playing = playing;
+    const { play } = this.parts;
+    const label = playing ? "Pause (Space)" : "Play (Space)";
+    play.setAttribute("aria-label", label);
+    play.title = label;
+    play.replaceChildren(icon(playing ? "pause" : "play"));
+  }
+
+  speed() {
+    const ms = Number(this.parts.speed.value);
+    return ms >= 20 && ms <= 10000 ? ms : SPEED_MS;
+  }
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const target = event.target;
+    if (target.closest("select, input:not([type=range])")) return;
+    if (event.key === " " && target.closest("button, a")) return; // it presses that one
+    const actions = {
+      ArrowLeft: () => this.jump(this.at - 1),
+      ArrowRight: () => this.forward(),
+      " ": () => this.toggle(),
+      Home: () => this.jump(0),
+      End: () => this.jump(this.last),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  beforePrint() {
+    this.printed = this.at;
+    this.pause();
+    this.show(this.last);
+  }
+}
+
+function isFault(turn) {
+  return turn.k === "fault" || turn.k === "end";
+}
+
+/** Return the text of a game in the list of games. */
+function optionText(game) {
+  const title = game.title ? `${game.title}: ` : "";
+  return `${title}${game.names[0]} – ${game.names[1]}${game.result ? `, ${game.result}` : ""}`;
+}

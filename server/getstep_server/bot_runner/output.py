@@ -1,0 +1,85 @@
+"""The log file of a bot's output: the whole output, or the beginning and the end of a long one.
+
+A bot may print without end, such as a board at each turn. Its output is always read, so that the bot never blocks
+on a full pipe. But only a bounded part is kept: a bot that printed 30 MB a turn filled the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from getstep_server.text import escape_control_chars
+
+BEGINNING_BYTES = 512 << 10
+END_BYTES = 512 << 10
+"""Bytes that are kept of one bot's output. The beginning shows the set-up, the end why it failed; 512 KiB are
+about 5,000 lines. Until the bot exits, up to twice END_BYTES are in memory, so 100 bots take 100 MiB at most."""
+
+LAST_LINES = 20
+LINE_CHARS = 200
+"""Lines of a bot's output that an error message shows, and characters of each: a traceback of usual depth that
+fits a terminal of 24 lines."""
+
+
+class BotOutput:
+    """The log file of one bot; a context manager that opens and completes it.
+
+    Args:
+        path: of the file; an older one is overwritten.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._room = BEGINNING_BYTES
+        self._end = bytearray()
+        self._dropped = 0
+
+    def __enter__(self) -> BotOutput:
+        self._file = self._path.open("wb", buffering=0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._drop_surplus()
+        if self._dropped:
+            self._write(b"\n[%d bytes of output were dropped here]\n" % self._dropped)
+        self._write(bytes(self._end))
+        self._file.close()
+
+    def append(self, data: bytes) -> None:
+        """Add the next part of the output."""
+        head, rest = data[: self._room], data[self._room :]
+        self._room -= len(head)
+        if head:
+            self._write(head)
+        self._end += rest
+        if len(self._end) > 2 * END_BYTES:
+            self._drop_surplus()
+
+    def _drop_surplus(self) -> None:
+        """Drop all but the last END_BYTES. Called once for every END_BYTES of output, not for every read."""
+        surplus = max(0, len(self._end) - END_BYTES)
+        self._dropped += surplus
+        del self._end[:surplus]
+
+    def _write(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):  # a full disk: a contest does not stop for want of a log
+            self._file.write(data)
+
+
+def last_lines(path: Path) -> list[str]:
+    """Return the end of a bot's output, safe to show: at most LAST_LINES lines of LINE_CHARS characters."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - END_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
+    return list(_shorten(lines))
+
+
+def _shorten(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        surplus = len(line) - LINE_CHARS
+        shown = escape_control_chars(line[:LINE_CHARS])
+        yield f"{shown} [and {surplus} more characters]" if surplus > 0 else shown

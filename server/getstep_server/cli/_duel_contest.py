@@ -1,0 +1,145 @@
+"""The contest of `duel`: two bots in the format match, with its live view and its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from getstep_server.bot_runner.output import last_lines
+from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
+from getstep_server.bot_runner.sample_bots import sample_bots
+from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.contest import Contest, Team, load_contest, make_contest
+from getstep_server.config.roster import add_teams
+from getstep_server.errors import UsageError
+from getstep_server.events import Event, MatchEnded
+from getstep_server.formats.match import MatchOptions
+from getstep_server.limits import MAX_SEATS
+from getstep_server.reports.live_board import LiveBoard
+from getstep_server.reports.progress import FRAMES_PER_SECOND, Progress
+from getstep_server.storage.contest_state import games_of, tournament_of
+from getstep_server.text import pluralize
+from getstep_server.tournament.combined import Tables
+from getstep_server.tournament.match_score import Score, copies
+
+
+def find_bot(text: str) -> Path:
+    """Return the bot's file that ``text`` names, or the file of the sample bot with that name.
+
+    Raises:
+        UsageError: there is no such file and no such sample bot.
+    """
+    if Path(text).is_file():
+        return Path(text).resolve()
+    known = sample_bots()
+    if text not in known:
+        raise UsageError(f"{text!r}, expected a bot's file or one of the sample bots: {', '.join(known)}")
+    return known[text]
+
+
+def duel_contest(
+    folder: Path, files: Sequence[Path], event: Mapping[str, Any], *, at_once: int = 1, seed: int
+) -> tuple[Contest, Bots]:
+    """Make a contest folder for two bots, on a free port of the loopback interface.
+
+    Args:
+        folder: the new folder.
+        files: the bots' files; both may be the same.
+        event: the event's table of contest.toml, without its format.
+        at_once: the number of pairs played at the same time; each match has two processes of its own.
+        seed: of the contest.
+
+    Returns:
+        The contest, and its bots by team id.
+
+    Raises:
+        UsageError: a setting is not valid, or there is a contest already.
+    """
+    one, other = (file.stem for file in files)
+    names = (one, other if other != one else f"{other} (2)")
+    tables = {
+        "contest": {"name": " – ".join(names), "seed": seed},
+        "event": [{**event, "format": "match", "settings": {**event["settings"], "at_once": at_once}}],
+        "server": {"host": "127.0.0.1", "port": 0},
+    }
+    if not 1 <= at_once <= MAX_SEATS // 2:
+        raise UsageError(f"--at-once {at_once}, expected 1 to {MAX_SEATS // 2}")
+    make_contest(folder, tables)
+    seats = 2 * at_once if at_once > 1 else 1
+    entries = [TeamEntry(name, file.name, seats=seats) for name, file in zip(names, files, strict=True)]
+    added = add_teams(folder, entries)
+    return load_contest(folder), {team.id: Bot(file) for team, file in zip(added, files, strict=True)}
+
+
+def score_of(contest: Contest) -> Score:
+    """Return the score of the two bots from the matches on record."""
+    one, other = contest.teams.values()
+    options = contest.events[0].format.options
+    if not isinstance(options, MatchOptions):
+        raise TypeError(f"the format of {contest.events[0]!r}, expected a match")
+    score = Score(options, (one.id, one.name), other.name)
+    for result in tournament_of(contest).results:
+        score.take(result)
+    return score
+
+
+class DuelProgress(Progress):
+    """The live view of a duel: a line for each pair, and the score in place of a table."""
+
+    def __init__(
+        self,
+        contest: Contest,
+        console: Console,
+        *,
+        live: bool,
+        board: LiveBoard | None = None,
+        frames_per_second: float = FRAMES_PER_SECOND,
+    ) -> None:
+        super().__init__(contest, console, live=live, board=board, frames_per_second=frames_per_second)
+        self._score = score_of(contest)
+        self._line_of_score = self._score.line()
+
+    def describe(self, event: Event) -> str | None:
+        """Return the score for a match that completes a pair, and nothing for other matches."""
+        line = super().describe(event)
+        if not isinstance(event, MatchEnded):
+            return line
+        if not self._score.take(event.result):
+            return None
+        self._line_of_score = self._score.line()  # for the thread that draws
+        return self._line_of_score
+
+    def remaining(self) -> str:
+        """Return nothing: the sequential test may reach its verdict at any time."""
+        return ""
+
+    def bar(self) -> RenderableType:
+        """Return the most pairs that may be played, in place of a bar."""
+        return Text(f"at most {pluralize(self._score.options.pairs, 'pair')}")
+
+    def table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - the score is one line
+        """Return the score."""
+        return [Text(self._line_of_score)]
+
+
+def outcome_lines(contest: Contest) -> list[str]:
+    """Return the lines to print after a duel has ended or was stopped."""
+    score = score_of(contest)
+    lines = [score.line(), score.verdict()]
+    warning = copies(games_of(contest.database), tournament_of(contest).matches)
+    if warning is not None:
+        lines.append(f"! {warning}")
+    return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
+
+
+def _faults(contest: Contest, score: Score, team: Team) -> list[str]:
+    """Return the last output of a team's bot if it made faults; of several processes, the one that printed most."""
+    count = score.faults[team.id]
+    if not count:
+        return []
+    log = max(bot_logs(contest, team), key=lambda path: path.stat().st_size)
+    return [f"! {team.name} made {count} faults (see rules.md). The end of what it printed:", *last_lines(log)]

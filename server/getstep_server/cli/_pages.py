@@ -1,0 +1,128 @@
+"""Writes pages: one file, or a folder of them that replaces what the same command wrote there before."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from getstep_server.errors import UsageError
+
+_LIST = ".getstep-pages.json"
+"""The list of the files that were written, in their folder: only these are replaced or deleted next time."""
+
+
+def page_target(path: Path, option: str) -> Path:
+    """Return the file that a page is written to.
+
+    Args:
+        path: the file as the host named it.
+        option: the option that names another file, for messages.
+
+    Raises:
+        UsageError: no file can be there.
+    """
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{path}: a folder or a device, expected the name of a file")
+    if not target.parent.is_dir():
+        raise UsageError(f"{path}: {os.strerror(errno.ENOENT)}; write it somewhere else with {option}")
+    return target
+
+
+def write_page(path: Path, page: str, option: str) -> None:
+    """Write a new file and rename it to ``path``, so that a browser that reloads never gets half of the page.
+
+    Args:
+        path: the file.
+        page: its text.
+        option: the option that names another file, for messages.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    target = page_target(path, option)
+    new = target.with_name(f"{target.name}.new")
+    try:
+        new.write_text(page, encoding="utf-8", newline="\n")
+        new.replace(target)
+    except OSError as error:
+        with suppress(OSError):  # on a disk that cannot be written there is nothing to remove
+            new.unlink(missing_ok=True)
+        raise UsageError(f"{path}: {error.strerror or error}; write it somewhere else with {option}") from error
+
+
+def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) -> int:
+    """Write pages into ``folder``, and delete those that an earlier call wrote and this one did not.
+
+    The pages are written beside the folder first. So a command that is interrupted leaves the old pages as they
+    were, and old and new pages are mixed only while files are renamed. Files that something else put into the
+    folder stay.
+
+    Args:
+        folder: exists and has been written by this function, or is empty, or does not exist.
+        pages: the relative path of each file, with its text.
+        option: the option that names another folder, for messages.
+
+    Returns:
+        The number of files.
+
+    Raises:
+        UsageError: the folder cannot be written, or is somebody else's.
+    """
+    target = folder.resolve()
+    new = target.with_name(f".{target.name}.new")
+    try:
+        before = _written(target)
+        if before is None:
+            raise UsageError(
+                f"{folder}: not empty, and not written by this command; name a new folder with {option}"
+            )
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
+        names = [_write(new, name, text) for name, text in pages]
+        _write(new, _LIST, json.dumps(names))
+        for name in [*names, _LIST]:
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (new / name).replace(path)
+        for name in before - set(names):
+            _delete(target, name)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror or error}; write it somewhere else with {option}") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return len(names)
+
+
+def _written(folder: Path) -> set[str] | None:
+    """Return the files that an earlier call wrote into a folder; None if the folder is somebody else's."""
+    if not folder.exists():
+        return set()
+    try:
+        names = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None if any(folder.iterdir()) else set()
+    except ValueError:
+        return None
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
+
+
+def _write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return name
+
+
+def _delete(folder: Path, name: str) -> None:
+    """Delete a file of an earlier call; a list that names a file elsewhere has been changed by somebody."""
+    path = (folder / name).resolve()
+    if path.is_relative_to(folder):
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # other files are in it
+            path.parent.rmdir()

@@ -1,0 +1,58 @@
+"""Parts of the command line. This module imports little, because `getstep-server --help` imports it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
+
+
+Commands = argparse._SubParsersAction
+
+
+def help_by_default(parser: argparse.ArgumentParser) -> None:
+    """Make a command without arguments print its help; the exit code is `EXIT_USAGE`."""
+
+    def explain(_: argparse.Namespace) -> int:
+        parser.print_help(sys.stderr)
+        return EXIT_USAGE
+
+    parser.set_defaults(command=explain)
+
+
+def add_command(
+    commands: Commands[argparse.ArgumentParser], name: str, summary: str, text: str | None = None
+) -> argparse.ArgumentParser:
+    """Add a command with its line in the list of commands and its own help, and return its parser."""
+    as_written = argparse.RawDescriptionHelpFormatter
+    return commands.add_parser(name, help=summary, description=text, formatter_class=as_written)
+
+
+def add_hidden(commands: Commands[argparse.ArgumentParser], name: str) -> argparse.ArgumentParser:
+    """Add a command by its former name, which the list of commands does not show, and return its parser."""
+    return commands.add_parser(name)
+
+
+class Intermixed(argparse.ArgumentParser):
+    """A parser whose positional arguments may also follow options: ``rematch autumn --why "..." 5 9``."""
+
+    _mixing = False
+
+    def parse_known_args(  # type: ignore[override]  # the overloads of the base are the same
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        if self._mixing:  # `parse_known_intermixed_args` calls this method for each of its two passes
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixing = False
+
+
+def folder_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the positional argument CONTEST."""
+    parser.add_argument("contest", type=Path, metavar="CONTEST", help="the contest's folder")

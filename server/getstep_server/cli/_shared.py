@@ -1,0 +1,194 @@
+"""Helpers of several commands: finding a contest, an event or a team by what was typed, and the terminal.
+
+Every command that reads a contest imports this module. rich.progress takes 20 ms to import, so only a bar does it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from getstep.wire import MAX_TEAM
+from getstep_server.config.contest import Contest, load_contest, teams_path
+from getstep_server.config.event import ContestEvent
+from getstep_server.errors import ConfigError, UsageError
+from getstep_server.reports.tables import PIPE_WIDTH
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.database import StoreError
+from getstep_server.storage.store import Store
+from getstep_server.text import escape_control_chars
+from getstep_server.tournament.tournament import Tournament
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from getstep_server.reports.crosstable import CrosstableView
+    from getstep_server.reports.live_board import LiveBoard
+    from getstep_server.reports.text_table import TextTable
+
+
+def shell_command(*words: str | Path) -> str:
+    """Return a command of `getstep-server` as one types it in this machine's shell."""
+    command = ["getstep-server", *map(str, words)]
+    if os.name != "nt":
+        return shlex.join(command)
+    from subprocess import list2cmdline  # here: only Windows needs it, and it takes 5 ms to import
+
+    return list2cmdline(command)
+
+
+def renamed(command: Callable[[argparse.Namespace], int], now: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command that runs ``command`` and prints its new name, ``now``, on standard error."""
+
+    def run(args: argparse.Namespace) -> int:
+        print(f"getstep-server: this command was renamed; type: {shell_command(*now.split())}", file=sys.stderr)
+        return command(args)
+
+    return run
+
+
+def contest_with_teams(folder: Path) -> Contest:
+    """Read the contest in a folder.
+
+    Raises:
+        ConfigError: a file of the contest cannot be used, or it has no teams yet.
+    """
+    contest = load_contest(folder)
+    if not contest.teams:
+        raise ConfigError(
+            f"{teams_path(folder)}: no teams; add some with: {shell_command('teams', 'add', folder)} NAME"
+        )
+    return contest
+
+
+def event_named(contest: Contest, name: str) -> ContestEvent:
+    """Return the event with the name that ``--event`` gives.
+
+    Raises:
+        UsageError: no event has this name.
+    """
+    by_name = {event.name: event for event in contest.events}
+    if name not in by_name:
+        raise UsageError(f"--event {name!r}, expected one of: {', '.join(by_name)}")
+    return by_name[name]
+
+
+def on_record(contest: Contest) -> Tournament:
+    """Return a contest's tournament, and print the settings in which its files differ from the records."""
+    tournament = tournament_of(contest)
+    say_notes(tournament.settings.notes())
+    return tournament
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print notes about the settings on standard error, which is not part of a table or an export."""
+    for note in notes:
+        print(f"getstep-server: {escape_control_chars(note)}", file=sys.stderr)
+
+
+def events_named(contest: Contest, name: str | None) -> Sequence[ContestEvent]:
+    """Return the event that ``--event`` names, or all events if it is not given."""
+    return contest.events if name is None else (event_named(contest, name),)
+
+
+def team_named(contest: Contest, text: str, what: str) -> int:
+    """Return the id of the team that ``text`` names, by its id or its name. Former teams are found, too.
+
+    Args:
+        contest: the contest, with the names of its former teams.
+        text: what was typed.
+        what: the argument or option that has ``text``, for messages.
+
+    Raises:
+        UsageError: no team has this name, or it is the name of one team and the id of another.
+    """
+    by_name = {contest.team_name(number): number for number in (*contest.former_names, *contest.teams)}
+    number, named = _number(text), by_name.get(text)
+    if named is None:
+        if number is None:
+            listing = shell_command("teams", "list", contest.folder)
+            raise UsageError(f"{what} {text!r:.80}: no team has this name; see {listing}")
+        return number
+    if number in (None, named) or number not in by_name.values():
+        return named
+    raise UsageError(
+        f"{what} {text!r}: {contest.team_name(number)!r} has this id, and team {named} has this name;"
+        f" expected {contest.team_name(number)!r} or {named}"
+    )
+
+
+def _number(text: str) -> int | None:
+    """Return a team's id, or None if ``text`` is not a number or has more digits than any id."""
+    return int(text) if text.isdecimal() and len(text) <= len(str(MAX_TEAM)) else None
+
+
+def console() -> Console:
+    """Return the host's terminal, or a pipe. Text is never markup, and lines are not wrapped in a pipe."""
+    from rich.console import Console  # here: it takes 40 ms to import, and a table in a pipe does not need it
+
+    plain = not sys.stdout.isatty()
+    width = PIPE_WIDTH if plain else None
+    return Console(markup=False, highlight=False, emoji=False, soft_wrap=plain, width=width)
+
+
+def is_live(terminal: Console) -> bool:
+    """Return True if the terminal can show a view that is drawn again and again."""
+    return terminal.is_terminal and not terminal.is_dumb_terminal
+
+
+def live_board(contest: Contest, move_seconds: float | None = None) -> LiveBoard:
+    """Return the board of a running match for the live view; see `LiveBoard` for ``move_seconds``."""
+    from getstep.draw import viewer  # here: only a live view needs them
+    from getstep_server.reports.live_board import LiveBoard
+
+    return LiveBoard(contest, viewer.painter(sys.stdout.encoding, is_terminal=True), move_seconds=move_seconds)
+
+
+def print_table(table: TextTable | CrosstableView) -> None:
+    """Print a table: with its styles on a terminal, and as plain lines in a pipe."""
+    text = None if sys.stdout.isatty() else table.plain(PIPE_WIDTH)
+    if text is None:
+        console().print(table)
+    else:
+        sys.stdout.write(text)
+
+
+def print_address(terminal: Console, address: str) -> None:
+    """Print the address of the live page; on a terminal that has room for it, with its QR code."""
+    terminal.print(f"Live page for everybody in this network: {address}")
+    if is_live(terminal) and sys.stdout.encoding.lower() == "utf-8":
+        from getstep_server.reports.qr_code import qr_code  # here: a pipe does not need it
+
+        for line in qr_code(address):
+            terminal.print(line)
+
+
+@contextmanager
+def progress_bar(done: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar with ``done`` n of m on standard error if that is a terminal; yield its update function."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    terminal = Console(stderr=True)
+    columns = (TextColumn(done), BarColumn(), MofNCompleteColumn(separator=" of "))
+    shown = terminal.is_terminal and not terminal.is_dumb_terminal
+    with Progress(*columns, console=terminal, transient=True, disable=not shown) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def records_of(contest: Contest) -> Store:
+    """Return a contest's database, which the caller opens with ``with``.
+
+    Raises:
+        StoreError: the database does not exist yet.
+    """
+    if not contest.database.exists():
+        raise StoreError(f"{contest.database}: no such file; nothing has been played yet")
+    return Store(contest.database, reading=True)

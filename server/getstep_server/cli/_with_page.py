@@ -1,0 +1,103 @@
+"""Play a contest, and show it on a live page that is a process of its own.
+
+The process of the page inherits the listening socket. So the address is known before the contest starts, stays the
+same if the page dies, and browsers that come in between wait until it is back.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.events import Bus, PageEnded
+from getstep_server.runtime.run import RunOutcome, run_contest
+from getstep_server.runtime.start import StartCondition
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+"""The pause before the page is started again. It doubles: a page that cannot work costs the server nothing."""
+
+GOOD_SECONDS = 60.0
+"""A page that ran for so long is started again after the first pause."""
+
+END_SECONDS = 3.0
+"""The time for the page to end by itself: then it is killed. It needs some milliseconds."""
+
+LOG_BYTES = 1_000_000
+"""The size of page.log at which it is begun again."""
+
+
+async def run_with_page(contest: Contest, bus: Bus, when: StartCondition, listener: socket.socket) -> RunOutcome:
+    """Run a contest as `run_contest` does, with the page on ``listener``."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep_page, contest, bus, listener)
+        outcome = await run_contest(contest, bus, when)
+        nursery.cancel_scope.cancel()
+    return outcome
+
+
+async def keep_page(contest: Contest, bus: Bus, listener: socket.socket) -> None:
+    """Start the page, and start it again after growing pauses whenever it ends, until cancelled."""
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        began = trio.current_time()
+        code = await _run_page(contest.folder, listener)
+        if trio.current_time() > began + GOOD_SECONDS:
+            pause = FIRST_PAUSE_SECONDS
+        bus.publish(PageEnded(code, pause))
+        await trio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+async def _run_page(folder: Path, listener: socket.socket) -> int:
+    """Run the page until it ends, and return its exit code; if this is cancelled, end it."""
+    try:
+        process = await _start(folder, listener)
+    except OSError:  # no memory or no process left: the contest is more important
+        return -1
+    try:
+        return await process.wait()
+    finally:
+        if process.stdin is not None:
+            await trio.aclose_forcefully(process.stdin)
+        with trio.move_on_after(END_SECONDS, shield=True):
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
+
+
+async def _start(folder: Path, listener: socket.socket) -> trio.Process:
+    command = [sys.executable, "-m", "getstep_server.web", str(folder)]
+    with _log(folder / "page.log").open("ab") as log:
+        if sys.platform == "win32":  # it passes no descriptors to another process: the page listens itself
+            host, port = listener.getsockname()[:2]
+            listener.close()
+            command += [str(host), str(port)]
+            return await trio.lowlevel.open_process(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=log
+            )
+        descriptor = listener.fileno()
+        return await trio.lowlevel.open_process(
+            [*command, str(descriptor)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            pass_fds=[descriptor],
+            # Ctrl-C is for the server, which then ends the page. Not a new session: Linux gives each session an
+            # equal share of the processor (autogroup), whatever the niceness of its processes.
+            process_group=0,
+        )
+
+
+def _log(path: Path) -> Path:
+    """Return the page's log, which is begun again if it is long."""
+    if path.exists() and path.stat().st_size > LOG_BYTES:
+        path.unlink()
+    return path

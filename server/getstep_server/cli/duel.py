@@ -1,0 +1,188 @@
+"""The command `duel`: matches between two bots, which a sequential test may end early."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.errors import ContestStopped, UsageError
+from getstep_server.events import EXCEPT_MOVES, Bus
+from getstep_server.limits import MAX_SEATS
+from getstep_server.reports.live_board import LiveBoard
+from getstep_server.reports.progress import FRAMES_PER_SECOND
+from getstep_server.reports.tables import describe_event
+from getstep_server.runtime.run import RunOutcome
+
+from ._duel_contest import DuelProgress, duel_contest, find_bot, outcome_lines
+from ._parser import EXIT_OK, EXIT_STOPPED
+from ._shared import console, is_live, live_board, renamed, shell_command
+from ._with_bots import run_with_bots
+
+PAIRS, PAIRS_WITH_TEST, PAIRS_WATCHED = 100, 1000, 1
+WATCH_MS = (100, 60_000)
+TEST = {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05, "beta": 0.05}
+"""The settings of the sequential test, and their defaults."""
+
+_MEANINGS = {
+    "elo0": "the Elo difference of A to B under H0",
+    "elo1": "the Elo difference of A to B under H1",
+    "alpha": "the probability of the verdict H1 if H0 is true",
+    "beta": "the probability of the verdict H0 if H1 is true",
+}
+
+_TIMES = {
+    "move_seconds": "for each move (default: the game's limit)",
+    "budget_seconds": "for all of a player's moves in a match together",
+    "increment_seconds": "added to the budget after each answered turn",
+}
+"""The settings of the time control, as contest.toml has them."""
+
+_AT_ONCE = f"pairs at the same time, 1 to {MAX_SEATS // 2}, with four processes for each (default: 1)"
+
+_DUEL = f"""\
+Compare two bots: play pairs of matches on this machine. In a pair, each bot is
+the first player once. Each bot is a process of its own and plays over TCP. A
+and B are bot files, as getstep play takes them, or names of sample bots.
+
+The result is the score and the Elo difference with its 95 % interval. With
+--sprt the duel stops as soon as a sequential probability ratio test decides
+between H0 (A is --elo0 Elo stronger than B) and H1 (A is --elo1 Elo stronger).
+The closer the two values are, the more pairs it takes: about 130 for 0 and {TEST["elo1"]:g},
+and four times as many for half of that distance.
+
+With --watch the terminal shows the matches on a board, one after the other. The
+bots play on meanwhile; Ctrl-C then skips what is not shown yet. In a pipe there
+is no board.
+
+Bots that repeat the same matches cannot be compared; the result says so.
+
+examples:
+  getstep-server duel my_bot.py greedy --game hop --sprt
+  getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
+  getstep-server duel my_bot.py greedy --game hop --watch 500
+  getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
+
+exit codes: 0 played, 1 a bot ended early, 2 the command cannot be used,
+130 stopped with Ctrl-C
+"""
+
+
+def add_match(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``match``, the former name of ``duel``."""
+    add_duel(parser)
+    parser.set_defaults(command=renamed(_duel, "duel"))
+
+
+def add_duel(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``duel``."""
+    parser.description = _DUEL
+    parser.add_argument("bots", action="append", metavar="A", help="a bot's file, or the name of a sample bot")
+    parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
+    parser.add_argument("--game", default="hop", help="the game (default: hop)")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=N", help="an option of the game, such as size=8"
+    )
+    for name, meaning in _TIMES.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="S", help=meaning)
+    parser.add_argument(
+        "--pairs",
+        type=int,
+        metavar="N",
+        help=f"the maximum number of pairs (default: {PAIRS}, with --sprt {PAIRS_WITH_TEST},"
+        f" with --watch {PAIRS_WATCHED})",
+    )
+    parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
+    for name, meaning in _MEANINGS.items():
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {TEST[name]:g})")
+    parser.add_argument(
+        "--watch", type=int, metavar="MS", help="show each match on a board, with MS milliseconds for each turn"
+    )
+    parser.add_argument("--at-once", type=int, default=1, metavar="K", help=_AT_ONCE)
+    parser.add_argument("--seed", type=int, default=2019, help="the seed of the contest (default: 2019)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep the contest and the output of the bots here"
+    )
+    parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
+    parser.set_defaults(command=_duel)
+
+
+def _duel(args: argparse.Namespace) -> int:
+    files, event = [find_bot(text) for text in args.bots], _event(args)
+    with _folder(args.keep) as folder:
+        contest, bots = duel_contest(Path(folder), files, event, at_once=args.at_once, seed=args.seed)
+        terminal = console()
+        live = is_live(terminal) and not args.plain
+        watch = _watched(contest, args) if live else None
+        turns_per_second = 1000 / args.watch if args.watch else 0
+        frames = max(FRAMES_PER_SECOND, turns_per_second)
+        progress = DuelProgress(contest, terminal, live=live, board=watch, frames_per_second=frames)
+        progress.say(f"{contest.name}: {describe_event(contest.events[0], contest.file.time.lag_ms)}")
+        bus = Bus()
+        bus.subscribe(progress, EXCEPT_MOVES)
+        try:
+            with progress.shown():
+                outcome = trio.run(run_with_bots, contest, bus, bots)
+                if watch is not None and outcome is RunOutcome.FINISHED:
+                    _wait_until_shown(watch)
+        except* ContestStopped:
+            _say_outcome(contest, progress)
+            raise
+        _say_outcome(contest, progress)
+        if args.keep is not None:
+            progress.say(f"The contest is kept; to see a match, type: {shell_command('show', contest.folder, '1')}")
+    if outcome is RunOutcome.FINISHED:
+        return EXIT_OK
+    progress.say("Stopped.")
+    return EXIT_STOPPED
+
+
+def _watched(contest: Contest, args: argparse.Namespace) -> LiveBoard | None:
+    return None if args.watch is None else live_board(contest, args.watch / 1000)
+
+
+def _wait_until_shown(board: LiveBoard) -> None:
+    """Wait for the board, which is slower than the bots; Ctrl-C skips the rest."""
+    board.close()
+    with suppress(KeyboardInterrupt):
+        board.all_shown.wait()
+
+
+def _folder(keep: Path | None) -> AbstractContextManager[str]:
+    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
+
+
+def _say_outcome(contest: Contest, progress: DuelProgress) -> None:
+    for line in outcome_lines(contest):
+        progress.say(line)
+
+
+def _event(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the event's table of contest.toml."""
+    if args.watch is not None and not WATCH_MS[0] <= args.watch <= WATCH_MS[1]:
+        raise UsageError(f"--watch {args.watch}, expected {WATCH_MS[0]} to {WATCH_MS[1]} milliseconds a turn")
+    most = PAIRS_WITH_TEST if args.sprt else PAIRS if args.watch is None else PAIRS_WATCHED
+    settings = {"pairs": most if args.pairs is None else args.pairs}
+    event: dict[str, Any] = {"game": args.game, "options": dict(map(_option, args.option))}
+    times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
+    return {**event, **times, "settings": {**settings, **_test(args)}}
+
+
+def _test(args: argparse.Namespace) -> dict[str, float]:
+    given = {name: value for name in TEST if (value := getattr(args, name)) is not None}
+    if given and not args.sprt:
+        name, value = next(iter(given.items()))
+        raise UsageError(f"--{name} {value:g}: there is no test without --sprt; give --sprt as well")
+    return {**TEST, **given} if args.sprt else {}
+
+
+def _option(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if not value.removeprefix("-").isdecimal():
+        raise UsageError(f"--option {text!r}, expected a name and a whole number such as size=8")
+    return name, int(value)

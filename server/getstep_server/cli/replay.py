@@ -1,0 +1,162 @@
+"""The commands `replay` and `site`: matches to look at in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from getstep.replay import Replay, replay_data, replay_page
+from getstep_server.config.contest import Contest, database_path, load_contest, running_path
+from getstep_server.errors import ConfigError
+from getstep_server.records.record import RecordError
+from getstep_server.reports.replays import match_replays
+from getstep_server.reports.report import load_report_data
+from getstep_server.reports.site import site_pages
+from getstep_server.storage.database import StoreError
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
+
+from ._pages import write_folder, write_page
+from ._parser import EXIT_OK, folder_argument
+from ._shared import progress_bar, records_of, say_notes, shell_command
+
+# --- replay -----------------------------------------------------------------------------------------------------
+
+_REPLAY = """\
+Write a replay of one or more matches and open it in a browser: the board, both
+clocks, the time that each move took, and the move list with all faults. It is
+one HTML file that needs no network. A match that is still running is shown up
+to its latest move; call the command again for more.
+
+In the replay: the arrow keys step, the space bar plays, Home and End go to the
+start and the end. The address of a move, such as replay-7.html#move=37, is a
+link to it.
+
+examples:
+  getstep-server replay autumn 7
+  getstep-server replay autumn 7 12 31 --out final.html
+  getstep-server replay autumn 7 --no-open   # write the file only
+"""
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``replay``."""
+    parser.description = _REPLAY
+    folder_argument(parser)
+    parser.add_argument("match", type=int, nargs="+", metavar="MATCH", help="the number of a match")
+    where = "write to this file (default: replay-MATCH.html in the contest's folder; of several, replays.html)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=where)
+    parser.add_argument("--no-open", action="store_true", help="do not open the file in a browser")
+    parser.set_defaults(command=_replay)
+
+
+def _replay(args: argparse.Namespace) -> int:
+    folder: Path = args.contest
+    contest = _contest(folder)
+    numbers = list(dict.fromkeys(args.match))
+    name = f"replay-{numbers[0]}.html" if len(numbers) == 1 else "replays.html"
+    path: Path = folder / name if args.out is None else args.out
+    with _records(folder) as store:
+        tournament = None if contest is None else _tournament(contest, store)
+        replays = [one for number in numbers for one in _found(store, number, folder, tournament)]
+    title = f"{replays[-1].title}: {' – '.join(replays[-1].names)}" if len(numbers) == 1 else "Replays"
+    write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--out")
+    opened = not args.no_open and _open(path)
+    print(f"{path}: {'opened' if opened else 'open it'} in a browser.")
+    return EXIT_OK
+
+
+def _contest(folder: Path) -> Contest | None:
+    """Return the contest; None if its files cannot be used but it has records: a game may not be installed.
+
+    Raises:
+        ConfigError: there are no records either.
+    """
+    try:
+        return load_contest(folder)
+    except ConfigError as error:
+        if not database_path(folder).exists():
+            raise
+        print(f"getstep-server: {error}", file=sys.stderr)
+        print("getstep-server: the replay is made from the records alone", file=sys.stderr)
+        return None
+
+
+def _records(folder: Path) -> Store:
+    path = database_path(folder)
+    if not path.exists():
+        raise StoreError(f"{path}: no such file; nothing has been played yet")
+    return Store(path, reading=True)
+
+
+def _tournament(contest: Contest, store: Store) -> Tournament | None:
+    """Return the tournament, or None if the records contradict each other; `verify` names that error."""
+    try:
+        return Tournament(contest, store.record_headers())
+    except RecordError:
+        return None
+
+
+def _found(store: Store, number: int, folder: Path, tournament: Tournament | None) -> Iterator[Replay]:
+    """Yield the replays of a match.
+
+    Raises:
+        StoreError: nothing of this match was played.
+    """
+    replays = match_replays(store, number, running_path(folder), tournament)
+    if not replays:
+        listing = shell_command("matches", "list", folder)
+        raise StoreError(f"match {number}: not played yet, or no such match; see {listing}")
+    yield from replays
+
+
+def _open(path: Path) -> bool:
+    """Open a file in a browser; return False if there is none to see it with."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False  # webbrowser would start a text browser in this terminal
+    import webbrowser  # here: it takes 10 ms to import
+
+    try:
+        return webbrowser.open(path.resolve().as_uri())
+    except (webbrowser.Error, OSError):
+        return False
+
+
+# --- site -------------------------------------------------------------------------------------------------------
+
+_SITE = """\
+Write the whole contest as static pages, to publish on a web server or to carry
+on a stick: the report with all tables and ratings, a page for each team, and a
+replay of each match. Links are relative, and nothing comes from other hosts.
+
+Call it again to bring the pages up to date: pages that are not needed any more
+are deleted, and files of others in the folder stay.
+
+examples:
+  getstep-server site autumn                  # into autumn/public
+  getstep-server site autumn --out /var/www/autumn
+"""
+
+
+def add_site(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``site``."""
+    parser.description = _SITE
+    folder_argument(parser)
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="write into this folder (default: CONTEST/public)"
+    )
+    parser.set_defaults(command=_site)
+
+
+def _site(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    folder: Path = args.contest / "public" if args.out is None else args.out
+    with records_of(contest) as store, progress_bar("written") as progress:
+        data = load_report_data(contest, store)
+        count = write_folder(folder, site_pages(data, store, progress), "--out")
+    say_notes(data.tournament.settings.notes())
+    print(f"{folder / 'index.html'}: open it in a browser, or publish the folder ({count} files).")
+    return EXIT_OK

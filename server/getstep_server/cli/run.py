@@ -1,0 +1,260 @@
+"""The commands `run` and `demo`, which play a contest."""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import tempfile
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import trio
+
+from getstep_engines import GAMES
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.errors import UsageError
+from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
+from getstep_server.reports.progress import Progress
+from getstep_server.reports.tables import all_tables, describe_event
+from getstep_server.runtime.run import RunOutcome, freeze_long_lived, run_contest
+from getstep_server.runtime.start import StartCondition
+from getstep_server.storage.contest_state import games_of, tournament_of, tournament_to_resume
+from getstep_server.storage.recovery import left_running
+from getstep_server.storage.store import Store
+from getstep_server.text import pluralize
+from getstep_server.tournament.settings_record import shortened
+from getstep_server.web.listener import open_page_listener, page_address
+
+from ._crash_demo import run_crash_demo
+from ._demo_contest import MOST_TEAMS, demo_contest, demo_games
+from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
+from ._shared import console, is_live, live_board, shell_command
+from ._with_bots import run_with_bots
+from ._with_page import run_with_page
+
+# --- run --------------------------------------------------------------------------------------------------------
+
+
+_RUN = """\
+Play the contest: wait for the teams, play all matches, show the standings.
+
+Start: the first match starts when all teams are here, or when you press Enter;
+see --at and --now. A new round of a ladder waits for its teams, too, but no
+longer than ten times absent_seconds, and not with --at or --now.
+
+Missing teams: a match waits absent_seconds for a missing team; then the team
+forfeits it. Other matches do not wait. A team that arrives later plays the
+matches that it forfeited, unless contest.toml has no_show = "final".
+
+Stop and resume: Ctrl-C stops the server, and the same command resumes the
+contest, including matches in progress. This also works after a crash. The
+server waits again for the teams that have matches left; a service that
+restarts it should use --now. Between two runs you may add teams, or remove
+them from teams.toml.
+
+Contestants connect to the port (TCP): open it in this machine's firewall.
+Spectators open the live page, whose address is shown, in a browser; the port
+is web_port in contest.toml. The page is a process of its own and only reads.
+
+examples:
+  getstep-server run autumn
+  getstep-server run autumn --at 14:30
+  getstep-server run autumn --port 8000 --plain > run.txt
+
+exit codes: 0 the contest is over, 1 it had to stop, 2 the command or a file
+cannot be used, 130 stopped with Ctrl-C
+"""
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``run``."""
+    parser.description = _RUN
+    folder_argument(parser)
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--at", metavar="HH:MM", help="start at this time of day, even if teams are missing")
+    start.add_argument("--now", action="store_true", help="start at once, even if teams are missing")
+    parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
+    parser.add_argument("--port", type=int, help="listen on this port instead of the one in contest.toml")
+    parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
+    parser.add_argument("--web-port", type=int, help="serve the live page on this port instead of web_port")
+    parser.add_argument("--no-web", action="store_true", help="serve no live page")
+    parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
+    parser.set_defaults(command=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    contest = contest.listening_on(
+        host=args.host, port=args.port, classic_port=args.classic_port, web_port=args.web_port
+    )
+    when = StartCondition(
+        now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty()
+    )
+    progress = _progress(contest, plain=args.plain)
+    _print_header(contest, progress, when)
+    bus = Bus()
+    bus.subscribe(progress, EXCEPT_MOVES)
+    bus.subscribe(freeze_long_lived, [ContestStarted])
+    listener = None if args.no_web else _page_listener(contest, progress)
+    with listener or nullcontext(), progress.shown():
+        if listener is None:
+            outcome = trio.run(run_contest, contest, bus, when)
+        else:
+            outcome = trio.run(run_with_page, contest, bus, when, listener)
+        if outcome is RunOutcome.STOPPED:
+            progress.hurry()
+    if outcome is RunOutcome.FINISHED:
+        _print_next_steps(contest, progress)
+    hint = f"Every finished match is on record; resume with: {shell_command('run', contest.folder)}"
+    return _print_outcome(contest, progress, outcome, hint)
+
+
+def _page_listener(contest: Contest, progress: Progress) -> socket.socket | None:
+    """Return the live page's socket, and print the page's address; without a free port the contest has no page."""
+    server = contest.file.server
+    try:
+        listener = open_page_listener(server.host, server.web_port)
+    except OSError as error:
+        why = f"cannot listen on {server.host} port {server.web_port} or the ports after it"
+        progress.say(f"! No live page: {why} ({error.strerror or error}); give another --web-port")
+        return None
+    progress.say_page(page_address(listener))
+    return listener
+
+
+def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> Progress:
+    terminal = console()
+    live = is_live(terminal) and not plain
+    return Progress(contest, terminal, live=live, board=live_board(contest) if live and with_board else None)
+
+
+def _print_header(contest: Contest, progress: Progress, when: StartCondition) -> None:
+    tournament = tournament_to_resume(contest)
+    progress.say(f"{contest.name}: {pluralize(len(contest.teams), 'team')}")
+    for event in contest.events:
+        progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
+    changed = tournament.settings.changes()
+    for line in shortened(
+        [f"Changed since the contest began: {change}; the change counts {change.holds}" for change in changed]
+    ):
+        progress.say(line)
+    played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
+    where = f"Resumes after {pluralize(played, 'match')}" if played or running else ""
+    where += f", {running} running" if running else ""
+    if when.now or any(event.format.pairs_present for event in contest.events):
+        start = "at once"
+    elif when.at is not None:
+        tomorrow = " tomorrow" if when.at.date() != datetime.now().date() else ""
+        start = f"at {when.at:%H:%M}{tomorrow}"
+    else:
+        start = "when all teams with matches left are here" if where else "when all teams are here"
+    enter = ", or when you press Enter" if when.on_enter and not when.now else ""
+    progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
+
+
+def _print_outcome(contest: Contest, progress: Progress, outcome: RunOutcome, hint: str) -> int:
+    tournament = tournament_of(contest)
+    title = f"Standings after {pluralize(tournament.done, 'match')}"
+    for table in all_tables(contest, tournament.tables(), title=title):
+        progress.console.print(table)
+    if outcome is RunOutcome.FINISHED:
+        return EXIT_OK
+    progress.say(f"Stopped. {hint}")
+    return EXIT_STOPPED
+
+
+def _print_next_steps(contest: Contest, progress: Progress) -> None:
+    """Print the hash that proves later that the records are unchanged, and the command for the report."""
+    with Store(contest.database, reading=True) as store:
+        length, digest = store.chain()
+    progress.say(f"Hash of the last of {length} records; keep it for verify --expect-hash:\n{digest}")
+    progress.say(f"To write a page with all results: {shell_command('report', contest.folder)}")
+    progress.say(f"To show the live page again: {shell_command('web', contest.folder)}")
+
+
+def _time_of_day(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        clock = datetime.strptime(text, "%H:%M").time()
+    except ValueError:
+        raise UsageError(f"--at {text!r}, expected a time of day such as 14:30") from None
+    now = datetime.now().astimezone()
+    at = now.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
+    return at if at > now else at + timedelta(days=1)
+
+
+SAME = "The matches and the table are the same as without the crash."
+DIFFERENT = "The matches or the table are NOT the same as without the crash."
+
+# --- demo -------------------------------------------------------------------------------------------------------
+
+
+_DEMO = """\
+Play a contest of all games between sample bots on this machine. Each bot is a
+process of its own and plays over TCP. No preparation is needed, and all files
+are removed afterwards. The first bot is greedy; each further one makes a random
+move in more of its turns, and the last one in all.
+
+examples:
+  getstep-server demo                 # all games, half a minute
+  getstep-server demo --game linkage --teams 12
+  getstep-server demo --game hop --crash  # kill the server during the contest
+"""
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``demo``."""
+    parser.description = _DEMO
+    parser.add_argument("--game", default="all", help=f"the game: all (the default) or one of: {', '.join(GAMES)}")
+    parser.add_argument("--teams", type=int, default=6, help=f"the number of bots, 2 to {MOST_TEAMS} (default: 6)")
+    parser.add_argument("--seed", type=int, default=2019, help="the seed of the drawing of lots (default: 2019)")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep the contest and the output of the bots here"
+    )
+    parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
+    parser.add_argument(
+        "--crash",
+        action="store_true",
+        help="play again with a server that is killed halfway and started again, and compare the results",
+    )
+    parser.set_defaults(command=_demo)
+
+
+def _demo(args: argparse.Namespace) -> int:
+    games = demo_games(args.game)
+    with _demo_folder(args.keep) as folder:
+        code = _demo_undisturbed(Path(folder) / "demo", games, args)
+        if code == EXIT_OK and args.crash:
+            code = _demo_crash(Path(folder), games, args)
+    return code
+
+
+def _demo_folder(keep: Path | None) -> AbstractContextManager[str]:
+    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
+
+
+def _demo_undisturbed(folder: Path, games: list[str], args: argparse.Namespace) -> int:
+    contest, bots = demo_contest(folder, games, args.teams, args.seed)
+    progress = _progress(contest, plain=args.plain, with_board=True)
+    _print_header(contest, progress, StartCondition())
+    bus = Bus()
+    bus.subscribe(progress, EXCEPT_MOVES)
+    with progress.shown():
+        outcome = trio.run(run_with_bots, contest, bus, bots)
+    return _print_outcome(contest, progress, outcome, f"Start the demo again with: {shell_command('demo')}")
+
+
+def _demo_crash(folder: Path, games: list[str], args: argparse.Namespace) -> int:
+    contest, bots = demo_contest(folder / "crash", games, args.teams, args.seed)
+    progress = _progress(contest, plain=True)
+    progress.say("\nThe same contest again, with a server in a process of its own, which is killed:")
+    trio.run(run_crash_demo, contest, bots, progress.say)
+    undisturbed = load_contest(folder / "demo")
+    _print_outcome(contest, progress, RunOutcome.FINISHED, "")
+    same = games_of(contest.database) == games_of(undisturbed.database)
+    same = same and tournament_of(contest).tables() == tournament_of(undisturbed).tables()
+    progress.say(SAME if same else DIFFERENT)
+    return EXIT_OK if same else EXIT_FAILED

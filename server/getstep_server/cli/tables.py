@@ -1,0 +1,82 @@
+"""The commands `standings` and `crosstable`."""
+
+from __future__ import annotations
+
+import argparse
+
+from getstep_server.reports.tables import all_tables, standings_table
+from getstep_server.text import pluralize
+
+from ._parser import EXIT_OK, folder_argument
+from ._shared import contest_with_teams, event_named, events_named, on_record, print_table
+
+# --- standings --------------------------------------------------------------------------------------------------
+
+
+_STANDINGS = """\
+Show the standings of each event, also while the contest runs. If there are
+several events, a combined table follows: in each event a team gets the
+percentage of the other teams that it is ahead of.
+
+The line below a table names the criteria that rank teams, in their order. Each
+of them is a column.
+
+examples:
+  getstep-server standings autumn
+  getstep-server standings autumn --event linkage
+"""
+
+
+def add_standings(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``standings``."""
+    parser.description = _STANDINGS
+    folder_argument(parser)
+    parser.add_argument("--event", metavar="NAME", help="show the table of this event only")
+    parser.set_defaults(command=_standings)
+
+
+def _standings(args: argparse.Namespace) -> int:
+    tournament = on_record(contest_with_teams(args.contest))
+    contest = tournament.contest
+    if args.event is None:
+        title = f"{contest.name}, {pluralize(tournament.done, 'match')} played"
+        for table in all_tables(contest, tournament.tables(), title=title):
+            print_table(table)
+        return EXIT_OK
+    event = event_named(contest, args.event)
+    print_table(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.name}"))
+    return EXIT_OK
+
+
+# --- crosstable -------------------------------------------------------------------------------------------------
+
+
+_CROSSTABLE = """\
+Show the results of each team against each other team, also while the contest
+runs. Rows and columns are the teams in the order of the standings. A cell has
+a letter for each match. If the terminal is too narrow for that, it has the
+points, and the opponents are split into blocks.
+
+examples:
+  getstep-server crosstable autumn
+  getstep-server crosstable autumn --event linkage
+"""
+
+
+def add_crosstable(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``crosstable``."""
+    parser.description = _CROSSTABLE
+    folder_argument(parser)
+    parser.add_argument("--event", metavar="NAME", help="show the crosstable of this event only")
+    parser.set_defaults(command=_crosstable)
+
+
+def _crosstable(args: argparse.Namespace) -> int:
+    from getstep_server.reports.crosstable import crosstable_of, crosstable_table  # `standings` does not need it
+
+    tournament = on_record(contest_with_teams(args.contest))
+    contest = tournament.contest
+    for event in events_named(contest, args.event):
+        table = crosstable_of(tournament, event)
+        print_table(crosstable_table(contest, table, title=f"{contest.name}, {event.name}"))
+    return EXIT_OK

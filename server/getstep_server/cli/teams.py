@@ -1,0 +1,167 @@
+"""The command `teams`: add, import, list, slips, and the decisions about teams."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.config.handout import address_to_type, as_html, as_text
+from getstep_server.config.roster import add_teams, import_teams
+from getstep_server.errors import ConfigError, UsageError
+from getstep_server.limits import MAX_SEATS
+from getstep_server.storage.lock import server_of
+from getstep_server.text import escape_control_chars, pluralize
+
+from ._parser import EXIT_OK, add_command, folder_argument, help_by_default
+from ._shared import console, contest_with_teams, shell_command
+from .decisions import add_team_decisions
+
+_SEATS = f"how many bots each team may connect at once, one match each (1 to {MAX_SEATS}; default: 1)"
+_ADD = """\
+Add teams. Each gets an id and a secret token, which its bots need to log in.
+
+examples:
+  getstep-server teams add autumn Ada Blaise "The Hoppers"
+  getstep-server teams add autumn Ada --id 7 --seats 4
+"""
+_LIST = """\
+Show the teams: their ids, names, seats if some have several, and whether they
+may use the classic wire. The tokens are shown only with --tokens.
+"""
+_SLIPS = """\
+Write slips.html into the contest's folder, for the printer. A slip is one page
+for one team: the host's address and port, the team's id and secret token, and
+all commands to type. The file has secrets: do not show it on a projector.
+
+examples:
+  getstep-server teams slips autumn
+  getstep-server teams slips autumn --host 192.168.1.10
+  getstep-server teams slips autumn --text
+"""
+_IMPORT = """\
+Add the teams of a class list, which is a CSV file; if it has a mistake, no team
+is added. One name per line is enough. If there are more columns, the first
+line names them: name, or last name and first name (Nachname, Vorname), and if
+you like id and seats. Other columns are ignored. With a column team beside the
+names, the lines with the same team are one team. Columns are separated by
+commas, semicolons or tabs; without a first line that names them, last name and
+first name need semicolons or tabs. UTF-8 is best; UTF-16 and Windows-1252 are
+read as well, and the command says so.
+
+  id,name,room
+  7,The Hoppers,101
+  8,"Charles, and Co.",102
+
+example:
+  getstep-server teams import autumn roster.csv
+"""
+
+
+def add_teams_actions(teams: argparse.ArgumentParser) -> None:
+    """Add the actions of ``teams`` and their arguments."""
+    teams.description = "Add and show the teams of a contest, which are in its teams.toml."
+    help_by_default(teams)
+    actions = teams.add_subparsers(title="actions", metavar="ACTION")
+
+    add = add_command(actions, "add", "add teams by name", _ADD)
+    folder_argument(add)
+    add.add_argument("names", nargs="+", metavar="NAME", help="a team's name; in quotes if it has spaces")
+    add.add_argument("--id", type=int, help="the team's id, with one NAME only (default: the lowest free id)")
+    add.add_argument("--seats", type=int, default=1, metavar="N", help=_SEATS)
+    add.add_argument("--classic", action="store_true", help="also permit the classic wire, which has no token")
+    add.set_defaults(command=_teams_add)
+
+    roster = add_command(actions, "import", "add teams from a class list", _IMPORT)
+    folder_argument(roster)
+    roster.add_argument("roster", type=Path, metavar="ROSTER.CSV", help="the class list")
+    roster.set_defaults(command=_teams_import)
+
+    listing = add_command(actions, "list", "show the teams", _LIST)
+    folder_argument(listing)
+    listing.add_argument("--tokens", action="store_true", help="also show the secret tokens")
+    listing.set_defaults(command=_teams_list)
+
+    slips = add_command(
+        actions,
+        "slips",
+        "write a page for each team with its token and all commands to type",
+        _SLIPS,
+    )
+    folder_argument(slips)
+    slips.add_argument("--host", help="the address that contestants type (default: this machine's on the LAN)")
+    slips.add_argument("--text", action="store_true", help="print plain text instead of writing slips.html")
+    slips.set_defaults(command=_teams_slips)
+    add_team_decisions(actions)
+
+
+def _teams_add(args: argparse.Namespace) -> int:
+    if args.id is not None and len(args.names) > 1:
+        raise UsageError(f"--id {args.id}: {len(args.names)} names given; an id needs exactly one NAME")
+    named = enumerate(args.names, start=1)
+    entries = [TeamEntry(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named]
+    for team in add_teams(args.contest, entries, classic=args.classic):
+        print(f"team {team.id}: {team.name}, token {team.token}")
+    _say_when_it_holds(args.contest)
+    return EXIT_OK
+
+
+def _teams_import(args: argparse.Namespace) -> int:
+    added, notes = import_teams(args.contest, args.roster)
+    for note in notes:
+        print(f"{note}.")
+    print(f"{pluralize(len(added), 'team')} added. To see them, and to write their slips:")
+    print(f"  {shell_command('teams', 'list', args.contest)}")
+    print(f"  {shell_command('teams', 'slips', args.contest)}")
+    _say_when_it_holds(args.contest)
+    return EXIT_OK
+
+
+def _say_when_it_holds(folder: Path) -> None:
+    """Say that a server which runs does not know the new teams."""
+    server = server_of(folder)
+    if server is not None:
+        print(f"The server that runs this contest ({escape_control_chars(server)}) does not know them yet.")
+        print(f"To let them play, stop it with Ctrl-C and type: {shell_command('run', folder)}")
+
+
+def _teams_list(args: argparse.Namespace) -> int:
+    contest = contest_with_teams(args.contest)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("id", justify="right", no_wrap=True)
+    table.add_column("team")
+    several = any(team.seats > 1 for team in contest.teams.values())
+    shown = {"seats": several, "classic": True, "token": args.tokens}
+    for column, wanted in shown.items():
+        if wanted:
+            table.add_column(column, justify="right" if column == "seats" else "left", no_wrap=True)
+    for team in contest.teams.values():
+        classic = (team.classic_address or "yes") if team.classic else ""
+        cells = {"seats": str(team.seats), "classic": classic, "token": team.token}
+        table.add_row(str(team.id), Text(team.name), *(cells[column] for column in cells if shown[column]))
+    console().print(table)
+    return EXIT_OK
+
+
+def _teams_slips(args: argparse.Namespace) -> int:
+    contest = contest_with_teams(args.contest)
+    host = args.host or address_to_type(contest)
+    if args.text:
+        print(as_text(contest, host), end="")
+        return EXIT_OK
+    path = contest.folder / "slips.html"
+    try:
+        path.touch(mode=0o600)  # before the secrets are in it
+        path.write_text(as_html(contest, host), encoding="utf-8")
+        package = write_contestants_package(contest)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
+    print(f"{pluralize(len(contest.teams), 'slip')} for host {host} in {path}: open it in a browser and print it.")
+    print("If contestants reach this machine at another address, give it with --host.")
+    print(f"Give the file {package} to all contestants. Then run the contest:")
+    print(f"  {shell_command('run', args.contest)}")
+    return EXIT_OK

@@ -1,0 +1,86 @@
+"""The command `verify`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.text import escape_control_chars, pluralize
+from getstep_server.tournament.settings_record import shortened
+
+from ._parser import EXIT_FAILED, EXIT_OK, folder_argument
+from ._shared import progress_bar, records_of, say_notes
+
+_VERIFY = """\
+Check everything that the standings depend on, also while the contest runs: the
+hash chain of the records, every match by its rules, every time limit by the
+recorded times, the results and the standings. The first error is printed with
+the place of the record, the match and the turn.
+
+An attempt at a match is void if the server failed or the host called it off.
+It is overruled if it was played to its end, but a decision of the host or a
+rule has replaced or annulled its result.
+
+Each record has the hash of the record before it, so that one hash stands for
+all records up to it. run and verify print the hash of the last record. Write it
+down elsewhere. Later, --expect-hash proves that those records are unchanged,
+and counts the records that were added since.
+
+examples:
+  getstep-server verify autumn
+  getstep-server verify autumn --expect-hash 5f1c...   # all 64 digits
+
+exit codes: 0 everything fits, 1 there is an error in the records, 2 the command
+or a file cannot be used
+"""
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``verify``."""
+    parser.description = _VERIFY
+    folder_argument(parser)
+    expected = "a hash that run or verify printed earlier; it must be in the chain of the records"
+    parser.add_argument("--expect-hash", metavar="HASH", type=_hash, help=expected)
+    parser.add_argument("--head", dest="expect_hash", type=_hash, help=argparse.SUPPRESS)  # the former name
+    parser.set_defaults(command=_verify)
+
+
+def _hash(text: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise argparse.ArgumentTypeError(f"{text!r}, expected 64 hexadecimal digits")
+    return text
+
+
+def _verify(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    try:
+        with records_of(contest) as store, progress_bar("verified") as progress:
+            verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress)
+    except Finding as finding:
+        print(f"DOES NOT FIT: {escape_control_chars(str(finding))}")
+        return EXIT_FAILED
+    _print_verified(verified, hash_given=args.expect_hash is not None)
+    say_notes(verified.notes)
+    return EXIT_OK
+
+
+def _print_verified(verified: Verified, *, hash_given: bool) -> None:
+    matches = [f"{verified.played} of {pluralize(verified.matches, 'match')} played"]
+    matches += _counts({"cancelled": verified.cancelled, "annulled": verified.annulled})
+    attempts = _counts({"void": verified.void, "overruled": verified.overruled})
+    played = ", ".join(matches) + (f" (further attempts: {', '.join(attempts)})" if attempts else "")
+    records, turns = pluralize(verified.records, "record"), pluralize(verified.turns, "turn")
+    print(f"Everything fits: {records}, {played}, {turns} replayed.")
+    for line in shortened([f"Changed setting: {change}" for change in verified.changes]):
+        print(escape_control_chars(line))
+    if hash_given:
+        later = f"; {pluralize(verified.beyond, 'record')} came later" if verified.beyond else ", as its last"
+        print(f"The expected hash is in the chain{later}.")
+    print(f"Hash of the last record: {verified.tip}")
+
+
+def _counts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{count} {what}" for what, count in counts.items() if count]

@@ -1,0 +1,51 @@
+"""The command `web`, which shows a contest in the browser without playing it."""
+
+from __future__ import annotations
+
+import argparse
+
+import trio
+
+from getstep_server.config.contest import load_contest
+from getstep_server.errors import UsageError
+from getstep_server.web.listener import open_page_listener, page_address
+from getstep_server.web.process import serve
+
+from ._parser import EXIT_OK, folder_argument
+from ._shared import console, print_address
+
+_WEB = """\
+Show a contest in the browser: one that is over, or one that another server
+on this machine plays. `run` shows its own contest without this command.
+
+Ctrl-C stops it.
+
+examples:
+  getstep-server web autumn
+  getstep-server web autumn --port 8000
+"""
+
+
+def add_web(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``web``."""
+    parser.description = _WEB
+    folder_argument(parser)
+    parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
+    parser.add_argument("--port", type=int, help="listen on this port instead of web_port in contest.toml")
+    parser.set_defaults(command=_web)
+
+
+def _web(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    server = contest.file.server
+    try:
+        listener = open_page_listener(server.host, server.web_port)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {server.host} port {server.web_port} or the ports after it:"
+            f" {error.strerror or error}; give another --port"
+        ) from error
+    with listener:
+        print_address(console(), page_address(listener))
+        trio.run(serve, args.contest, listener)
+    return EXIT_OK

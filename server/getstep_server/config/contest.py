@@ -1,0 +1,305 @@
+"""The contest: a folder with contest.toml, teams.toml and its data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, structs
+
+from getstep.wire import MAX_NAME
+from getstep_server.errors import ConfigError, UsageError
+from getstep_server.formats import FORMATS
+from getstep_server.limits import MAX_EVENTS, MAX_SEATS, MAX_TEAMS
+from getstep_server.text import escape_control_chars
+from getstep_server.validation import Check, Location, Mistake, ValidationError, validated, wrong
+
+from .event import ContestEvent, EventTable, event_of, installed_game
+from .fields import Address, Host, Model, Name, Port, Seconds, TeamId, check_unique
+from .toml_file import errors_of, load
+
+CLASSIC_GAME = "hop"
+"""The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
+
+
+class ContestTable(Model, frozen=True, kw_only=True):
+    """``[contest]``: its name, and the seed of its drawing of lots."""
+
+    name: Name
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+
+
+class TimeTable(Model, frozen=True, kw_only=True):
+    """``[time]``: the network allowance that is added to every limit."""
+
+    lag_ms: Annotated[int, Meta(ge=0, le=60_000)] = 100
+
+
+class ServerTable(Model, frozen=True, kw_only=True):
+    """``[server]``: the address and ports to listen on. Port 0 lets the system choose.
+
+    ``web_port`` is the live page's; if it is taken, the next free one is used. ``web_names`` are names, beside this
+    machine's own, under which spectators reach the page.
+    """
+
+    host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
+    port: Port = 7777
+    classic_port: Port | None = None
+    web_port: Port = 8080
+    web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        classic = fields.get("classic_port")
+        if classic is not None and classic == fields.get("port") != 0:
+            yield wrong(("classic_port",), classic, "another port than the server's own")
+
+
+NoShow: TypeAlias = Literal["provisional", "final"]
+"""The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
+
+
+class StartTable(Model, frozen=True, kw_only=True):
+    """``[start]``: how long a match waits for a missing team, and whether the forfeit that follows is final."""
+
+    absent_seconds: Seconds = 60.0
+    no_show: NoShow = "provisional"
+
+
+class ContestFile(Model, frozen=True, kw_only=True):
+    """The content of contest.toml."""
+
+    contest: ContestTable
+    event: Annotated[list[EventTable], Meta(min_length=1, max_length=MAX_EVENTS)]
+    time: TimeTable = TimeTable()
+    server: ServerTable = ServerTable()
+    start: StartTable = StartTable()
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        events: Sequence[EventTable] = fields.get("event", ())
+        seen: set[str] = set()
+        for index, event in enumerate(events):
+            if event.title in seen:
+                yield wrong(
+                    ("event", index, "name"), event.title, "a name of its own; an event before it has this one"
+                )
+            seen.add(event.title)
+        arenas = [event.format == "arena" for event in events]
+        if any(arenas) and not all(arenas):
+            index = arenas.index(False)
+            expected = "an arena as well: beside one, no event can wait for missing teams"
+            yield wrong(("event", index, "format"), events[index].format, expected)
+        others = [event.game for event in events if event.game != CLASSIC_GAME]
+        classic = fields["server"].classic_port if "server" in fields else None
+        if classic is not None and others:
+            expected = f"no classic_port: the classic wire plays {CLASSIC_GAME} only, and there is {others[0]}"
+            yield wrong(("server", "classic_port"), classic, expected)
+
+
+class Team(Model, frozen=True, kw_only=True):
+    """``[[team]]``: an id, a name and a secret token.
+
+    ``seats`` is how many bots it may connect, and so how many matches it can play at once. ``classic`` permits the
+    classic wire, which has no token; ``classic_address`` permits it from this address only.
+    """
+
+    id: TeamId
+    name: Name
+    token: Annotated[str, Meta(min_length=8, max_length=MAX_NAME)]
+    seats: Annotated[int, Meta(ge=1, le=MAX_SEATS)] = 1
+    classic: bool = False
+    classic_address: Address | None = None
+
+
+class TeamsFile(Model, frozen=True, kw_only=True):
+    """The content of teams.toml."""
+
+    team: Annotated[list[Team], Meta(max_length=MAX_TEAMS)] = msgspec.field(default_factory=list)
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        ids: dict[int, str] = {}
+        names: dict[str, int] = {}
+        for index, team in enumerate(fields.get("team", ())):
+            if team.id in ids:
+                yield wrong(("team", index, "id"), team.id, f"an id of its own; team {ids[team.id]!r} has this one")
+            if team.name in names:
+                expected = f"a name of its own; team {names[team.name]} has this one"
+                yield wrong(("team", index, "name"), team.name, expected)
+            ids.setdefault(team.id, team.name)
+            names.setdefault(team.name, team.id)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A contest folder whose files are read and checked."""
+
+    folder: Path
+    file: ContestFile
+    teams: dict[int, Team]
+    former_names: dict[int, str] = field(default_factory=dict, compare=False)
+    """Names of teams that are no longer in teams.toml, by team id: the latest ones on record."""
+
+    @property
+    def name(self) -> str:
+        return self.file.contest.name
+
+    @cached_property
+    def events(self) -> tuple[ContestEvent, ...]:
+        """The events in the order of contest.toml."""
+        seed, tables = self.file.contest.seed, self.file.event
+        return tuple(event_of(number, table, seed, self.teams) for number, table in enumerate(tables, start=1))
+
+    def event(self, number: int) -> ContestEvent:
+        """Return the event with this number, from 1."""
+        return self.events[number - 1]
+
+    @property
+    def lag(self) -> float:
+        """The network allowance, in seconds."""
+        return self.file.time.lag_ms / 1000
+
+    @property
+    def database(self) -> Path:
+        return database_path(self.folder)
+
+    @property
+    def wheels(self) -> Path:
+        """The folder with the contestants' packages that the live page offers."""
+        return self.folder / "wheels"
+
+    @property
+    def running(self) -> Path:
+        """The folder with the journal of the running matches."""
+        return running_path(self.folder)
+
+    def team_name(self, team: int) -> str:
+        """Return a team's name. For a team that is no longer in teams.toml it is the latest name on record."""
+        return self.teams[team].name if team in self.teams else self.former_names.get(team, f"team {team}")
+
+    def add_former_names(self, teams: Iterable[Mapping[str, Any]]) -> None:
+        """Add the names of teams that are no longer in teams.toml, from the ``teams`` of a match's record."""
+        for team in teams:
+            if team["id"] not in self.teams:
+                self.former_names[team["id"]] = escape_control_chars(str(team.get("name")))
+
+    def listening_on(
+        self,
+        *,
+        host: str | None = None,
+        port: int | None = None,
+        classic_port: int | None = None,
+        web_port: int | None = None,
+    ) -> Contest:
+        """Return this contest with another host or ports than in contest.toml; None keeps the one there.
+
+        Raises:
+            UsageError: contest.toml could not have this port or host.
+        """
+        wanted = {"host": host, "port": port, "classic_port": classic_port, "web_port": web_port}
+        changed = {name: value for name, value in wanted.items() if value is not None}
+        try:
+            server = validated(ServerTable, {**structs.asdict(self.file.server), **changed})
+            return replace(self, file=structs.replace(self.file, server=server))
+        except ValidationError as error:
+            raise _usage_error(error) from error
+
+
+def contest_path(folder: Path) -> Path:
+    return folder / "contest.toml"
+
+
+def teams_path(folder: Path) -> Path:
+    return folder / "teams.toml"
+
+
+def database_path(folder: Path) -> Path:
+    return folder / "contest.db"
+
+
+def running_path(folder: Path) -> Path:
+    return folder / "running"
+
+
+def load_contest(folder: Path) -> Contest:
+    """Read a contest folder.
+
+    Raises:
+        ConfigError: a file is missing or wrong; the message names file and line.
+    """
+    if not contest_path(folder).exists():
+        raise ConfigError(f"{folder}: no contest.toml here; make a contest with: getstep-server init {folder}")
+    file = load(contest_path(folder), ContestFile)
+    teams = load(teams_path(folder), TeamsFile).team
+    return Contest(folder, file, {team.id: team for team in teams})
+
+
+def init_contest(
+    folder: Path, *, name: str, games: Sequence[str], format_: str = "round_robin", seed: int | None = None
+) -> None:
+    """Make a new contest folder with an event for each game, all in one format.
+
+    Raises:
+        UsageError: there is a contest already, or the name, a game or the format cannot be used.
+        ConfigError: the folder cannot be written.
+    """
+    import secrets  # here, like tomlkit in the next line: only `init` needs it
+
+    from .template import contest_text, initial_settings
+
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    installed = [installed_game(game) for game in games]
+    settings = {game: initial_settings(game, format_) if format_ in FORMATS else {} for game in games}
+    events = [{"game": game, "format": format_, "settings": settings[game]} for game in games]
+    _check({"contest": {"name": name, "seed": seed}, "event": events})
+    _make(folder, contest_text(name, installed, seed, format_))
+
+
+def make_contest(folder: Path, tables: Mapping[str, Any]) -> None:
+    """Make a new contest folder with ``tables`` as its contest.toml.
+
+    Raises:
+        UsageError: there is a contest already, or a setting cannot be used.
+        ConfigError: the folder cannot be written.
+    """
+    import tomlkit  # here: reading a contest does not need it
+
+    _check(tables)
+    _make(folder, tomlkit.dumps(tables))
+
+
+def _check(tables: Mapping[str, Any]) -> None:
+    try:
+        validated(ContestFile, tables)
+    except ValidationError as error:
+        raise _usage_error(error) from error
+
+
+def _make(folder: Path, text: str) -> None:
+    path = contest_path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        teams_path(folder).touch(mode=0o600, exist_ok=True)  # it will hold secrets
+    except FileExistsError as error:
+        raise UsageError(f"{error.filename}: there is a contest here already; name another folder") from error
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror or error}") from error
+
+
+def _usage_error(error: ValidationError) -> UsageError:
+    """Return the error for settings that were given as options on the command line."""
+    options = [(_option(location), what) for location, what in errors_of(error)]
+    return UsageError("\n".join(f"--{option}{what}" for option, what in options))
+
+
+def _option(location: Location) -> str:
+    """Return the command line's name for a setting; all options of games are ``--option NAME``."""
+    name = str(location[-1]).replace("_", "-")
+    return f"option {name}" if location[-2:-1] == ("options",) else name

@@ -1,0 +1,186 @@
+"""The events of a contest. An event is a tournament of its own, with a game, a format and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from msgspec import field
+from msgspec.structs import asdict
+
+from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
+from getstep_server.errors import UsageError
+from getstep_server.formats import FORMATS, Format, TieBreak
+from getstep_server.validation import Check, Mistake, mistakes_in, validated, wrong
+
+from .fields import Increment, Model, Name, Seconds, TeamId, check_unique
+from .scoring import Scoring, ScoringKind, ScoringTable
+
+
+class EventTable(Model, frozen=True, kw_only=True):
+    """``[[event]]``: the game, its format and its teams.
+
+    ``package`` is the package that has the game, if getstep does not have it: a message names it if it is missing.
+    The default time limit is the game's. ``increment_seconds`` are added to a budget after each answered turn.
+    """
+
+    package: Name | None = None
+    game: str
+    name: Name | None = None
+    options: dict[str, int] = field(default_factory=dict)
+    format: str = "round_robin"
+    settings: dict[str, Any] = field(default_factory=dict)
+    scoring: ScoringTable = ScoringTable()
+    tie_breaks: Annotated[list[TieBreak], Check(check_unique)] | None = None
+    teams: Annotated[list[TeamId], Check(check_unique, min_length=2)] | None = None
+    move_seconds: Seconds | None = None
+    budget_seconds: Seconds | None = None
+    increment_seconds: Increment = 0.0
+
+    @property
+    def title(self) -> str:
+        """The event's name, by default the game's."""
+        return self.name or self.game
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        game, format_ = fields.get("game"), fields.get("format")
+        if game is not None and game in GAMES:
+            yield from _option_mistakes(GAMES[game], fields.get("options", {}))
+            yield from _time_mistakes(GAMES[game], fields)
+        elif game is not None:
+            yield wrong(("game",), game, _missing(game, fields.get("package")))
+        if format_ is not None and format_ in FORMATS:
+            yield from _format_mistakes(FORMATS[format_], fields.get("settings"))
+        elif format_ is not None:
+            yield wrong(("format",), format_, f"one of: {', '.join(FORMATS)}")
+
+
+def _missing(game: str, package: str | None) -> str:
+    """Return what was expected instead of a game that is not installed."""
+    try:
+        return GAMES[game].name
+    except UnknownGameError as error:
+        where = f"; it is in the package {package}: python -m pip install {package}" if package else ""
+        return f"an installed game ({error}{where})"
+
+
+def _option_mistakes(game: Game, options: Mapping[str, int]) -> Iterator[Mistake]:
+    for name, value in options.items():
+        if name not in game.options:
+            expected = f"an option of {game.name}, which has {', '.join(game.options) or 'none'}"
+            yield wrong(("options", name), value, expected)
+            continue
+        try:
+            game.options[name].check(value)
+        except ValueError as error:
+            yield wrong(("options", name), value, str(error).partition("expected ")[2])
+
+
+def _format_mistakes(format_: type[Format[Any]], settings: Mapping[str, Any] | None) -> Iterator[Mistake]:
+    if settings is None:  # no table, which is a mistake already
+        return
+    known = format_.Options.__struct_fields__
+    expected = f"a setting of {format_.name}, which has {', '.join(known)}"
+    unknown = [wrong(("settings", name), value, expected) for name, value in settings.items() if name not in known]
+    yield from unknown or (mistake.below("settings") for mistake in mistakes_in(format_.Options, settings))
+
+
+def _time_mistakes(game: Game, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+    if not {"move_seconds", "budget_seconds", "increment_seconds"} <= fields.keys():
+        return
+    move, budget, increment = (fields[f"{name}_seconds"] for name in ("move", "budget", "increment"))
+    if move is not None and budget is not None:
+        yield wrong(("budget_seconds",), budget, "either move_seconds or budget_seconds, not both")
+    kind = game.time_control.kind if move is None and budget is None else "move" if budget is None else "budget"
+    if increment and kind != "budget":
+        yield wrong(("increment_seconds",), increment, "budget_seconds as well: it is added to a budget")
+
+
+@dataclass(frozen=True)
+class ContestEvent:
+    """An event with all its settings, defaults included.
+
+    ``number`` counts from 1 in the order of contest.toml. ``teams`` are the ids of the teams that take part now, in
+    the order of teams.toml.
+    """
+
+    number: int
+    name: str
+    game: Game
+    options: dict[str, int]
+    time_control: TimeControl
+    scoring: Scoring
+    format: Format[Any]
+    tie_breaks: tuple[TieBreak, ...]
+    teams: tuple[int, ...]
+
+
+def installed_game(name: str) -> Game:
+    """Return the game with the name that a command line gives.
+
+    Raises:
+        UsageError: no game of this name is installed.
+    """
+    try:
+        return GAMES[name]
+    except UnknownGameError as error:
+        raise UsageError(str(error)) from None
+
+
+def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) -> ContestEvent:
+    """Return the event that a table of contest.toml describes.
+
+    Args:
+        number: of the event, from 1.
+        table: the event's ``[[event]]``.
+        seed: of the contest.
+        teams: the ids of all teams in teams.toml.
+    """
+    game = GAMES[table.game]
+    settings = {**game.settings.get(table.format, {}), **table.settings}
+    format_ = format_of(table.format, settings, seed, number)
+    return ContestEvent(
+        number=number,
+        name=table.title,
+        game=game,
+        options={name: table.options.get(name, option.default) for name, option in game.options.items()},
+        time_control=_time_control(game, table),
+        scoring=_scoring(table),
+        format=format_,
+        tie_breaks=format_.tie_breaks if table.tie_breaks is None else tuple(table.tie_breaks),
+        teams=tuple(team for team in teams if table.teams is None or team in table.teams),
+    )
+
+
+def format_of(name: str, settings: dict[str, Any], seed: int, event: int) -> Format[Any]:
+    """Return a format with its settings. Each event gets a seed of its own, so that its lots are independent.
+
+    Raises:
+        KeyError: the format is unknown.
+        ValueError: the format does not have these settings.
+    """
+    kind = FORMATS[name]
+    return kind(validated(kind.Options, settings), seed + event - 1)
+
+
+def _time_control(game: Game, table: EventTable) -> TimeControl:
+    if table.move_seconds is not None:
+        return TimeControl("move", table.move_seconds)
+    if table.budget_seconds is not None:
+        return TimeControl("budget", table.budget_seconds, table.increment_seconds)
+    return replace(game.time_control, increment=table.increment_seconds)
+
+
+def _scoring(table: EventTable) -> Scoring:
+    """Return the table's scoring; without a ``kind`` it is the default of the game and the format."""
+    kind = table.scoring.kind or default_scoring(table.game, table.format)
+    return Scoring(**(asdict(table.scoring) | {"kind": kind}))
+
+
+def default_scoring(game: str, format_: str) -> ScoringKind:
+    """Return the kind of scoring that an event has unless contest.toml names another."""
+    if GAMES[game].scoring != "points":
+        return GAMES[game].scoring
+    return "percentage" if format_ == "ladder" else "points"

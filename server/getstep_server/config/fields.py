@@ -1,0 +1,61 @@
+"""Types of the values in contest.toml and teams.toml, shared by their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from getstep.wire import MAX_MS, MAX_NAME, MAX_TEAM
+from getstep_server import validation
+from getstep_server.text import escape_control_chars
+from getstep_server.validation import Check
+
+
+class Model(validation.Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of settings, without unknown settings."""
+
+
+def check_visible(value: str) -> None:
+    """Raise ValueError if a text cannot be shown in one line: it is empty, padded or has control characters."""
+    if not value or value != value.strip() or escape_control_chars(value) != value:
+        raise ValueError("visible characters, without spaces around them")
+
+
+def _check_host(value: str) -> None:
+    check_visible(value)
+    try:
+        value.encode("idna")  # what the resolver does with a name; it rejects empty and overlong labels
+    except UnicodeError:
+        raise ValueError("a host name or an IP address") from None
+
+
+def _check_address(value: str) -> None:
+    from ipaddress import ip_address  # here: only the classic wire's addresses need it
+
+    try:
+        ip_address(value)
+    except ValueError:
+        raise ValueError("an IP address such as 192.168.1.20") from None
+
+
+def check_unique(values: Sequence[object]) -> None:
+    """Raise ValueError if a list has duplicates."""
+    if len(set(values)) < len(values):
+        raise ValueError("each of them once")
+
+
+def _check_ms(seconds: float) -> None:
+    """Raise ValueError if the wire cannot state a time: it counts whole milliseconds, and 0 means "no limit"."""
+    if 0 < seconds < 0.001:
+        raise ValueError("at least 0.001")
+
+
+Name = Annotated[str, Check(check_visible, max_length=MAX_NAME)]
+Host = Annotated[str, Check(_check_host, max_length=MAX_NAME)]
+Address = Annotated[str, Check(_check_address)]
+Port = Annotated[int, Meta(ge=0, le=65535)]
+TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]
+Seconds = Annotated[float, Check(_check_ms, gt=0, le=MAX_MS // 1000)]
+Increment = Annotated[float, Check(_check_ms, ge=0, le=MAX_MS // 1000)]

@@ -1,0 +1,43 @@
+"""The errors that a command reports to the host without a traceback."""
+
+from __future__ import annotations
+
+
+class ConfigError(Exception):
+    """Raised when a file of the contest folder, or a class list, cannot be used.
+
+    The message has a line for each mistake. Unlike after a `UsageError`, the host edits a file. Exit code 2.
+    """
+
+
+class UsageError(Exception):
+    """Raised when what the command line asks for cannot be done: an unknown team, a wrong value, a busy port.
+
+    The files are in order, unlike with a `ConfigError`; the host types another command. Exit code 2.
+    """
+
+
+class NumpyMissingError(UsageError):
+    """Raised when ratings are to be computed and numpy cannot be imported. Exit code 2.
+
+    The screens that show more than ratings catch it and print its message; only a command that shows nothing but
+    ratings ends with it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__('ratings need numpy; pip install "getstep-server[ratings]"')
+
+
+class ContestStopped(Exception):  # noqa: N818 - an end with a reason
+    """Raised when a contest cannot continue: a bot ended, or the server failed in the same match again and again.
+
+    Nothing stored is lost, and the same command resumes the contest. Unlike the errors above, this one comes
+    while the contest runs. Exit code 1.
+    """
+
+
+class BotFailed(Exception):  # noqa: N818 - named for the cause
+    """Raised when the process of a sample bot exits or answers nonsense while a person plays against it.
+
+    Unlike a `ContestStopped`, it ends that one game.
+    """

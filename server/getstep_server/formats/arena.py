@@ -1,0 +1,222 @@
+"""Arena: whoever is connected is paired again and again, with teams of about the same rating."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from getstep_server.validation import Mistake, wrong
+
+from ._format import Format, FormatOptions, Pairing, Played, last_round
+
+START_RATING = 1500
+
+SURE_AFTER = 30
+"""Matches after which a rating changes by half as much for each result, as FIDE does for new players."""
+
+K_NEW, K_SURE = 40, 20
+
+RECENT = 6
+"""The latest matches of a team in which an opponent counts as a repeat."""
+
+REPEAT_COST, HOUSE_COST = 150, 300
+"""What a repeat and a house bot cost as an opponent, in rating points of difference."""
+
+_UPPER = (
+    *(3, 10, 17, 25, 32, 39, 46, 53, 61, 68, 76, 83, 91, 98, 106, 113, 121, 129, 137, 145, 153, 162, 170, 179, 188),
+    *(197, 206, 215, 225, 235, 245, 256, 267, 278, 290, 302, 315, 328, 344, 357, 374, 391, 411, 432, 456, 484, 517),
+    *(559, 619, 735),
+)
+"""The largest differences of ratings at which the better team is expected to score 50, 51, ... 99 %.
+
+FIDE's table (Rating Regulations, 8.1.2). Whole numbers give the same pairings on every machine; powers do not.
+"""
+
+
+class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
+    """The settings of the event."""
+
+    matches: Annotated[int, Meta(ge=1, le=100_000, description="the arena ends after so many matches")] = 20_000
+    pause_seconds: Annotated[
+        int, Meta(ge=0, le=86_400, description="seconds between two pairings: more to choose from, fewer matches")
+    ] = 10
+    until: Annotated[
+        str | None,
+        Meta(
+            description="no match is paired after this local time",
+            examples=["2030-12-01 18:00"],
+        ),
+    ] = None
+    house: Annotated[
+        list[int] | None,
+        Meta(
+            description="ids of the host's own bots, which fill in for missing opponents",
+            examples=[[1]],
+        ),
+    ] = None
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        until = fields.get("until")
+        if until is not None and not _is_time(until):
+            yield wrong(("until",), until, "a local time such as 2030-12-01 18:00")
+
+
+def _is_time(text: str) -> bool:
+    """Return True for a date and a time that exist, as in "2030-12-01 18:00"."""
+    date, _, clock = text.partition(" ")
+    parts = [*date.split("-"), *clock.split(":")]
+    if [len(part) for part in parts] != [4, 2, 2, 2, 2] or not (text.isascii() and "".join(parts).isdecimal()):
+        return False
+    year, month, day, hour, minute = map(int, parts)
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    return year >= 1971 and 1 <= month <= 12 and 1 <= day <= days[month - 1] and hour < 24 and minute < 60
+
+
+class Arena(Format[ArenaOptions]):
+    """Every team that is present and idle is paired: near in rating, with few repeats, colours balanced.
+
+    - ``teams`` are those that are present: with a bot connected, or in a match. Any other team has no further
+      matches, and those that it has not begun are cancelled. It loses nothing.
+    - The team that has waited longest is paired first. Its opponent is the one with the least difference in rating.
+      Each of the latest `RECENT` matches against the same opponent counts as `REPEAT_COST` points of difference.
+    - Two teams that have just played each other wait while others play, because those will be free.
+    - House bots play contestants only, and cost `HOUSE_COST` points.
+    - The team that has been first player less often, less as second, is first player.
+    - A rating starts at `START_RATING`, and changes after each match as an Elo rating. Places are by rating.
+    """
+
+    name = "arena"
+    title = "arena"
+    Options = ArenaOptions
+    pair_in_thread = True
+    pairs_present = True
+
+    def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
+        busy = {team for game in games if game.open for team in game.pairing.teams}
+        idle = [team for team in teams if team not in busy]
+        if len(idle) < 2:
+            return []
+        house = set(self.options.house or ())
+        known = _Known(games)
+        pairs = _pairs(idle, house, known, others=busy - house)[: self.options.matches - len(games)]
+        round_, number = last_round(games) + 1, max((game.pairing.pairing for game in games), default=0)
+        return [
+            Pairing(round_, number + place, 1, *sorted(pair, key=known.colour_key))
+            for place, pair in enumerate(pairs, start=1)
+        ]
+
+    def max_matches(self, teams: int) -> int:  # noqa: ARG002 - it does not depend on them
+        return self.options.matches
+
+    @property
+    def pause_seconds(self) -> float:
+        return self.options.pause_seconds
+
+    @property
+    def closes_at(self) -> str | None:
+        return self.options.until
+
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:
+        return {team: rating / 100 for team, rating in rate(games).items()}
+
+    def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
+        """Return the places by rating; teams that have not played are last."""
+        ratings = rate(games)
+        order = sorted(teams, key=lambda team: (team not in ratings, -ratings.get(team, 0), team))
+        return {team: place for place, team in enumerate(order, start=1)}
+
+
+def rate(games: Sequence[Played]) -> dict[int, int]:
+    """Return the rating of each team that has played, in hundredths of a point.
+
+    Results count in the order in which their matches were issued.
+    """
+    ratings: dict[int, int] = {}
+    played: Counter[int] = Counter()
+    for game in games:
+        if not game.counts:
+            continue
+        teams = first, second = game.pairing.teams
+        for team in teams:
+            ratings.setdefault(team, 100 * START_RATING)
+        surplus = _score(game) - _expected(ratings[first] - ratings[second])
+        for team, sign in ((first, 1), (second, -1)):
+            ratings[team] += sign * surplus * (K_NEW if played[team] < SURE_AFTER else K_SURE)
+        played.update(teams)
+    return ratings
+
+
+def _score(game: Played) -> int:
+    """Return the first player's score in percent."""
+    first, second = game.pairing.teams
+    return 100 if game.won_by(first) else 0 if game.won_by(second) else 50
+
+
+def _expected(difference: int) -> int:
+    """Return the expected score in percent of a team that is ``difference`` hundredths of a point better."""
+    better = 50 + sum(limit < abs(difference) // 100 for limit in _UPPER)
+    return better if difference >= 0 else 100 - better
+
+
+class _Known:
+    """What the pairing goes by: ratings, latest opponents, colours and when each team was paired last."""
+
+    def __init__(self, games: Sequence[Played]) -> None:
+        self.ratings = rate(games)
+        self.opponents: dict[int, list[int]] = {}
+        self.paired_at: dict[int, int] = {}
+        self._colours: Counter[int] = Counter()
+        self._was_first: dict[int, bool] = {}
+        for place, game in enumerate(games):
+            if game.cancelled:
+                continue
+            first, second = game.pairing.teams
+            for team, other, colour in ((first, second, 1), (second, first, -1)):
+                self.opponents.setdefault(team, []).append(other)
+                self.paired_at[team] = place
+                self._colours[team] += colour
+                self._was_first[team] = colour > 0
+
+    def colour_key(self, team: int) -> tuple[int, bool, int]:
+        """Return a key by which the first player comes first."""
+        return self._colours[team], self._was_first.get(team, False), team
+
+    def repeats(self, team: int, other: int) -> int:
+        """Return how many of the latest matches of ``team`` were against ``other``."""
+        return self.opponents.get(team, [])[-RECENT:].count(other)
+
+    def just_played(self, team: int, other: int) -> bool:
+        """Return True if the latest match of both teams was against each other."""
+        latest = (self.opponents.get(team, [None])[-1], self.opponents.get(other, [None])[-1])
+        return latest == (other, team)
+
+    def cost(self, team: int, other: int) -> int:
+        """Return the difference in rating, in points, with the cost of repeats."""
+        start = 100 * START_RATING
+        gap = abs(self.ratings.get(team, start) - self.ratings.get(other, start)) // 100
+        return gap + REPEAT_COST * self.repeats(team, other)
+
+
+def _pairs(idle: Sequence[int], house: set[int], known: _Known, others: set[int]) -> list[tuple[int, int]]:
+    """Return pairs of idle teams. ``others`` are contestants that are playing."""
+    waiting = sorted(idle, key=lambda team: (team in house, known.paired_at.get(team, -1), team))
+    free, pairs = dict.fromkeys(waiting), []
+    for team in waiting:
+        if team in house or team not in free:
+            continue
+        del free[team]
+        found = [
+            (known.cost(team, other) + HOUSE_COST * (other in house), place, other)
+            for place, other in enumerate(free)
+            if not (others and other not in house and known.just_played(team, other))
+        ]
+        if found:
+            *_, opponent = min(found)
+            del free[opponent]
+            pairs.append((team, opponent))
+    return pairs

@@ -1,0 +1,219 @@
+"""The classic wire of protocol.md: little-endian 32-bit integers, no lengths, no secret.
+
+It plays hop only. To the seat a classic connection is like any other: questions become 268-byte frames, and answers
+become steps. Messages that the old protocol has no form for are not sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+import trio
+
+from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
+from getstep_server.limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
+
+from .connection import _READING, Connection, PeerClosed, State
+from .registry import ConnectionRegistry
+from .seat import Seat, choose_seat
+
+SIZE = 8
+FRAME = struct.Struct(f"<2i{SIZE * SIZE}ii")
+"""Code, move id, 64 squares, is_black: 268 bytes, sent at once because original clients take no short read."""
+
+_QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
+
+_INT = struct.Struct("<i")
+_ANSWER = struct.Struct("<2i")
+_SQUARE = struct.Struct("<2i")
+
+
+def question_bytes(move_id: int, board: list[list[int]], *, is_black: bool) -> bytes:
+    """Return the frame that asks for a move."""
+    return FRAME.pack(1, move_id, *(cell for row in board for cell in row), int(is_black))
+
+
+def stop_bytes() -> bytes:
+    """Return the frame that ends a client; as long as a question, because clients read a whole frame first."""
+    return FRAME.pack(*[0] * (SIZE * SIZE + 3))
+
+
+def _plain(address: str) -> IPv4Address | IPv6Address:
+    """Return an address that can be compared: to a dual-stack listener an IPv4 peer is ``::ffff:a.b.c.d``."""
+    parsed = ip_address(address)
+    return getattr(parsed, "ipv4_mapped", None) or parsed
+
+
+class ClassicReader:
+    """Splits the bytes of a classic client into its team id and its answers; buffers one answer at most."""
+
+    def __init__(self) -> None:
+        self.team: int | None = None
+        self._buffer = bytearray()
+
+    @property
+    def partial(self) -> bool:
+        """True if the buffer holds an incomplete answer, once the complete ones are taken out."""
+        return bool(self._buffer)
+
+    def feed(self, data: bytes) -> None:
+        """Append bytes that arrived."""
+        self._buffer += data
+        if self.team is None and len(self._buffer) >= _INT.size:
+            (self.team,) = _INT.unpack(self._take(_INT.size))
+
+    def next_answer(self) -> tuple[int, list[tuple[int, int]]] | None:
+        """Return the next complete answer as move id and squares, or None.
+
+        Raises:
+            RemoteProtocolError: ``bad_field`` for a count or a coordinate out of range.
+        """
+        if self.team is None or len(self._buffer) < _ANSWER.size:
+            return None
+        count, move_id = _ANSWER.unpack_from(self._buffer)
+        if not 0 <= count <= CLASSIC_MAX_SQUARES:
+            raise RemoteProtocolError("bad_field", f"{count} squares, expected 0 to {CLASSIC_MAX_SQUARES}")
+        length = _ANSWER.size + count * _SQUARE.size
+        if len(self._buffer) < length:
+            return None
+        squares = list(_SQUARE.iter_unpack(self._take(length)[_ANSWER.size :]))
+        for row, column in squares:
+            if not (0 <= row < SIZE and 0 <= column < SIZE):
+                raise RemoteProtocolError("bad_field", f"the square ({row}, {column}), expected 0 to {SIZE - 1}")
+        return move_id, squares
+
+    def _take(self, count: int) -> bytes:
+        taken = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return taken
+
+
+class ClassicConnection(Connection):
+    """A connection that speaks the classic wire."""
+
+    client = "classic"
+
+    def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
+        super().__init__(registry, sock, address)
+        self._reader = ClassicReader()
+        self._asked = 0
+        self._awaiting = False
+        self._unanswered: set[int] = set()  # asked here and closed since; one late answer to each is allowed
+        self._stale_count = 0
+        self._stopped = False
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Send the goodbye; see `seat.Peer`.
+
+        A connection that is already closing is told the end of the contest too. When its wait is over the server
+        may be gone, and an original client would try to reconnect for ever.
+        """
+        if self._state is State.CLOSING and self.seat is not None and goodbye.reason == "contest_over":
+            with contextlib.suppress(OSError):
+                self._send_bytes(stop_bytes())
+        super().close(goodbye)
+
+    def _greet(self) -> None:
+        """Send nothing: on the classic wire the client sends first."""
+
+    def _encode(self, message: Message) -> bytes:
+        if isinstance(message, GetStep):
+            if self._awaiting:
+                self._unanswered.add(self._asked)
+            self._asked = message.id
+            self._awaiting = True
+            self._stale_count = 0
+            return question_bytes(message.id, message.board, is_black=message.is_black)
+        if isinstance(message, Goodbye) and message.reason == "contest_over":
+            self._stopped = True
+            return stop_bytes()
+        return b""
+
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
+        if not data:
+            raise PeerClosed("it closed the connection")
+        self._acknowledge()
+        self._reader.feed(data)
+        if self.seat is None and self._reader.team is not None:
+            self._login(self._reader.team)
+        while self._state in _READING and (answer := self._reader.next_answer()) is not None:
+            self._frame_began = None
+            self._answered(*answer, at, stamped=stamped)
+        return self._reader.partial
+
+    def _acknowledge(self) -> None:
+        """Make the kernel acknowledge at once what arrived.
+
+        Original clients send an answer in three parts, and Nagle's algorithm holds the second one back until the
+        first is acknowledged. The kernel's usual delay would cost some clients 40 ms of each move. The option is
+        set again for each read because the kernel resets it after a while.
+        """
+        if _QUICK_ACK is not None:
+            self._sock.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+
+    def _login(self, team: int) -> None:
+        seat = self._seat_of(team)
+        if isinstance(seat, str):
+            self._refuse(Goodbye("classic_refused", seat, None))
+            return
+        self.seat = seat
+        if not self.registry.login_limiter.allow_login(team, seat.team.seats):
+            self._refuse(Goodbye("too_many_logins", f"team {team} logs in too often", None))
+            return
+        self._take_seat(seat)
+
+    def _seat_of(self, number: int) -> Seat | str:
+        """Return a seat of the team, or the reason why this connection may not have one."""
+        team = self.registry.contest.teams.get(number)
+        if team is None:
+            return f"no team has the id {number}"
+        if not team.classic:
+            return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
+        if team.classic_address is not None and _plain(self.address) != _plain(team.classic_address):
+            return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
+        return choose_seat(self.registry.seats[number])
+
+    def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float, *, stamped: bool) -> None:
+        if self.seat is None:
+            return
+        if not 0 < move_id <= self.seat.last_id:
+            raise RemoteProtocolError("foreign_id", f"an answer to move id {move_id}, which was never sent")
+        if move_id != self._asked:
+            self._discard_stale(move_id)
+            return
+        if not self._awaiting:
+            raise RemoteProtocolError("out_of_turn", f"a second answer to move id {move_id}")
+        self._awaiting = False
+        self.seat.answer(self, Step(move_id, squares), at, stamped=stamped)
+
+    def _discard_stale(self, move_id: int) -> None:
+        """Count an answer to an earlier question; refuse a client that sends too many.
+
+        A client whose process was stopped finds several questions waiting, and answers each of them.
+        """
+        if move_id in self._unanswered:
+            self._unanswered.remove(move_id)
+        else:
+            self._stale_count += 1
+        if self._stale_count > MAX_STALE_ANSWERS:
+            raise RemoteProtocolError("out_of_turn", f"more than {MAX_STALE_ANSWERS} answers to no open question")
+        if self.seat is not None:
+            self.seat.late_answer(self)
+
+    async def _linger(self) -> None:
+        if self._stopped:
+            await super()._linger()
+        elif self._refusal is not None or not self._hung_up():
+            await trio.sleep(CLASSIC_REFUSAL_SECONDS)  # an original client comes back the moment it is closed
+
+    def _hung_up(self) -> bool:
+        """Return True if the client has closed: then there is no reason to wait."""
+        try:
+            return self._sock.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True

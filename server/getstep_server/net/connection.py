@@ -1,0 +1,457 @@
+"""Connections: they turn bytes from a socket into calls of a seat, and a seat's messages into bytes.
+
+Theory of operation
+-------------------
+
+A connection is in one of four states, and each state waits for one thing:
+
+=========  ================================================  ==================  ===========================
+state      it waits for                                      at most             next
+=========  ================================================  ==================  ===========================
+LOGIN      a complete login                                  LOGIN_SECONDS       SEATED, REFUSED or CLOSING
+SEATED     answers; silence may last for ever, except        FRAME_SECONDS from  CLOSING
+           during a frame                                    the first byte
+REFUSED    nothing: the goodbye to a wrong login is held     the login limiter's CLOSING
+           back, and nothing more is read                    delay
+CLOSING    the client to read the goodbye and close          LINGER_SECONDS      the end
+=========  ================================================  ==================  ===========================
+
+Each connection has a task of its own from greeting to goodbye (`Connection.run`). It holds the one deadline of the
+current state; every change of state cancels its wait. An exception in it, or in a read, ends this connection only:
+an exception that escaped would end the whole server.
+
+Three callers use a connection, and none of them may wait. The poller calls `poll` when the socket is readable. The
+judge calls `poll` as well, to see whether an answer has arrived that was not read yet. A seat calls `send` and
+`close`.
+
+A send never waits. The kernel takes 160 kB for a peer that does not read, which is well over a hundred frames. A
+peer for which it has no room left does not read at all, and loses the connection at once instead of holding up a
+match.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import struct
+import time
+import traceback
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from enum import Enum
+from typing import Any
+
+import trio
+
+import getstep_server
+from getstep import wire
+from getstep.wire import Goodbye, Hello, Join, Message, Raised, RemoteProtocolError, Welcome
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.events import ServerFault
+from getstep_server.incident import Incident
+from getstep_server.limits import (
+    FRAME_SECONDS,
+    LINGER_BYTES,
+    LINGER_SECONDS,
+    LOGIN_SECONDS,
+    RECEIVE_BYTES,
+)
+from getstep_server.net import timestamps
+from getstep_server.text import escape_control_chars
+
+from .registry import ConnectionRegistry
+from .seat import Answer, Seat, choose_seat
+
+SOFTWARE = f"getstep-server {getstep_server.__version__}"
+HOSTILE_RETRY_MS = 1000
+"""A client that broke the protocol may come back after this pause: it may be an honest bug."""
+FULL_RETRY_MS = 5000
+"""A client that was refused because of a limit may come back after this pause: half of LOGIN_WINDOW_SECONDS."""
+SHUTDOWN_RETRY_MS = 2000
+"""Clients reconnect after this pause when the host has stopped the server: a restart takes about a second."""
+FIRST_BYTES = 32
+"""Bytes of the latest read that the record of an incident keeps: enough to recognize HTTP, TLS or SSH."""
+
+_NEVER = float("inf")
+
+
+class State(Enum):
+    """The state of a connection; see "Theory of operation"."""
+
+    LOGIN = "login"
+    SEATED = "seated"
+    REFUSED = "refused"
+    CLOSING = "closing"
+
+
+_READING = (State.LOGIN, State.SEATED)
+
+
+class PeerClosed(Exception):  # noqa: N818 - an end, not an error
+    """The peer has closed the connection; ``why`` is for the host.
+
+    Unlike a `RemoteProtocolError` it is no violation, and unlike an `OSError` no failure of the network.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Connection(ABC):
+    """A connection over a non-blocking socket. A subclass knows what the bytes mean."""
+
+    client = ""
+
+    def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
+        self.address = address
+        self.registry = registry
+        self.seat: Seat | None = None
+        self._state = State.LOGIN
+        self._sock = sock
+        self._wait = trio.CancelScope()
+        self._life = trio.CancelScope()
+        self._deadline = 0.0
+        """The deadline of the wait, once seated; the first read after the login removes that of the login."""
+        self._refusal: tuple[Goodbye, float] | None = None
+        """The goodbye to a refused login, and how many seconds it is held back."""
+        self._why = "connection lost"
+        self._first_bytes = b""
+        self._frame_began: float | None = None
+        self._last_received_ns = time.perf_counter_ns()
+
+    # --- what a subclass defines ---
+
+    @abstractmethod
+    def _greet(self) -> None:
+        """Send the server's first message, if the wire has one."""
+
+    @abstractmethod
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
+        """Process bytes (``b""`` at the end) that arrived at ``at``.
+
+        Returns:
+            True if the last frame is not complete.
+
+        Raises:
+            PeerClosed: the peer has closed.
+            RemoteProtocolError: it broke the protocol.
+        """
+
+    @abstractmethod
+    def _encode(self, message: Message) -> bytes:
+        """Return ``message`` as bytes; empty if this wire has no form for it."""
+
+    async def _linger(self) -> None:
+        """After the goodbye, let the peer read it and close."""
+        self._sock.shutdown(socket.SHUT_WR)
+        left = LINGER_BYTES
+        with trio.move_on_after(LINGER_SECONDS):
+            while left > 0:
+                await trio.lowlevel.wait_readable(self._sock)
+                data = self._sock.recv(RECEIVE_BYTES)
+                if not data:
+                    return
+                left -= len(data)
+        if left <= 0:
+            self._record_incident("flood", f"more than {LINGER_BYTES} bytes after goodbye")
+            self._reset_on_close()
+
+    # --- for the seat, the judge and the poller ---
+
+    def send(self, message: Message) -> None:
+        """Hand a message to the kernel; see `seat.Peer`."""
+        if self._state is State.CLOSING:
+            return
+        try:
+            self._send_bytes(self._encode(message))
+        except (BlockingIOError, OSError) as error:
+            self._send_failed(error)
+        except Exception:
+            self.registry.publish(ServerFault("send", traceback.format_exc()))
+            self._stop("server fault")
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Send the goodbye; the connection's task does the rest."""
+        self.send(goodbye)
+        self._stop(goodbye.reason)
+
+    @property
+    def seated(self) -> bool:
+        """True if this connection holds a seat of its team."""
+        return self.seat is not None and self.seat.connection is self
+
+    @property
+    def last_received_ns(self) -> int:
+        """The time when something last arrived; see `seat.Peer`."""
+        return self._last_received_ns
+
+    def evict(self) -> None:
+        """Close at once, without waiting for the peer to read why."""
+        self.close(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
+        self._life.cancel()
+        self.registry.remove(self)
+
+    def poll(self) -> None:
+        """Receive once and process what arrived; never raises. See also `seat.Peer`."""
+        if self._state not in _READING:
+            return
+        try:
+            self._read()
+        except Exception:
+            self.registry.publish(ServerFault("connection", traceback.format_exc()))
+            self._stop("server fault")
+
+    # --- the connection's task ---
+
+    async def run(self) -> None:
+        """Serve the connection to its end; raises nothing but cancellation."""
+        try:
+            with self._life:
+                await self._live()
+        except OSError as error:
+            self._why = f"connection lost: {error.strerror or error}"
+        except Exception:
+            self.registry.publish(ServerFault("connection", traceback.format_exc()))
+        finally:
+            self._clean_up()
+
+    async def _live(self) -> None:
+        # Otherwise Nagle's algorithm holds a frame back until the last one is acknowledged, for up to 40 ms.
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        with self._wait:
+            self._wait.deadline = trio.current_time() + LOGIN_SECONDS
+            self._greet()
+            await self.registry.poller.watch(self._sock, self.poll)
+        if self._state in _READING:
+            self._timed_out()
+        if self._state is State.REFUSED:
+            await self._hold_back()
+        await self._linger()
+
+    async def _hold_back(self) -> None:
+        """Send the goodbye of a refused login after its delay, or an earlier goodbye if there is one."""
+        if self._refusal is not None:
+            goodbye, delay = self._refusal
+            with trio.CancelScope(deadline=trio.current_time() + delay) as self._wait:
+                await trio.sleep_forever()
+            self.close(goodbye)
+
+    def _read(self) -> None:
+        try:
+            data, stamp = timestamps.receive(self._sock)
+            now = trio.current_time()
+            age = None if stamp is None else self.registry.timestamp_clock.age(stamp, self._last_received_ns)
+            self._last_received_ns = time.perf_counter_ns()
+            self._first_bytes = data[:FIRST_BYTES]
+            mid_frame = self._received(data, now - (age or 0.0), stamped=age is not None)
+            self._set_deadline(now, mid_frame=mid_frame)
+        except BlockingIOError:
+            pass  # the judge has read it already
+        except RemoteProtocolError as error:
+            self._violation(error.code, error.detail)
+        except PeerClosed as closed:
+            self._stop(closed.why)
+        except OSError as error:
+            self._stop(f"connection lost: {error.strerror or error}")
+
+    def _set_deadline(self, now: float, *, mid_frame: bool) -> None:
+        """Set the deadline of a frame that has begun; a seated connection may be silent, but not within a frame."""
+        began = self._frame_began = (self._frame_began or now) if mid_frame else None
+        if self._state is not State.SEATED:
+            return
+        deadline = began + FRAME_SECONDS if began is not None else _NEVER
+        if deadline != self._deadline:  # rarely: a new deadline costs 2 µs in trio
+            self._deadline = self._wait.deadline = deadline
+
+    def _timed_out(self) -> None:
+        if self.seat is None:
+            detail = f"no complete login within {LOGIN_SECONDS:g} s"
+            self.close(Goodbye("login_timeout", detail, HOSTILE_RETRY_MS))
+        else:
+            self._violation("slow_frame", f"a frame that was not complete after {FRAME_SECONDS:g} s")
+
+    def _violation(self, code: str, detail: str) -> None:
+        """Record a violation of the protocol, tell the judge, and close."""
+        detail = escape_control_chars(detail)
+        self._record_incident(code, detail)
+        if self.seat is not None and code != "truncated_frame":  # a client that crashes in a send looks the same
+            self.seat.violation(self, code, detail)
+        retry_ms = HOSTILE_RETRY_MS if self.seat is not None else None  # a client that cannot log in now never will
+        self.close(Goodbye(code, detail[: wire.MAX_TEXT], retry_ms))
+
+    def _refuse(self, goodbye: Goodbye, delay: float = 0.0) -> None:
+        """Refuse a login, after ``delay`` seconds in which nothing more is read."""
+        self._record_incident(goodbye.reason, goodbye.detail)
+        self._state = State.REFUSED
+        self._refusal = (goodbye, delay)
+        self._wait.cancel()
+
+    def _record_incident(self, code: str, detail: str) -> None:
+        seat = self.seat
+        team = None if seat is None else seat.team.id
+        match = seat.match if seat is not None and seat.connection is self else None
+        self.registry.publish(Incident(code, detail, self.address, team, self._first_bytes.hex(" "), match))
+
+    def _send_bytes(self, data: bytes) -> None:
+        if data and self._sock.send(data) < len(data):
+            raise BlockingIOError
+
+    def _send_failed(self, error: OSError) -> None:
+        if isinstance(error, BlockingIOError):
+            self._record_incident("never_reads", "the network buffers are full of what this client does not read")
+            if self.seat is not None:
+                self.seat.violation(self, "never_reads", "it does not read what the server sends")
+            self._reset_on_close()
+        self._stop(f"connection lost: {error.strerror or error}")
+
+    def _stop(self, why: str) -> None:
+        if self._state is not State.CLOSING:
+            self._state = State.CLOSING
+            self._why = why
+            self._wait.cancel()
+            if self.seat is not None:
+                self.seat.detach(self, why)
+
+    def _reset_on_close(self) -> None:
+        """Make close() reset the connection. Otherwise the kernel keeps data for a peer that does not read."""
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    def _take_seat(self, seat: Seat) -> None:
+        """Take a seat after an accepted login; if the contest is over, only to be told so."""
+        self.seat = seat
+        if self._state is State.LOGIN:
+            self._state = State.SEATED
+        self.registry.poller.logged_in(self._sock)
+        seat.attach(self)
+        self.registry.close_if_over(self, seat.team.id)
+
+    def _clean_up(self) -> None:
+        if self.seat is not None:
+            self.seat.detach(self, self._why)
+        with contextlib.suppress(OSError):  # an error of a dead connection tells nothing new
+            self._sock.close()
+        self.registry.remove(self)
+
+
+class WireConnection(Connection):
+    """A connection that speaks the protocol of protocol.md."""
+
+    def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
+        super().__init__(registry, sock, address)
+        self._wire = wire.Connection(wire.Role.SERVER)
+        self._nonce = wire.new_nonce()
+
+    def _greet(self) -> None:
+        self.send(
+            Hello(
+                versions=[wire.VERSION],
+                nonce=self._nonce,
+                contest=self.registry.contest.name,
+                server=SOFTWARE,
+            )
+        )
+
+    def _encode(self, message: Message) -> bytes:
+        return self._wire.send(message)
+
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
+        self._wire.receive_data(data)
+        while self._state in _READING:
+            event = self._wire.next_event()
+            if event is wire.NEED_DATA:
+                return True
+            if event is wire.CLOSED:
+                raise PeerClosed("it closed the connection")
+            self._frame_began = None
+            if isinstance(event, Answer):
+                self._answered(event, at, stamped=stamped)
+            elif isinstance(event, Join):
+                self._login(event)
+            elif isinstance(event, wire.LateAnswer) and self.seat is not None:
+                self.seat.late_answer(self)
+            if not self._wire.mid_frame:  # nearly always: one answer is one segment
+                break
+        return False
+
+    def _answered(self, answer: Answer, at: float, *, stamped: bool) -> None:
+        if isinstance(answer, Raised):
+            answer = replace(answer, error=escape_control_chars(answer.error)[: wire.MAX_TEXT])
+        if self.seat is not None:
+            self.seat.answer(self, answer, at, stamped=stamped)
+
+    def _login(self, join: Join) -> None:
+        self.client = escape_control_chars(join.client)
+        if join.version != wire.VERSION:
+            detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
+            self._refuse(Goodbye("unsupported_version", detail, None))
+            return
+        wrong = self._wrong_login(join)
+        if wrong is not None:
+            self._refuse(wrong, self.registry.login_limiter.record_failure(self.address))
+            return
+        seat = choose_seat(self.registry.seats[join.team])
+        if not self.registry.login_limiter.allow_login(join.team, seat.team.seats):
+            self.seat = seat  # the team is known, and the incident names it
+            detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
+            self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
+            return
+        self._enter(join, seat)
+
+    def _wrong_login(self, join: Join) -> Goodbye | None:
+        team = self.registry.contest.teams.get(join.team)
+        if team is None:
+            detail = f"No team has the id {join.team}. Ids are on the slip from the host."
+            return Goodbye("unknown_team", detail, None)
+        if self._signed_token(join) is None:
+            detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
+            return Goodbye("bad_token", detail, None)
+        return None
+
+    def _signed_token(self, join: Join) -> str | None:
+        """Return the form of the team's token with which the client has signed; None if it has signed with another.
+
+        The SDK signs with the canonical form. A host may have written another one into teams.toml, which a client
+        may sign with as well.
+        """
+        token = self.registry.contest.teams[join.team].token
+        forms = dict.fromkeys((token, wire.canonical_token(token)))
+        return next((form for form in forms if wire.verify(form, self._nonce, join.mac)), None)
+
+    def _enter(self, join: Join, seat: Seat) -> None:
+        self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
+        if join.purpose == "check":
+            self.close(Goodbye("checked", "The login was accepted.", None))
+            return
+        self._take_seat(seat)
+
+    def _proof(self, join: Join) -> str | None:
+        """Return the proof that this server knows the team's token, if the client has asked for it."""
+        token = self._signed_token(join)
+        if join.nonce is None or token is None:
+            return None
+        return wire.prove_server(token, self._nonce, join.nonce)
+
+
+def welcome(contest: Contest, team: int) -> Welcome:
+    """Return the answer to an accepted login; a game that two events play in the same way is in it once."""
+    games: list[dict[str, Any]] = []
+    for event in contest.events:
+        if team in event.teams and (game := _game(event)) not in games:
+            games.append(game)
+    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=games)
+
+
+def _game(event: ContestEvent) -> dict[str, Any]:
+    control = event.time_control
+    game = {
+        "game": event.game.name,
+        "options": event.options,
+        "time_kind": control.kind,
+        "time_ms": round(control.seconds * 1000),
+    }
+    return {**game, "increment_ms": round(control.increment * 1000)} if control.increment else game

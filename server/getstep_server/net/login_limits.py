@@ -1,0 +1,56 @@
+"""Login rate limits: exponential back-off per address for failed logins, a sliding window per team for successful
+ones.
+
+Neither can lock a team out. Failed logins delay only the answers to further failed logins from the same address,
+and a valid login never waits.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import trio
+
+from getstep_server.limits import (
+    BAD_LOGIN_FIRST_SECONDS,
+    BAD_LOGIN_FORGET_SECONDS,
+    BAD_LOGIN_LONGEST_SECONDS,
+    LOGIN_WINDOW_SECONDS,
+    LOGINS_PER_WINDOW,
+    MAX_ADDRESSES_KEPT,
+)
+
+
+class LoginLimiter:
+    """Counts recent logins in a bounded amount of memory."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, tuple[int, float]] = {}  # address: how many in a row, when the last; oldest first
+        self._logins: dict[int, deque[float]] = {}
+
+    def record_failure(self, address: str) -> float:
+        """Record a failed login, and return the seconds by which its answer has to be delayed."""
+        now = trio.current_time()
+        count, last = self._failures.pop(address, (0, now))
+        if now - last > BAD_LOGIN_FORGET_SECONDS:
+            count = 0
+        while len(self._failures) >= MAX_ADDRESSES_KEPT:
+            del self._failures[next(iter(self._failures))]
+        self._failures[address] = (count + 1, now)
+        if count == 0:
+            return 0.0
+        return float(min(BAD_LOGIN_FIRST_SECONDS * 2 ** min(count - 1, 32), BAD_LOGIN_LONGEST_SECONDS))
+
+    def allow_login(self, team: int, seats: int = 1) -> bool:
+        """Record a valid login of ``team``, which has so many ``seats``; return False if it is one too many.
+
+        Memory is bounded by the number of teams in the contest.
+        """
+        now = trio.current_time()
+        recent = self._logins.setdefault(team, deque())
+        while recent and now - recent[0] > LOGIN_WINDOW_SECONDS:
+            recent.popleft()
+        if len(recent) >= LOGINS_PER_WINDOW * seats:
+            return False
+        recent.append(now)
+        return True

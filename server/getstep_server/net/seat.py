@@ -1,0 +1,298 @@
+"""Seats: a seat is a team's place in the contest. It survives reconnects, and the judge knows nothing but seats.
+
+A team has one seat for each match that it may play at once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol, TypeAlias
+
+import trio
+
+from getstep.wire import (
+    MAX_ID,
+    End,
+    GetStep,
+    Goodbye,
+    MalformedAnswer,
+    Message,
+    Penalty,
+    Raised,
+    Resign,
+    Start,
+    Step,
+)
+from getstep_server.config.contest import Team
+from getstep_server.events import Publish, TeamArrived, TeamLeft
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolViolation:
+    """A violation of the protocol by a player: ``code`` is a hostile code of protocol.md."""
+
+    code: str
+    detail: str
+
+
+Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
+
+
+class Received(NamedTuple):
+    """An answer or a violation that a seat has received for the judge.
+
+    ``at`` is when it reached this machine, on trio's clock: by the kernel's timestamp if ``stamped``, otherwise by
+    the time at which the server woke up to read it.
+    """
+
+    seat: Seat
+    what: Answer | ProtocolViolation
+    at: float
+    stamped: bool
+
+
+class Mailbox(Protocol):
+    """A match's mailbox, as its seats see it."""
+
+    def put(self, received: Received, /) -> None:
+        """Queue ``received`` for the judge, which takes it at the next `wake`."""
+
+    def wake(self) -> None:
+        """Resume the judge if it waits for an entry."""
+
+
+class Peer(Protocol):
+    """A connection of a team, as its seat sees it. No method blocks or raises."""
+
+    address: str
+    client: str
+
+    @property
+    def last_received_ns(self) -> int:
+        """The time when something last arrived on it, by `time.perf_counter_ns`."""
+
+    def poll(self) -> None:
+        """Read what has arrived, without waiting for the poller."""
+
+    def send(self, message: Message) -> None:
+        """Hand a message to the kernel; a peer that does not read loses the connection."""
+
+    def close(self, goodbye: Goodbye) -> None:
+        """Send the goodbye and close."""
+
+
+@dataclass(slots=True)
+class _Shared:
+    """State that the seats of one team share."""
+
+    seats: list[Seat] = field(default_factory=list)
+    # Random, so that an answer from before a restart of the server does not match an open question by chance.
+    last_id: int = field(default_factory=lambda: secrets.randbelow(MAX_ID // 2))
+
+    @property
+    def connected(self) -> int:
+        """The number of the team's bots that are connected."""
+        return sum(seat.connected for seat in self.seats)
+
+
+class Seat:
+    """A team's place in the contest, or one of several. It survives reconnects.
+
+    A connection attaches itself after the login, and detaches itself at its end. The director takes the seat for a
+    match and frees it. The judge begins the match, asks, and ends it. A connection that attaches during a match
+    gets the match's start and the open question again.
+    """
+
+    def __init__(self, team: Team, publish: Publish, shared: _Shared | None = None) -> None:
+        self.team = team
+        self.connection: Peer | None = None
+        self.taken = False
+        """True while the director holds the seat for a match: from before its start until after its end."""
+        self._publish = publish
+        self.was_connected = False
+        self._shared = shared or _Shared()
+        self._shared.seats.append(self)
+        self._asked = 0
+        self._mailbox: Mailbox | None = None
+        self._start: Start | None = None
+        self._question: GetStep | None = None
+        self._overdue = False  # the question's time is up, and the question was not closed yet
+        self._sign_of_life = False
+        self._time_up = 0.0
+
+    @property
+    def connected(self) -> bool:
+        """True if a bot is connected to this seat."""
+        return self.connection is not None
+
+    @property
+    def in_match(self) -> bool:
+        """True while a match is played at this seat."""
+        return self._mailbox is not None
+
+    @property
+    def match(self) -> int | None:
+        """The number of the match that is played at this seat, or None."""
+        return None if self._start is None else self._start.match
+
+    @property
+    def has_question(self) -> bool:
+        """True if the player owes an answer."""
+        return self._question is not None
+
+    @property
+    def last_id(self) -> int:
+        """The id of the latest question to the team, at this seat or at another one."""
+        return self._shared.last_id
+
+    # --- for the connection ---
+
+    def attach(self, connection: Peer) -> None:
+        """Seat a connection that has logged in, in place of an older one."""
+        older, self.connection = self.connection, connection
+        if older is not None:
+            older.close(Goodbye("replaced", "A newer login of your team has taken this seat.", None))
+        self._publish(
+            TeamArrived(
+                self.team.id, connection.address, connection.client, self.was_connected, self._shared.connected
+            )
+        )
+        self.was_connected = self._sign_of_life = True
+        if self._start is not None:
+            connection.send(replace(self._start, resumed=True))
+        if self._overdue:
+            self._question = None  # nobody owes an answer on this connection
+        if self._question is not None:
+            left = max(0.0, self._time_up - trio.current_time())
+            connection.send(replace(self._question, time_left_ms=round(left * 1000)))
+
+    def detach(self, connection: Peer, why: str) -> None:
+        """Remove a connection; ignored if a newer one has taken the seat."""
+        if self.connection is connection:
+            self.connection = None
+            self._publish(TeamLeft(self.team.id, why, self._shared.connected))
+
+    def answer(self, connection: Peer, answer: Answer, at: float, *, stamped: bool) -> None:
+        """Pass an answer to the open question to the judge. Any other answer is late, and only a sign of life."""
+        question, mailbox = self._question, self._mailbox
+        if self.connection is not connection or mailbox is None:
+            return
+        if question is None or answer.id != question.id or self._overdue:
+            self._sign_of_life = True
+            return
+        mailbox.put(Received(self, answer, at, stamped))
+        self._question = None  # only now: if the answer is lost on the way, the question is asked again
+        mailbox.wake()
+
+    def late_answer(self, connection: Peer) -> None:
+        """Record a sign of life: an answer to a question that was closed before."""
+        if self.connection is connection:
+            self._sign_of_life = True
+
+    def violation(self, connection: Peer, code: str, detail: str) -> None:
+        """Report a protocol violation of the connection to the judge: the match is lost."""
+        if self.connection is connection and self._mailbox is not None:
+            self._mailbox.put(Received(self, ProtocolViolation(code, detail), trio.current_time(), stamped=False))
+            self._mailbox.wake()
+
+    # --- for the judge ---
+
+    def begin(self, mailbox: Mailbox, start: Start) -> None:
+        """Begin a match, whose judge reads ``mailbox``."""
+        self._mailbox, self._start = mailbox, start
+        self._sign_of_life = True  # the player is present, whatever it missed in an earlier run of the server
+        self._send(start)
+
+    def ask(self, move_number: int, board: list[list[int]], last_move: object, limit: float) -> float:
+        """Ask for a move within ``limit`` seconds.
+
+        Returns:
+            The time on trio's clock when the question was handed to the kernel; now, if no bot is connected.
+        """
+        if self._start is None:
+            raise RuntimeError("a question before the match has begun")
+        self._shared.last_id += 1
+        self._asked = self._shared.last_id
+        self._question = GetStep(
+            id=self._asked,
+            move_number=move_number,
+            board=board,
+            is_black=self._start.is_black,
+            time_left_ms=round(limit * 1000),
+            last_move=last_move,
+        )
+        self._overdue = False
+        self._send(self._question)
+        asked = trio.current_time()
+        self._time_up = asked + limit
+        return asked
+
+    def poll(self) -> None:
+        """Read an answer that has arrived and was not read yet."""
+        if self.connection is not None:
+            self.connection.poll()
+
+    @property
+    def is_silent(self) -> bool:
+        """True if a bot is connected and gave no sign of life since `take_sign_of_life`."""
+        return self.connection is not None and not self._sign_of_life
+
+    def take_sign_of_life(self) -> bool:
+        """Return True if there was a sign of life since the last call: a late answer, or a new connection."""
+        alive, self._sign_of_life = self._sign_of_life, False
+        return alive
+
+    def note_sign_of_life(self) -> None:
+        """Record an answer that came too late to count."""
+        self._sign_of_life = True
+
+    def time_is_up(self) -> None:
+        """Treat every further answer to the latest question as late. The question stays open."""
+        self._overdue = True
+
+    def penalize(self, code: str, detail: str) -> None:
+        """Close the latest question and tell the player what it cost."""
+        self._question = None
+        self._send(Penalty(self._asked, str(code), detail))
+
+    def end(self, end: End) -> None:
+        """Tell the player the result and end the match at this seat."""
+        self._send(end)
+        self.release()
+
+    def release(self) -> None:
+        """End the match at this seat without telling the player: the server stops during the match."""
+        self._mailbox = self._start = self._question = None
+
+    # --- inside ---
+
+    def _send(self, message: Message) -> None:
+        if self.connection is not None:
+            self.connection.send(message)
+
+
+def seats_of(team: Team, publish: Publish) -> tuple[Seat, ...]:
+    """Return all seats of a team."""
+    shared = _Shared()
+    return tuple(Seat(team, publish, shared) for _ in range(team.seats))
+
+
+def choose_seat(seats: Sequence[Seat]) -> Seat:
+    """Return the seat for a new connection of the team that owns ``seats``.
+
+    A bot that lost its connection comes back to its match: an empty seat with an open question is first, then one
+    with a match. If every seat has a bot, the connection that has been silent longest is replaced, because a dead
+    connection sends nothing. Seats with an open question are first: elsewhere a bot has no reason to send anything.
+    """
+    empty = [seat for seat in seats if seat.connection is None]
+    if empty:
+        return max(empty, key=lambda seat: (seat.has_question, seat.taken))
+    return min(
+        seats,
+        key=lambda seat: (
+            not seat.has_question,
+            0 if seat.connection is None else seat.connection.last_received_ns,
+        ),
+    )

@@ -1,0 +1,285 @@
+"""The judge: one function plays one match.
+
+The engine enforces the rules of the game. The judge enforces time limits and the protocol. It works on seats, not
+on sockets, and announces nothing before it is written: a turn before the next question, a result not at all.
+Telling the players the result is the director's work, once the record is in the database.
+
+The judge is a generator: it yields where it waits, and `mailbox` resumes it in the task that reads the answer
+("Theory of operation" there).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import trio
+
+from getstep.referee import STALLED_MISSES, EndCode, FaultCode, MatchState
+from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start
+from getstep_engines import IllegalMove, Player, TimeControl
+from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
+from getstep_server.net.seat import Answer, ProtocolViolation, Received, Seat
+from getstep_server.records.game import tried_fields
+from getstep_server.records.match import Match
+from getstep_server.records.result import Result
+from getstep_server.storage.journal import WriteResult
+
+from .deadlines import DeadlineScheduler
+from .mailbox import AwaitCommit, Effect, MatchMailbox, MatchScript, Run, WaitUntil
+from .scoresheet import Scoresheet
+
+
+@dataclass
+class _Progress:
+    """A match while it is played."""
+
+    match: Match
+    seats: tuple[Seat, Seat]
+    sheet: Scoresheet
+    state: MatchState
+    mailbox: MatchMailbox
+    scheduler: DeadlineScheduler
+    publish: Publish
+    late: float = 0.0
+    """Seconds of the server's own lateness that were given back in this turn."""
+    skipped: dict[Player, int] = field(default_factory=dict)
+    """By stalled player whose latest question is still open: its turns that were skipped since."""
+
+
+async def play_match(
+    sheet: Scoresheet, seats: tuple[Seat, Seat], scheduler: DeadlineScheduler, publish: Publish
+) -> Result:
+    """Play one match to its end.
+
+    Args:
+        sheet: the match, with the turns of an earlier run; each turn is written on it before anybody hears of it.
+        seats: the first player's and the second's. Players may disconnect and come back; the clock runs on.
+        scheduler: wakes the judge at deadlines, and knows when the server itself was stalled.
+        publish: called with each move and fault.
+
+    Returns:
+        The result. The seats still hold the match: end it there once the result is stored.
+    """
+    began = trio.current_time()
+    state, clocks = sheet.match_state, sheet.match_state.clocks
+    mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
+    await mailbox.play(_turns(_Progress(sheet.match, seats, sheet, state, mailbox, scheduler, publish)))
+    outcome = state.outcome
+    if outcome is None:
+        raise RuntimeError("the turns are over, and the match is not")
+    return Result(
+        match=sheet.match,
+        winner=outcome.winner,
+        reason=outcome.reason,
+        detail=outcome.detail,
+        scores=outcome.scores,
+        turns=state.turns,
+        thought=clocks.thought,
+        faults=(state.faults[0], state.faults[1]),
+        started=datetime.fromisoformat(sheet.head["started"]).timestamp(),
+        seconds=round(trio.current_time() - began, 3),
+        attempt=sheet.attempt,
+    )
+
+
+def seat_players(
+    match: Match, seats: tuple[Seat, Seat], control: TimeControl, lag: float, scheduler: DeadlineScheduler
+) -> MatchMailbox:
+    """Begin the match at both seats with a fresh mailbox, and send both players its start."""
+    mailbox = MatchMailbox(scheduler)
+    for player, seat in enumerate(seats):
+        start = Start(
+            match=match.number,
+            game=match.game,
+            options=match.options,
+            is_black=player == 0,
+            opponent=seats[1 - player].team.name,
+            time_kind=control.kind,
+            time_ms=round(control.seconds * 1000),
+            lag_ms=round(lag * 1000),
+            resumed=False,
+            increment_ms=round(control.increment * 1000) or None,
+        )
+        seat.begin(mailbox, start)
+    return mailbox
+
+
+def _turns(p: _Progress) -> MatchScript:
+    while p.state.outcome is None:
+        yield from _turn(p)
+    for player in list(p.skipped):
+        _close_question(p, player)
+
+
+def _turn(p: _Progress) -> MatchScript:
+    """Ask the player on turn, wait for its answer, and decide the turn."""
+    state = p.state
+    player = state.state.to_move
+    clocks = state.clocks
+    limit = clocks.limit(player)
+    p.late = 0.0
+    if limit <= 0:  # the budget is spent: the player is not asked, and has no network allowance left to play on
+        yield Run(trio.lowlevel.checkpoint)
+        yield from _missed(p, player, limit, 0.0)
+        return
+    if state.is_stalled(player) and (yield from _skipped(p, player)):
+        return
+    asked = p.seats[player].ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
+    deadline = asked + limit + clocks.lag
+    received = yield WaitUntil(deadline)
+    if received is None or received.at > deadline:
+        received = yield from _overdue(p, player, asked, deadline, received)
+    if received is None:
+        yield from _missed(p, player, limit, trio.current_time() - asked)
+    elif isinstance(received.what, ProtocolViolation):
+        yield from _forfeit(p, received, received.what)
+    else:
+        yield from _judge(p, player, received.what, _ms(max(0.0, received.at - asked)), stamped=received.stamped)
+
+
+def _overdue(
+    p: _Progress, player: Player, asked: float, deadline: float, received: Received | None
+) -> Generator[Effect, Any, Received | None]:
+    """Return an answer that still counts as on time, or None. Called when none had been read by ``deadline``.
+
+    The receive timestamp decides, not the order in which tasks woke up. An answer that arrived in time and is read
+    late is on time. An answer that arrived late is late, even if it is read before the deadline fires. Time in
+    which the server itself was stalled is given back to the player if it is more than the network allowance.
+    """
+    received = received or _poll(p, player)
+    while received is None or not (
+        isinstance(received.what, ProtocolViolation) or received.at <= deadline + p.late
+    ):
+        late = p.scheduler.stalls.stall_since(asked, deadline + p.late)
+        if late <= max(p.late, p.state.clocks.lag):  # no stall, or no further one
+            if received is not None:
+                p.seats[player].note_sign_of_life()
+            return None
+        p.late = late
+        p.publish(ServerLate(p.match, player, late))
+        received = received or (yield WaitUntil(deadline + late)) or _poll(p, player)
+    return received
+
+
+def _skipped(p: _Progress, player: Player) -> Generator[Effect, Any, bool]:
+    """Skip the turn of a stalled player, or prepare to ask it again.
+
+    A stalled player is sent nothing: it does not read, and 200 penalties and questions would fill its buffers. Its
+    latest question stays open instead, so that every client has something to answer when it comes back.
+
+    Returns:
+        True if the turn is over.
+    """
+    yield Run(trio.lowlevel.checkpoint)  # both may be stalled: other tasks run between any two of their turns
+    seat, received = p.seats[player], p.mailbox.take()
+    if received is not None and isinstance(received.what, ProtocolViolation):
+        yield from _forfeit(p, received, received.what)
+        return True
+    if not seat.is_silent:
+        if player in p.skipped:
+            p.publish(PlayerAskedAgain(p.match, player, p.skipped[player]))
+            _close_question(p, player)
+        return False
+    p.skipped[player] = p.skipped.get(player, 0) + 1
+    yield from _fault(
+        p, player, FaultCode.STALLED, f"nothing heard since {STALLED_MISSES} missed limits", {"ms": 0.0}
+    )
+    return True
+
+
+def _close_question(p: _Progress, player: Player) -> None:
+    """Close the question that a stalled player was left with."""
+    skipped = p.skipped.pop(player)
+    detail = f"nothing heard for {STALLED_MISSES} limits: {p.state.game.penalty}"
+    more = f", and {skipped} more of yours since" if skipped else ""
+    p.seats[player].penalize(FaultCode.STALLED if skipped else FaultCode.MISSED_LIMIT, f"{detail}{more}")
+
+
+def _poll(p: _Progress, player: Player) -> Received | None:
+    """Read the player's socket and return the oldest unread answer, if there is one."""
+    p.seats[player].poll()
+    return p.mailbox.take()
+
+
+def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
+    """Decide a turn that was answered on time."""
+    timed: dict[str, Any] = {"ms": ms, "timed": "kernel" if stamped else "wake"}
+    if isinstance(answer, Resign):
+        yield from _lose(p, player, EndCode.RESIGNED, f"{p.state.game.players[player]} resigned", timed)
+    elif isinstance(answer, Raised):
+        yield from _fault(p, player, FaultCode.RAISED, answer.error or "no reason given", timed)
+    elif isinstance(answer, MalformedAnswer):
+        yield from _fault(p, player, FaultCode.MALFORMED_ANSWER, answer.detail, timed)
+    else:
+        try:
+            p.state.move(answer.move, ms)
+        except IllegalMove as error:
+            yield from _fault(p, player, FaultCode.ILLEGAL_MOVE, str(error), {**timed, **tried_fields(answer.move)})
+            return
+        yield from _write(p, {"player": player, "move": answer.move, **timed})
+        p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
+
+
+def _missed(p: _Progress, player: Player, limit: float, waited: float) -> MatchScript:
+    seat = p.seats[player]
+    seat.time_is_up()
+    away, heard = not seat.connected, seat.take_sign_of_life()
+    timed = {"ms": _ms(limit), "waited_ms": _ms(waited), "away": away}
+    if heard and not away and limit > 0 and p.state.silences[player]:
+        timed["heard"] = True
+    if away and (why := p.state.absence(player)):
+        yield from _lose(p, player, EndCode.ABSENT, why, timed)
+        return
+    detail = f"no answer within {limit:g} s" + (", and no connection" if away else "")
+    yield from _fault(p, player, FaultCode.MISSED_LIMIT, detail, timed)
+
+
+def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> MatchScript:
+    detail = detail[:MAX_TEXT]
+    p.state.fault(code, timed["ms"], away=timed.get("away", False), heard=timed.get("heard", False))
+    yield from _write(p, {"player": player, "fault": code, "detail": detail, **timed})
+    p.publish(TurnFaulted(p.match, player, code, detail, timed["ms"] / 1000))
+    if code == FaultCode.STALLED:
+        return
+    if p.state.is_stalled(player) and p.state.outcome is None:
+        p.skipped[player] = 0
+        p.publish(PlayerStalled(p.match, player))
+    else:
+        p.seats[player].penalize(code, f"{detail}: {p.state.game.penalty}"[:MAX_TEXT])
+
+
+def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> MatchScript:
+    p.state.lose(loser, reason, detail, timed["ms"])
+    yield from _write(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed})
+
+
+def _forfeit(p: _Progress, received: Received, violation: ProtocolViolation) -> MatchScript:
+    player: Player = 0 if received.seat is p.seats[0] else 1
+    name = p.state.game.players[player]
+    detail = f"{name} broke the protocol ({violation.code}): {violation.detail}"
+    yield from _lose(p, player, EndCode.HOSTILE, detail, {"ms": 0.0})
+
+
+def _write(p: _Progress, turn: dict[str, Any]) -> MatchScript:
+    """Write a turn to the scoresheet, and return when it is written: nobody may hear of it before."""
+    if p.late:
+        turn["late_ms"] = _ms(p.late)
+    result = p.sheet.write(turn)
+    if result is WriteResult.PENDING:
+        result = yield AwaitCommit(p.sheet.on_commit)
+    if result is WriteResult.FAILED:
+        yield Run(p.sheet.retry_until_written)
+
+
+def _ms(seconds: float) -> float:
+    """Return milliseconds with three decimals; `round(..., 3)` takes twice as long."""
+    return round(seconds * 1_000_000) / 1000
+
+
+def end_message(result: Result, player: Player) -> End:
+    """Return the message that tells a player a result."""
+    scores = None if result.scores is None else list(result.scores)
+    return End(result.match.number, result.outcome_for(player), str(result.reason), result.detail, scores)

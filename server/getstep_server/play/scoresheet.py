@@ -1,0 +1,279 @@
+"""The scoresheet of one match: its state and its lines in the journal, kept in step.
+
+Nothing that the judge decides is passed on before it is written here. After a crash the journal's lines become
+scoresheets again, and their matches are resumed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from getstep.referee import WrongTurn
+from getstep_engines import Player
+from getstep_server.config.contest import Contest
+from getstep_server.events import JournalCut
+from getstep_server.incident import Incident
+from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
+from getstep_server.records.game import MatchLog, game_header, match_of, match_state_of, record_of_game
+from getstep_server.records.match import Match
+from getstep_server.records.record import Record, RecordError
+from getstep_server.records.result import Result
+from getstep_server.storage.disk import Disk, more_room_helps
+from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of
+from getstep_server.storage.recovery import _by_game, _read_all
+
+
+class Scoresheet:
+    """The turns of one match, written to the journal one by one.
+
+    Args:
+        head: the first fields of its record.
+        journal: stores the turns.
+        disk: waits if it is full.
+        lines: the match's lines of an earlier run after its head; call `resume` next.
+
+    Raises:
+        JournalError: a line cannot follow on those before it.
+    """
+
+    def __init__(self, head: Mapping[str, Any], journal: Journal, disk: Disk, lines: Sequence[Line] = ()) -> None:
+        self.head = head
+        self.match_state = match_state_of(head)
+        self.match = match_of(head)
+        self.attempt: int = head["attempt"]
+        self._happened = MatchLog()
+        self._tag = tag_of(self.match.number, self.attempt)
+        self._journal = journal
+        self._disk = disk
+        self._over = False
+        for line in lines:
+            self._take(line)
+
+    def _take(self, line: Line) -> None:
+        entry = line.entry
+        try:
+            if "incident" in entry:
+                self._happened.incidents.append(entry["incident"])
+            elif "resumed" in entry:
+                self._happened.resumed.append(entry["resumed"])
+            else:
+                self.match_state.apply(entry)
+                self._happened.turns.append(_line(entry))
+        except (WrongTurn, KeyError, TypeError) as error:
+            raise JournalError(f"{line.where}: {error}") from error
+
+    async def begin(self) -> None:
+        """Write the head; wait while the disk is full."""
+        if self._append(orjson.dumps(self.head)) is not WriteResult.WRITTEN:
+            await self.retry_until_written()
+
+    def resume(self) -> None:
+        """Record that the match is resumed, after the passes that the last run did not write any more.
+
+        Raises:
+            OSError: the journal cannot be written, and more room on the disk would not help.
+        """
+        passes = [_pass(player) for player in self.match_state.passes_due]
+        self._happened.turns += passes
+        self._happened.resumed.append(self.match_state.turns)
+        try:
+            self._journal.append(self._tag, *passes, b'{"resumed":%d}' % self.match_state.turns)
+        except OSError as error:  # the next turn writes it as well
+            if not more_room_helps(error):
+                raise
+
+    def write(self, turn: Mapping[str, Any]) -> WriteResult:
+        """Write a turn that the match state has taken, and the passes that followed.
+
+        Returns:
+            WRITTEN; or PENDING: `on_commit` tells the end of the batch; or FAILED: `retry_until_written` waits for
+            the disk. Nobody may hear of the turn before it is written.
+        """
+        line, passed = _line(turn), self.match_state.state.passed
+        self._happened.turns.append(line)
+        if not passed or "end" in turn:
+            return self._append(line)
+        passes = [_pass(player) for player in passed]
+        self._happened.turns += passes
+        return self._append(line, *passes)
+
+    def turns_from(self, start: int) -> Sequence[bytes]:
+        """Return the turns and passes from number ``start`` on, as on record. Any thread may call this."""
+        return self._happened.turns[start:]
+
+    def on_commit(self, callback: Callable[[WriteResult], None]) -> None:
+        """Call ``callback`` when a pending turn is written or has failed; see `Journal.on_commit`."""
+        self._journal.on_commit(callback)
+
+    async def retry_until_written(self) -> None:
+        """Wait until the disk has taken what was appended.
+
+        Raises:
+            OSError: the disk cannot take it, and more room does not help.
+        """
+        await self._disk.retry_until_written(self._flush)
+
+    def _append(self, *lines: bytes) -> WriteResult:
+        try:
+            return self._journal.append(self._tag, *lines)
+        except OSError:
+            return WriteResult.FAILED
+
+    def incident(self, incident: Incident) -> None:
+        """Record hostile or refused traffic of one of the teams: the first of each kind, and how many."""
+        known = {"team": incident.team, "code": incident.code}
+        for row in self._happened.incidents:
+            if row["team"] == incident.team and row["code"] == incident.code:
+                row["count"] += 1
+                return
+        if len(self._happened.incidents) < GAME_INCIDENTS_KEPT:
+            detail = {"detail": incident.detail[:INCIDENT_DETAIL_CHARS], "address": incident.address}
+            row = {**known, "after_turn": self.match_state.turns, **detail, "count": 1}
+            self._happened.incidents.append(row)
+            if not self._over:
+                with contextlib.suppress(OSError):  # the next turn writes it as well
+                    self._journal.append(self._tag, orjson.dumps({"incident": row}))
+
+    def with_totals(self, result: Result) -> Result:
+        """Return ``result``, which was decided elsewhere, with the turns that were played until now."""
+        state = self.match_state
+        faults = (state.faults[0], state.faults[1])
+        return replace(result, turns=state.turns, thought=state.clocks.thought, faults=faults)
+
+    def record(self, result: Result) -> Record:
+        """Return the record of the match, which is over: no further lines of it are written to the journal."""
+        self._over = True
+        return record_of_game(self.head, result, self._happened)
+
+    def abandon(self) -> None:
+        """Write that the match ends without a record; call `release` next."""
+        with contextlib.suppress(OSError):  # the next line of any match writes it as well
+            self._journal.append(self._tag, _DROPPED)
+
+    def release(self) -> None:
+        """Release the match's journal entries. Call from a worker thread: it may fsync and unlink.
+
+        Raises:
+            OSError: a segment that no match needs any more cannot be deleted.
+        """
+        self._over = True
+        self._journal.finish(self._tag)
+
+    async def _flush(self) -> None:
+        self._journal.flush()
+
+
+_DROPPED = b'{"dropped":true}'
+
+
+def _line(turn: Mapping[str, Any]) -> bytes:
+    """Return a turn as JSON: a copy, because the bytes from orjson keep the 4 KB buffer that it wrote into."""
+    return b"%b" % orjson.dumps(turn)
+
+
+def _pass(player: Player) -> bytes:
+    return b'{"player":%d,"pass":true}' % player
+
+
+class ScoresheetStore:
+    """The scoresheets of a contest's running matches; their journal is in its folder ``running``.
+
+    Args:
+        contest: the contest of the matches.
+        disk: the disk of the journal.
+    """
+
+    def __init__(self, contest: Contest, disk: Disk) -> None:
+        self._contest = contest
+        self.disk = disk
+        self._journal = Journal(contest.running)
+
+    async def begin(self, match: Match, attempt: int) -> Scoresheet:
+        """Return a scoresheet for a match that begins; wait while the disk is full."""
+        head = game_header(self._contest, match, attempt, round(time.time(), 3))
+        sheet = Scoresheet(head, self._journal, self.disk)
+        await sheet.begin()
+        return sheet
+
+    def unfinished(
+        self, schedule: Sequence[Match], recorded: Collection[tuple[int, int]]
+    ) -> tuple[list[Scoresheet], list[JournalCut]]:
+        """Return the matches that an earlier run left unfinished, and the torn lines that were cut off.
+
+        Lines of matches that are on record (``recorded``: match and attempt) are not needed any more. Nothing is
+        changed before everything is read. Call this before the first `begin`.
+
+        Raises:
+            JournalError: the journal is damaged, or names a match that is not in ``schedule``.
+            OSError: the folder cannot be used.
+        """
+        folder = self._contest.running
+        folder.mkdir(exist_ok=True)
+        left = list(_read_all(folder, recorded))
+        matches = {match.number: match for match in schedule}
+        games = _by_game(left)
+        for lines in games.values():
+            _check_numbers(lines)
+        kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
+        self._journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()})
+        sheets = [self._resumed(tag, lines, matches) for tag, lines in games.items()]
+        for part in left:
+            part.mend()
+        self._journal.finish(b"")
+        cuts = [JournalCut(str(part.path), part.cut) for part in left if part.cut is not None]
+        return list(_latest(sheets)), cuts
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Collect the turns of all matches in the block, and write them together; see `Journal.batch`."""
+        return self._journal.batch()
+
+    def close(self) -> None:
+        """Close the journal; a later run resumes the matches that are not over."""
+        self._journal.close()
+
+    def _resumed(self, tag: bytes, lines: Sequence[Line], matches: Mapping[int, Match]) -> Scoresheet:
+        head, *rest = lines
+        _check_head(tag, head, matches)
+        return Scoresheet(head.entry, self._journal, self.disk, rest)
+
+
+def _check_numbers(lines: Sequence[Line]) -> None:
+    """Raise JournalError if a line of a match is missing."""
+    for expected, line in enumerate(lines, start=1):
+        if line.number != expected:
+            tag = line.tag.decode()
+            raise JournalError(f"{line.where}: line {line.number} of {tag}, expected its line {expected}")
+
+
+def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
+    """Yield the last attempt at each match, resumed. An earlier one was abandoned when the server failed in it."""
+    last = {sheet.match.number: sheet for sheet in sorted(sheets, key=lambda sheet: sheet.attempt)}
+    for sheet in sheets:
+        if last[sheet.match.number] is sheet:
+            sheet.resume()
+            yield sheet
+        else:
+            sheet.abandon()
+            sheet.release()
+
+
+def _check_head(tag: bytes, line: Line, matches: Mapping[int, Match]) -> None:
+    """Raise JournalError if ``line`` cannot be the first of a match."""
+    head = line.entry
+    try:
+        match = match_of(head)
+        match_state_of(head)
+        told = tag_of(match.number, head["attempt"])
+    except (RecordError, KeyError, TypeError, ValueError) as error:
+        raise JournalError(f"{line.where}: {head!r:.80}, expected the head of a game's record: {error}") from error
+    if told != tag:
+        raise JournalError(f"{line.where}: the head of {told.decode()}, expected that of {tag.decode()}")
+    if matches.get(match.number) != match:
+        raise JournalError(f"{line.where}: match {match.number} is not one of this contest's schedule")

@@ -1,0 +1,273 @@
+"""Decisions: the rulings of the host on a running contest, and their records.
+
+A decision is about a team (may it take part?) or about a match (what is its result?). One kind is made by the
+no-show rule and not by the host: a late team plays the matches that it forfeited. This module holds the contents
+of a decision; the tournament derives its effects from the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, TypeAlias
+
+from getstep_engines import Game, Player
+from getstep_server.config.contest import Contest
+from getstep_server.config.fields import Name, check_unique
+from getstep_server.limits import MAX_EVENTS, MAX_MATCHES
+from getstep_server.text import join_limited, pluralize
+from getstep_server.validation import Check, Model
+
+from .match import Match
+from .reasons import TEAM_KINDS, DecisionKind, Reason
+from .record import RECORD_VERSION, SOFTWARE, Record, RecordError, as_json, plain, read
+from .result import Result
+from .values import MAX_SCORE, TWO, Count, Line, Number, Score, TeamId, Time, Who
+
+NO_SHOW_RULE = "the no-show rule"
+"""The ``by`` in the record of a late arrival."""
+
+_TEAM_EFFECTS = {
+    DecisionKind.WITHDRAW: "has withdrawn",
+    DecisionKind.DISQUALIFY: "is disqualified",
+    DecisionKind.REINSTATE: "is reinstated",
+}
+
+NUMBERS_CELLS = 60
+"""Terminal cells for the numbers of matches in a line: a late team may have hundreds of matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A ruling of the host, or of the no-show rule.
+
+    Attributes:
+        by: the name of the host.
+        why: the reason, a sentence.
+        at: the time in UTC, in the format of records.
+        team: the id of the team that the decision is about.
+        event: the number of the event in which a decision about a team holds; None for all events.
+        match: the number of the match that the decision is about.
+        winner: of an adjudicated match: 0 or 1, or None for a draw.
+        scores: of an adjudicated match: both players' scores, if the host gave any.
+        matches: of a late arrival: the numbers of the matches that the team plays after all.
+    """
+
+    kind: DecisionKind
+    by: str
+    why: str
+    at: str
+    team: int | None = None
+    event: int | None = None
+    match: int | None = None
+    winner: Player | None = None
+    scores: tuple[int, int] | None = None
+    matches: tuple[int, ...] = ()
+
+    @property
+    def made_by_rule(self) -> bool:
+        """Return True if no host made it."""
+        return self.kind == DecisionKind.LATE_ARRIVAL
+
+    @property
+    def reopened(self) -> tuple[int, ...]:
+        """The numbers of the matches that are played again because of this decision."""
+        return (self.match,) if self.kind == DecisionKind.REPLAY and self.match is not None else self.matches
+
+    def is_about(self, match: Match) -> bool:
+        """Return True if the decision may call off a running attempt at ``match``."""
+        if self.made_by_rule:
+            return False  # a forfeited match has no running attempt
+        if self.match is not None:
+            return self.match == match.number
+        return (
+            self.kind != DecisionKind.REINSTATE and self.team in match.teams and self.event in (None, match.event)
+        )
+
+    def result(self, match: Match, attempt: int) -> Result:
+        """Return the result of an adjudicated match; ``attempt`` is the latest attempt, 0 if there was none."""
+        return Result(
+            match=match,
+            winner=self.winner,
+            reason=Reason.ADJUDICATED,
+            detail=self.why,
+            scores=self.scores,
+            turns=0,
+            thought=(0.0, 0.0),
+            faults=(0, 0),
+            started=datetime.fromisoformat(self.at).timestamp(),
+            seconds=0.0,
+            attempt=attempt,
+        )
+
+
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+class _DecisionHead(Model, frozen=True, kw_only=True):
+    record: int = RECORD_VERSION
+    type: str = "decision"
+    contest: Name
+    seed: Count
+    decision: str
+
+
+class TeamDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision that a team takes part or not, in one event or in all."""
+
+    team: TeamId
+    event: Number | None
+    by: Name
+    why: Line
+    at: Time
+    software: Line
+
+
+class Rematch(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision that a match is played again."""
+
+    match: Number
+    by: Name
+    why: Line
+    at: Time
+    software: Line
+
+
+class Adjudication(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision on the result of a match."""
+
+    match: Number
+    winner: Who | None
+    scores: Annotated[list[Score], TWO] | None
+    by: Name
+    why: Line
+    at: Time
+    software: Line
+
+
+def _check_by_rule(by: str) -> None:
+    if by != NO_SHOW_RULE:
+        raise ValueError(f"{NO_SHOW_RULE!r}: no host decides it")
+
+
+class LateArrival(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a late arrival: the team plays the matches that it forfeited."""
+
+    team: TeamId
+    matches: Annotated[list[Number], Check(check_unique, min_length=1, max_length=MAX_EVENTS * MAX_MATCHES)]
+    by: Annotated[str, Check(_check_by_rule)]
+    why: Line
+    at: Time
+    software: Line
+
+
+DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival
+
+_RECORDS: dict[str, type[DecisionRecord]] = {
+    **dict.fromkeys(TEAM_KINDS, TeamDecision),
+    DecisionKind.ADJUDICATE: Adjudication,
+    DecisionKind.REPLAY: Rematch,
+    DecisionKind.LATE_ARRIVAL: LateArrival,
+}
+_ABOUT = ("team", "event", "match", "matches", "winner", "scores")
+"""The fields of a decision that only some kinds have."""
+
+
+def decision_fields(contest: Contest, decision: Decision) -> dict[str, Any]:
+    """Return the fields of the record of a decision, which are not validated yet."""
+    names = {*_ABOUT, "by", "why", "at"}.intersection(_RECORDS[decision.kind].__struct_fields__)
+    return {
+        "contest": contest.name,
+        "seed": contest.file.contest.seed,
+        "decision": str(decision.kind),
+        **{name: getattr(decision, name) for name in names},
+        "software": SOFTWARE,
+    }
+
+
+def record_of_decision(contest: Contest, decision: Decision) -> Record:
+    """Return the record of a decision.
+
+    Raises:
+        RecordError: a field of the decision is invalid.
+    """
+    return Record(plain(validate_decision(decision_fields(contest, decision))))
+
+
+def validate_decision(fields: Mapping[str, Any]) -> DecisionRecord:
+    """Return a validated record of a decision.
+
+    Raises:
+        RecordError: a field is missing or invalid, or does not belong to a decision of this kind.
+    """
+    as_json(fields)
+    kind = fields.get("decision")
+    if not isinstance(kind, str) or kind not in _RECORDS:
+        raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join(map(str, _RECORDS))}")
+    record = read(_RECORDS[kind], fields)
+    for name in _ABOUT:
+        if name in fields and name not in record.__struct_fields__:
+            raise RecordError(f"{name} is {fields[name]!r:.80}, expected nothing in a decision to {kind}")
+    return record
+
+
+def decision_of(fields: Mapping[str, Any]) -> Decision:
+    """Return the decision in a record.
+
+    Raises:
+        RecordError: a field is missing or invalid, or does not belong to a decision of this kind.
+    """
+    record = validate_decision(fields)
+    values = {name: getattr(record, name) for name in (*_ABOUT, "by", "why", "at") if hasattr(record, name)}
+    values |= {name: tuple(values[name]) for name in ("scores", "matches") if values.get(name) is not None}
+    return Decision(kind=DecisionKind(record.decision), **values)
+
+
+def late_arrival(contest: Contest, team: int, matches: Iterable[int], at: str) -> Decision:
+    """Return the decision by which ``team``, which has arrived, plays the ``matches`` that it forfeited."""
+    why = f"{contest.team_name(team)} has arrived"
+    return Decision(DecisionKind.LATE_ARRIVAL, NO_SHOW_RULE, why, at, team=team, matches=tuple(matches))
+
+
+def describe_decision(decision: Decision, contest: Contest, match: Match | None = None) -> str:
+    """Return a decision in words, without its author and reason; ``match`` is its match, if any."""
+    if decision.made_by_rule:
+        numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
+        after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"
+        return f"{contest.team_name(decision.team or 0)} plays {after_all}"
+    if decision.team is not None:
+        event = decision.event
+        known = event is None or event > len(contest.events)
+        where = "" if known or len(contest.events) == 1 else f" in {contest.event(event or 1).name}"
+        return f"{contest.team_name(decision.team)} {_TEAM_EFFECTS[decision.kind]}{where}"
+    names = [] if match is None else [contest.team_name(team) for team in match.teams]
+    which = f"match {decision.match}" + (f" ({' – '.join(names)})" if names else "")
+    if decision.kind == DecisionKind.REPLAY:
+        return f"{which} is played again"
+    first, second = _winners_first(decision)
+    scores = "" if decision.scores is None else f" with {first} to {second}"
+    if decision.winner is None:
+        return f"{which} is a draw{scores}"
+    return f"{which} is won by {names[decision.winner] if names else f'player {decision.winner}'}{scores}"
+
+
+def scores_objection(decision: Decision, game: Game) -> str | None:
+    """Return the problem with the scores of an adjudicated match of ``game``; None if they are valid."""
+    scores = decision.scores
+    if scores is None:
+        return None
+    if not game.differs:
+        return f"scores {scores!r:.80}, expected none: in {game.name} no difference of scores counts"
+    if len(scores) != 2 or not all(type(score) is int and 0 <= score <= MAX_SCORE for score in scores):
+        return f"scores {scores!r:.80}, expected two whole numbers from 0 to {MAX_SCORE}"
+    first, second = scores
+    if decision.winner != (None if first == second else int(second > first)):
+        wanted = "equal ones for a draw" if decision.winner is None else "more for the winner"
+        return f"scores {scores!r}, expected {wanted}"
+    return None
+
+
+def _winners_first(decision: Decision) -> tuple[int, ...]:
+    scores = decision.scores or (0, 0)
+    return scores[::-1] if decision.winner == 1 else scores

@@ -1,0 +1,251 @@
+"""The record of a game: one attempt at a match, with its result and its turns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from msgspec import Meta
+
+from getstep.referee import EDITION, MatchState
+from getstep_engines import GAMES, UnknownGameError
+from getstep_server.config.contest import Contest
+from getstep_server.config.fields import Name
+from getstep_server.limits import MAX_TRIED_BYTES
+from getstep_server.text import utc_time
+from getstep_server.validation import Model
+
+from .match import Match
+from .reasons import VOID_REASONS
+from .record import RECORD_VERSION, SOFTWARE, Record, RecordError, as_json, plain, read
+from .result import Result
+from .settings import TeamEntry, TimeEntry, control_of, milliseconds, time_entry
+from .values import MAX_INCIDENTS, TWO, Count, Line, Ms, Number, Seconds, TeamId, Text, Time, Who
+
+
+class IncidentEntry(Model, frozen=True, kw_only=True):
+    """Hostile or refused traffic during a game."""
+
+    team: TeamId
+    code: str
+    detail: str
+    address: str
+    after_turn: Count
+    count: Annotated[int, Meta(ge=1, le=MAX_INCIDENTS)]
+
+
+class GameHeader(Model, frozen=True, kw_only=True):
+    """The fields of a game's record before the first turn; the journal of the match begins with them."""
+
+    record: int = RECORD_VERSION
+    type: str = "game"
+    contest: Name
+    seed: Count
+    match: Number
+    event: Number
+    round: Number
+    pairing: Number
+    leg: Number
+    attempt: Number
+    game: str
+    options: dict[str, int]
+    teams: Annotated[list[TeamEntry], TWO]
+    time: TimeEntry
+    started: Time
+    edition: Annotated[int, Meta(ge=1, le=EDITION)] = 1
+    software: Line
+
+
+class GameHead(GameHeader, frozen=True, kw_only=True):
+    """A game's record without its turns."""
+
+    seconds: Seconds
+    winner: Who | None
+    scores: Annotated[list[Any], TWO] | None
+    reason: str
+    detail: Text
+    turns_played: Count
+    thought_ms: Annotated[list[Ms], TWO]
+    faults: Annotated[list[Count], TWO]
+    resumed: list[Count]
+    incidents: list[IncidentEntry]
+
+
+class GameRecord(GameHead, frozen=True, kw_only=True):
+    """A game's record, without its seal; `turns.validate_turn` checks each of its ``turns``."""
+
+    turns: list[dict[str, Any]]
+
+
+def validate_game(fields: Mapping[str, Any]) -> GameRecord:
+    """Return a validated record of a game.
+
+    Raises:
+        RecordError: a field is missing or invalid, or the game or an option is unknown.
+    """
+    game = validate_form(fields)
+    try:
+        rules = GAMES[game.game]
+    except UnknownGameError as error:
+        raise RecordError(str(error)) from None
+    try:
+        rules.start(**game.options)
+    except ValueError as error:
+        raise RecordError(f"options are {game.options!r:.80}: {error}") from error
+    return game
+
+
+def validate_form(fields: Mapping[str, Any]) -> GameRecord:
+    """Return a record of a game with validated fields; the game may be one that is not installed.
+
+    Raises:
+        RecordError: a field is missing or invalid.
+    """
+    as_json(fields)
+    return read(GameRecord, fields)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class MatchLog:
+    """The part of a game's record beside its result: the turns as JSON objects, restarts and incidents."""
+
+    turns: list[bytes] = field(default_factory=list)
+    resumed: list[int] = field(default_factory=list)
+    """The number of turns before each restart of the server."""
+    incidents: list[dict[str, Any]] = field(default_factory=list)
+
+
+def game_header(contest: Contest, match: Match, attempt: int, started: float) -> dict[str, Any]:
+    """Return the fields of a game's record that are known before the first turn."""
+    header = GameHeader(
+        contest=contest.name,
+        seed=contest.file.contest.seed,
+        match=match.number,
+        event=match.event,
+        round=match.round,
+        pairing=match.pairing,
+        leg=match.leg,
+        attempt=attempt,
+        game=match.game,
+        options=match.options,
+        teams=[TeamEntry(id=team, name=contest.team_name(team)) for team in match.teams],
+        time=time_entry(contest.event(match.event).time_control, contest.lag),
+        started=utc_time(started),
+        edition=EDITION,
+        software=SOFTWARE,
+    )
+    return plain(header)
+
+
+def record_of_game(head: Mapping[str, Any], result: Result, log: MatchLog | None = None) -> Record:
+    """Return the record of a game that is over.
+
+    Args:
+        head: from `game_header`; the one of a resumed match was written by the run that began it.
+        result: the result.
+        log: the turns and incidents; None if no turn was played.
+    """
+    log = log or MatchLog()
+    game = GameHead(
+        **{name: head[name] for name in GameHeader.__struct_fields__ if name in head},
+        seconds=result.seconds,
+        winner=result.winner,
+        scores=None if result.scores is None else list(result.scores),
+        reason=result.reason,
+        detail=result.detail,
+        turns_played=result.turns,
+        thought_ms=[milliseconds(seconds) for seconds in result.thought],
+        faults=list(result.faults),
+        resumed=log.resumed,
+        incidents=[IncidentEntry(**incident) for incident in log.incidents],
+    )
+    return Record(plain(game), log.turns, result.match, result.attempt)
+
+
+def tried_fields(move: Any) -> dict[str, Any]:
+    """Return the keys of a turn that hold the illegal move.
+
+    A move whose JSON exceeds 1 kB is replaced by a text, the beginning of that JSON, which takes at most 1 kB in
+    the record, escapes included. ``tried_bytes`` is the length of the whole JSON.
+    """
+    whole = orjson.dumps(move)
+    if len(whole) <= MAX_TRIED_BYTES:
+        return {"tried": move}
+    text = whole[:MAX_TRIED_BYTES].decode(errors="ignore")  # the cut may be inside a character
+    lengths = range(1, len(text) + 1)
+    # Quotes and backslashes of the first JSON text are escaped once more in the second.
+    kept = bisect_right(lengths, MAX_TRIED_BYTES, key=lambda length: len(orjson.dumps(text[:length])))
+    return {"tried": text[:kept], "tried_bytes": len(whole)}
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def match_of(fields: Mapping[str, Any]) -> Match:
+    """Return the match of a game's record, or of the first line of its journal.
+
+    Raises:
+        RecordError: a field of the header is missing or invalid.
+    """
+    return _match_of(read(GameHeader, fields))
+
+
+def _match_of(header: GameHeader) -> Match:
+    first, second = (team.id for team in header.teams)
+    places = (header.match, header.round, header.pairing, header.leg, first, second)
+    return Match(*places, header.game, header.options, header.event)
+
+
+def result_of(fields: Mapping[str, Any]) -> Result:
+    """Return the result in a game's record.
+
+    Raises:
+        RecordError: a field is missing or invalid.
+    """
+    game = read(GameHead, fields)
+    return Result(
+        match=_match_of(game),
+        winner=game.winner,  # type: ignore[arg-type]  # 0 or 1
+        reason=game.reason,
+        detail=game.detail,
+        scores=None if game.scores is None else _as_scores(game.scores),
+        turns=game.turns_played,
+        thought=_pair([ms / 1000 for ms in game.thought_ms]),
+        faults=_pair(game.faults),
+        started=datetime.fromisoformat(game.started).timestamp(),
+        seconds=game.seconds,
+        attempt=game.attempt,
+    )
+
+
+def is_void(result: Result) -> bool:
+    """Return True if the attempt was void or called off: it does not count."""
+    return result.reason in VOID_REASONS
+
+
+def _pair(values: Sequence[Any]) -> tuple[Any, Any]:
+    first, second = values
+    return (first, second)
+
+
+def _as_scores(scores: Sequence[Any]) -> tuple[Any, Any]:
+    return _pair([tuple(score) if isinstance(score, list) else score for score in scores])
+
+
+def match_state_of(head: Mapping[str, Any]) -> MatchState:
+    """Return the state of a match before its first turn, from the header of its record.
+
+    Raises:
+        ValueError: the match was judged by an edition of the rules that this version does not know.
+    """
+    time, edition = head["time"], head.get("edition", 1)
+    if type(edition) is not int or not 1 <= edition <= EDITION:
+        raise ValueError(f"edition is {edition!r:.80}, expected 1 to {EDITION}; use a newer getstep-server")
+    return MatchState(GAMES[head["game"]], head["options"], control_of(time), time["lag_ms"] / 1000, edition)

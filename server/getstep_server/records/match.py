@@ -1,0 +1,29 @@
+"""Matches: the unit that is paired, played and has a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match of the schedule: a leg of a pairing.
+
+    ``number`` counts from 1 over the whole contest. ``first`` and ``second`` are team ids. A pairing's legs have
+    the same ``pairing`` number, within the ``event``, and count from 1.
+    """
+
+    number: int
+    round: int
+    pairing: int
+    leg: int
+    first: int
+    second: int
+    game: str
+    options: dict[str, int] = field(default_factory=dict, hash=False)
+    event: int = 1
+
+    @property
+    def teams(self) -> tuple[int, int]:
+        """The first player's team and the second's."""
+        return (self.first, self.second)

@@ -1,0 +1,120 @@
+"""The record of pairings: the matches that were issued together, and what their pairing depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec.structs import asdict
+
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.config.fields import Name, check_unique
+from getstep_server.formats import Pairing
+from getstep_server.limits import MAX_TEAMS
+from getstep_server.validation import Check, Model
+
+from .match import Match
+from .record import RECORD_VERSION, SOFTWARE, Record, as_json, plain, read
+from .values import Count, Line, Number, TeamId
+
+
+class PairingEntry(Model, frozen=True, kw_only=True):
+    """A match of the pairings, or a bye."""
+
+    number: Number | None
+    round: Number
+    pairing: Number
+    leg: Number
+    first: TeamId
+    second: TeamId | None
+
+
+class PairingsHead(Model, frozen=True, kw_only=True):
+    """A record of pairings without its ``matches``: everything that the pairings depend on."""
+
+    record: int = RECORD_VERSION
+    type: str = "pairings"
+    contest: Name
+    seed: Count
+    event: Number
+    name: Name
+    game: str
+    options: dict[str, int]
+    format: str
+    settings: dict[str, Any]
+    scoring: dict[str, Any]
+    no_show: Literal["final", "provisional"] = "final"
+    teams: Annotated[list[TeamId], Check(check_unique, max_length=MAX_TEAMS)]
+    software: Line
+
+
+class PairingsRecord(PairingsHead, frozen=True, kw_only=True):
+    """A record of pairings, without its seal."""
+
+    matches: list[PairingEntry]
+
+
+def pairings_header(contest: Contest, event: ContestEvent, teams: Sequence[int]) -> dict[str, Any]:
+    """Return the fields of a record of pairings without ``matches``.
+
+    Args:
+        contest: the contest.
+        event: the event to pair.
+        teams: the ids of the teams that take part, in seeding order.
+    """
+    head = PairingsHead(
+        contest=contest.name,
+        seed=contest.file.contest.seed,
+        event=event.number,
+        name=event.name,
+        game=event.game.name,
+        options=event.options,
+        format=event.format.name,
+        settings=asdict(event.format.options),
+        scoring=asdict(event.scoring),
+        no_show=contest.file.start.no_show,
+        teams=list(teams),
+        software=SOFTWARE,
+    )
+    return plain(head)
+
+
+def record_of_pairings(fields: Mapping[str, Any]) -> Record:
+    """Return the record of pairings: ``fields`` are the header and the key ``matches``."""
+    return Record(fields)
+
+
+def pairings_in(fields: Mapping[str, Any]) -> list[tuple[Pairing, Match | None]]:
+    """Return the pairings of a record, byes included, each with its match.
+
+    Raises:
+        RecordError: a field is missing or invalid.
+    """
+    record = read(PairingsRecord, fields)
+    return [_pairing_of(entry, record) for entry in record.matches]
+
+
+def _pairing_of(entry: PairingEntry, record: PairingsRecord) -> tuple[Pairing, Match | None]:
+    unit = (entry.round, entry.pairing, entry.leg)
+    pairing = Pairing(*unit, entry.first, entry.second)
+    if entry.second is None or entry.number is None:
+        return pairing, None
+    teams = (entry.first, entry.second)
+    return pairing, Match(entry.number, *unit, *teams, record.game, record.options, record.event)
+
+
+def pairing_fields(pairing: Pairing, number: int | None) -> dict[str, Any]:
+    """Return a pairing as an entry of ``matches``; ``number`` is None for a bye."""
+    places = {name: getattr(pairing, name) for name in Pairing.__slots__}
+    return plain(PairingEntry(number=number, **places))
+
+
+def validate_pairings(fields: Mapping[str, Any]) -> PairingsRecord:
+    """Return a validated record of pairings.
+
+    Raises:
+        RecordError: a field is missing or invalid.
+    """
+    as_json(fields)
+    return read(PairingsRecord, fields)

@@ -1,0 +1,71 @@
+"""The codes in records, in the journal, in the database and on the wire.
+
+protocol.md and docs/records.md list them. Each value is the recorded string: a `StrEnum` compares and serializes
+as its value, so JSON, SQL and hashes hold plain strings. A code changes only together with `RECORD_VERSION`. The
+messages of `getstep.wire` check for a plain string: pass ``str(code)`` to them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The other reasons of a result: the game's own rules, or a decision without a turn."""
+
+    FINISHED = "finished"
+    """The game ended by its own rules."""
+    NO_SHOW = "never_arrived"
+    """One team, or neither, came to the match."""
+    ADJUDICATED = "adjudicated"
+    """The host decided the result."""
+    ROUND_LOST = "round_lost"
+    """A missed limit in another match of the round decided the result: see `missed_limit_rule`."""
+
+
+class VoidReason(StrEnum):
+    """The reason why an attempt does not count. A table in rules.md defines void, cancelled and annulled."""
+
+    SERVER_FAULT = "server_fault"
+    """The server failed: the match is void and is played again."""
+    CALLED_OFF = "called_off"
+    """The host made a decision about the match, or about one of its teams, while it was played."""
+
+
+VOID_REASONS: tuple[str, ...] = tuple(VoidReason)
+"""For ``in``: before Python 3.12 a plain string cannot be looked up in an enum."""
+
+BOTH_LOSE: tuple[str, ...] = (Reason.NO_SHOW, Reason.ROUND_LOST)
+"""Reasons for which a match without a winner is a loss for both, not a draw."""
+
+
+class DecisionKind(StrEnum):
+    """The subject and effect of a decision."""
+
+    WITHDRAW = "withdraw"
+    DISQUALIFY = "disqualify"
+    REINSTATE = "reinstate"
+    ADJUDICATE = "adjudicate"
+    REPLAY = "replay"
+    LATE_ARRIVAL = "late_arrival"
+    """Made by the no-show rule when a team arrives, never by a host."""
+
+
+TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
+MATCH_KINDS = (DecisionKind.ADJUDICATE, DecisionKind.REPLAY)
+
+
+class TeamStatus(StrEnum):
+    """The standing of a team in an event, by the host's decisions."""
+
+    ACTIVE = ""
+    WITHDRAWN = "withdrawn"
+    DISQUALIFIED = "disqualified"
+    """All matches of the team are annulled."""
+
+
+STATUS_AFTER: dict[DecisionKind, TeamStatus] = {
+    DecisionKind.WITHDRAW: TeamStatus.WITHDRAWN,
+    DecisionKind.DISQUALIFY: TeamStatus.DISQUALIFIED,
+    DecisionKind.REINSTATE: TeamStatus.ACTIVE,
+}

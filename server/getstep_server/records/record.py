@@ -1,0 +1,127 @@
+"""Records: the lines of JSON that a contest leaves behind, chained by their hashes. records.md describes them.
+
+A record consists of texts that are encoded once: its header (everything but the turns), its turns as the journal
+has them, and its seal (place and hashes), which is added in the transaction that stores the record.
+
+Each kind of record is one class, in a module of its own: `settings`, `pairings`, `game`, `decision`; `turns` has
+those of a turn. A record is written from its class (`plain`), so the order of its fields is the order of the keys,
+which are hashed. A record that is read is validated against the same class (`read`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, TypeVar
+
+import msgspec
+import orjson
+
+from getstep_server import __version__
+from getstep_server.validation import Model, ValidationError, validated
+
+from .match import Match
+
+M = TypeVar("M", bound=Model)
+
+RECORD_VERSION = 1
+SOFTWARE = f"getstep-server {__version__}"
+FIRST = "0" * 64
+"""The ``previous`` hash of the first record."""
+
+_SEAL = b',"hash":"'
+_SEAL_BYTES = len(_SEAL) + 64 + len(b'"}')
+
+
+class RecordError(Exception):
+    """Raised when a text is not a valid record of this version, or contradicts the records before it.
+
+    Unlike `StoreError`, which is about the database file, and `JournalError`, which is about a segment of the
+    journal, it is about the contents of one record.
+    """
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that is not sealed yet.
+
+    ``fields`` are all but the turns, ``header`` is their JSON, and ``turns`` are JSON objects. ``match`` is None
+    and ``attempt`` is 0 unless the record is a game's.
+    """
+
+    fields: Mapping[str, Any]
+    turns: Sequence[bytes] = ()
+    match: Match | None = None
+    attempt: int = 0
+    header: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Now, not when it is stored: a list in the fields may grow until then.
+        object.__setattr__(self, "header", orjson.dumps(self.fields))
+
+    def content(self) -> bytes:
+        """Return the text without the seal."""
+        return content_of(self.header, b",".join(self.turns), game=self.match is not None)
+
+
+def content_of(head: bytes, turns: bytes, *, game: bool) -> bytes:
+    """Return a record's text without its seal, from the parts that are stored."""
+    return b'%b,"turns":[%b]}' % (head[:-1], turns) if game else head
+
+
+def sealed(content: bytes, place: int, previous: str) -> tuple[bytes, str]:
+    """Return the line of the record at ``place``, without a line end, and its hash."""
+    body = b'%b,"place":%d,"previous":"%b"}' % (content[:-1], place, previous.encode())
+    digest = sha256(body).hexdigest()
+    return b'%b%b%b"}' % (body[:-1], _SEAL, digest.encode()), digest
+
+
+def hash_of(line: bytes) -> str:
+    """Return the computed hash of the record in ``line``, whatever hash the line itself has."""
+    return sha256(line[:-_SEAL_BYTES] + b"}").hexdigest()
+
+
+def parse(line: bytes) -> dict[str, Any]:
+    """Return the fields of a record.
+
+    Raises:
+        RecordError: the line is not a JSON object, or has another version.
+    """
+    try:
+        fields = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise RecordError(f"{line[:60]!r} is not JSON: {error}") from error
+    if not isinstance(fields, dict) or fields.get("record") != RECORD_VERSION:
+        raise RecordError(f"{line[:60]!r}, expected a record of version {RECORD_VERSION}")
+    return fields
+
+
+def read(model: type[M], fields: Mapping[str, Any]) -> M:
+    """Return the fields of a record, or a part of one, as their class.
+
+    Raises:
+        RecordError: a field is missing or invalid.
+    """
+    try:
+        return validated(model, fields)
+    except ValidationError as error:
+        raise RecordError(str(error.mistakes[0])) from error
+
+
+def plain(model: Model) -> dict[str, Any]:
+    """Return the fields of a record as they are written, in the order of its class."""
+    fields: dict[str, Any] = msgspec.to_builtins(model)
+    return fields
+
+
+def as_json(value: object) -> bytes:
+    """Return ``value`` as JSON text, in which 1, 1.0 and true differ, unlike in a comparison of Python objects.
+
+    Raises:
+        RecordError: containers are nested more than 254 deep, the limit of orjson.
+    """
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise RecordError(f"something that cannot be written as JSON: {error}") from error

@@ -1,0 +1,30 @@
+"""Everything that is shown or exported: tables, crosstables, the report, transcripts, live progress.
+
+In: records, tournament tables and events. Out: text, html and SVG. Nothing here changes a contest.
+It must not know the judge, sockets or a running server.
+"""
+
+__all__ = [
+    "corrections",
+    "crosstable",
+    "event_lines",
+    "export",
+    "incident_report",
+    "live_board",
+    "markdown",
+    "match_list",
+    "match_pages",
+    "notation",
+    "pace",
+    "plots",
+    "progress",
+    "progress_state",
+    "qr_code",
+    "ratings_table",
+    "replays",
+    "report",
+    "site",
+    "tables",
+    "text_table",
+    "transcript",
+]

@@ -1,0 +1,206 @@
+"""The crosstable: the results of each pairing, with the teams in the order of the standings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.records.result import Result
+from getstep_server.tournament.points import points_of, total_points
+from getstep_server.tournament.standings import Standing
+from getstep_server.tournament.tournament import Tournament
+
+from .tables import points_column, team_columns
+from .text_table import NAME_ROOM, Column, Side, TextTable
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+OWN, NOT_PLAYED = "×", "."
+
+MOST_TEAMS = 256
+"""Teams of a crosstable on a terminal, the best ones. With 1,024 teams it would take 12 s and 20,000 lines."""
+
+SHORT_NAME = 12
+"""Terminal cells that names may be shortened to, if all opponents then fit in one block."""
+
+_LETTERS = {"win": "W", "draw": "D", "loss": "L"}
+
+
+class Crosstable:
+    """The results of each pairing of an event.
+
+    Args:
+        event: for the scoring.
+        rows: its standings, which give the order of rows and columns.
+        results: the official results of the contest; those of other events are ignored.
+    """
+
+    def __init__(self, event: ContestEvent, rows: Sequence[Standing], results: Iterable[Result]) -> None:
+        self.event = event
+        self.rows = rows
+        self._between: dict[tuple[int, int], list[Result]] = {}
+        for result in (result for result in results if result.match.event == event.number):
+            one, other = result.match.teams
+            self._between.setdefault((min(one, other), max(one, other)), []).append(result)
+
+    def points(self, team: int, opponent: int) -> float | None:
+        """Return the points of ``team`` from its matches against ``opponent``; None if there are none."""
+        results, scoring = self._results(team, opponent), self.event.scoring
+        if not results:
+            return None
+        points = [points_of(scoring, result)[result.match.teams.index(team)] for result in results]
+        return total_points(scoring, points, played=len(points), byes=0)
+
+    def legs(self, team: int, opponent: int) -> list[str]:
+        """Return "win", "draw" or "loss" of ``team`` for each match against ``opponent``, in playing order."""
+        results = sorted(self._results(team, opponent), key=lambda result: result.match.number)
+        return [result.outcome_for(0 if result.match.first == team else 1) for result in results]
+
+    def numbers(self, team: int, opponent: int) -> list[int]:
+        """Return the numbers of the matches of ``team`` against ``opponent``, in playing order."""
+        return sorted(result.match.number for result in self._results(team, opponent))
+
+    def _results(self, team: int, opponent: int) -> list[Result]:
+        return self._between.get((min(team, opponent), max(team, opponent)), [])
+
+
+def crosstable_of(tournament: Tournament, event: ContestEvent) -> Crosstable:
+    """Return the crosstable of an event."""
+    return Crosstable(event, tournament.table(event), tournament.results)
+
+
+# --- on a terminal --------------------------------------------------------------------------------------------
+
+
+def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None = None) -> CrosstableView:
+    """Return a crosstable that can be printed; it has at most `MOST_TEAMS` teams, the best ones."""
+    rows = table.rows[:MOST_TEAMS]
+    return CrosstableView(
+        teams=team_columns(contest, rows),
+        letters=_opponents(table, lambda *pair: "".join(_LETTERS[leg] for leg in table.legs(*pair)), "left"),
+        points=_opponents(table, lambda *pair: _rounded(table.event, table.points(*pair)), "right"),
+        total=points_column(table.event, rows),
+        rounded=table.event.scoring.kind != "points",
+        title=title,
+        left_out=len(table.rows) - len(rows),
+    )
+
+
+def _opponents(table: Crosstable, cell: Callable[[int, int], str], justify: Side) -> list[Column]:
+    teams = [row.team for row in table.rows[:MOST_TEAMS]]
+    return [
+        Column(str(n), [OWN if one == other else cell(one, other) or NOT_PLAYED for one in teams], justify=justify)
+        for n, other in enumerate(teams, start=1)
+    ]
+
+
+def _rounded(event: ContestEvent, points: float | None) -> str:
+    if points is None:
+        return ""
+    return f"{points:g}" if event.scoring.kind == "points" else str(round(points))
+
+
+@dataclass(frozen=True)
+class CrosstableView:
+    """A crosstable that fits its terminal.
+
+    A cell has a letter for each match if all opponents then fit in one block. Otherwise it has the points, and if
+    all opponents still do not fit, they are split into several blocks.
+
+    Attributes:
+        teams: the columns before the opponents.
+        letters: a column for each opponent, with a letter for each match.
+        points: a column for each opponent, with points.
+        total: the column after the opponents.
+        rounded: `points` are rounded to whole numbers.
+        title: above the first block.
+        left_out: the number of teams that are not shown.
+    """
+
+    teams: Sequence[Column]
+    letters: Sequence[Column]
+    points: Sequence[Column]
+    total: Column
+    rounded: bool
+    title: str | None = None
+    left_out: int = 0
+
+    def whole(self) -> TextTable:
+        """Return the crosstable as one block, with a letter for each match, however wide it is."""
+        return TextTable([*self.teams, *self.letters, self.total], self.title, [self._note(_EACH_MATCH)])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        blocks, note = self._blocks(options.max_width)
+        yield from blocks
+        yield Text(note)
+
+    def plain(self, width: int) -> str | None:
+        """Return the crosstable as rich writes it to a pipe of this width; None if that needs rich."""
+        blocks, note = self._blocks(width)
+        texts = [block.plain(width) for block in blocks]
+        return None if None in texts else "".join([*filter(None, texts), f"{note}\n"])
+
+    def _blocks(self, width: int) -> tuple[list[TextTable], str]:
+        """Return the tables that fit the width, and the note below them."""
+        cells, note = self.letters, _EACH_MATCH
+        if self._at_once(cells, width) < len(cells):
+            cells, note = self.points, f"the points against each{', rounded' * self.rounded}"
+        size, joined = self._at_once(cells, width), _Joined(cells)
+        blocks = []
+        for start in range(0, len(cells), size):
+            columns = [*self.teams, joined.columns(cells[start : start + size]), self.total]
+            blocks.append(TextTable(columns, "\n" if start else self.title, one_line_each=True))
+        return blocks, self._note(note)
+
+    def _note(self, cells: str) -> str:
+        note = f"Cells: {cells}; {NOT_PLAYED} not played."
+        if self.left_out:
+            note += f" The first {MOST_TEAMS} teams; {self.left_out} more are in the export as csv or jsonl."
+        return note
+
+    def _at_once(self, cells: Sequence[Column], width: int) -> int:
+        """Return how many opponents fit in one block; to fit all of them, names may be shortened to SHORT_NAME."""
+        joined, (number, names) = _Joined(cells), self.teams
+        room = width - number.width - self.total.width - len("   ") + joined.gap
+        if (room - min(SHORT_NAME, names.width)) // joined.step >= len(cells):
+            return len(cells)
+        return max(1, (room - min(NAME_ROOM, names.width)) // joined.step)
+
+
+_EACH_MATCH = "a letter for each match: W won, D drawn, L lost"
+
+
+class _Joined:
+    """Many narrow columns joined into one, without spaces between them if they are one cell wide."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._width = max(len(cell) for column in columns for cell in column.cells)
+        self._digits = max(len(column.heading) for column in columns)
+        self.gap = 0 if self._width == 1 else 1
+        self.step = self._width + self.gap
+
+    def columns(self, columns: Sequence[Column]) -> Column:
+        """Return some of the columns as one."""
+        cells = (self._line(columns, row) for row in zip(*(column.cells for column in columns), strict=True))
+        return Column(self._heading(columns), list(cells), justify="left")
+
+    def _heading(self, columns: Sequence[Column]) -> str:
+        """Return the opponents' numbers, written downwards if they are wider than the cells."""
+        numbers = [column.heading for column in columns]
+        if self._digits <= self._width:
+            return self._line(columns, numbers)
+        upright = zip(*(number.rjust(self._digits) for number in numbers), strict=True)
+        return "\n".join(self._line(columns, digits) for digits in upright)
+
+    def _line(self, columns: Sequence[Column], cells: Sequence[str]) -> str:
+        justified = (
+            cell.rjust(self._width) if column.justify == "right" else cell.ljust(self._width)
+            for column, cell in zip(columns, cells, strict=True)
+        )
+        return (" " * self.gap).join(justified)

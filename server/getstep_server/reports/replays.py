@@ -1,0 +1,152 @@
+"""Replays of recorded matches, also of those that are still running, for the viewer of `getstep.replay`.
+
+A record becomes a `Replay` here and nowhere else, whatever shows it: the command `replay`, the report and the site.
+A page may be published, so it has no addresses: incidents are shown by their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from getstep.referee import UNANSWERED, Clocks, EndCode
+from getstep.replay import Replay, ReplayTurn
+from getstep_engines import GAMES, Player
+from getstep_server.records.game import GameRecord, validate_form
+from getstep_server.records.reasons import Reason
+from getstep_server.records.record import parse
+from getstep_server.records.turns import Passed, validate_turn
+from getstep_server.storage.recovery import running_records
+from getstep_server.storage.store import Store
+from getstep_server.text import escape_control_chars
+from getstep_server.tournament.tournament import Tournament
+
+from .corrections import correction_facts
+from .notation import facts, move_text, result_text
+
+_FACTS = {"contest", "round", "game", "limit"}
+_FACTS_OF_THE_END = {"started", "corrected", "official", "scores", "thought", "faults"}
+"""The facts below the move list; the others are in the head of the page."""
+
+_LONGEST_TRIED = 200
+"""Characters of an illegal move. It may have 1 kB in the record, and 400 of them would make a big page."""
+
+_NOT_OVER: dict[str, Any] = {
+    "seconds": 0.0,
+    "winner": None,
+    "scores": None,
+    "reason": "",
+    "detail": "",
+    "turns_played": 0,
+    "thought_ms": [0.0, 0.0],
+    "faults": [0, 0],
+}
+"""The result of a match that is not over, for the schema."""
+
+
+def match_replays(store: Store, number: int, running: Path, tournament: Tournament | None = None) -> list[Replay]:
+    """Return all attempts at a match, the last one last; [] if nothing of it was played.
+
+    Args:
+        store: the records.
+        number: of the match.
+        running: the folder of the journal, with the matches that are not over.
+        tournament: for the corrections; None if it is not known.
+
+    Raises:
+        RecordError: a record does not have the form of a game's record.
+        JournalError: the journal is damaged.
+    """
+    games = [parse(record.line) for record in store.records(number)]
+    recorded = [(number, game["attempt"]) for game in games]
+    games += [game for game in running_records(running, recorded) if game.get("match") == number]
+    return [replay_of(game, tournament) for game in games]
+
+
+def replay_of(fields: Mapping[str, Any], tournament: Tournament | None = None) -> Replay:
+    """Return the replay of a game's record.
+
+    A match that is not over has no result. A game that is not installed has no boards.
+
+    Args:
+        fields: the record; of a match that is not over, all of it but the result.
+        tournament: for the corrections; None if it is not known.
+
+    Raises:
+        RecordError: the record does not have the form of a game's record.
+    """
+    game, over = validate_form({**_NOT_OVER, **fields}), "winner" in fields
+    corrections = correction_facts(tournament, game) if tournament is not None and over else ()
+    first, second = (escape_control_chars(team.name) for team in game.teams)
+    attempt = f", attempt {game.attempt}" if game.attempt > 1 else ""
+    return Replay(
+        game=GAMES.get(game.game),
+        rules=escape_control_chars(game.game),
+        names=(first, second),
+        turns=list(_turns(game)),
+        limit=game.time.control,
+        options=game.options,
+        title=f"match {game.match}{attempt}",
+        result=escape_control_chars(result_text(game)) if over else "",
+        reason=escape_control_chars(_why(game)) if over else "",
+        facts=list(_facts(game, corrections, over=over)),
+    )
+
+
+def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
+    """Yield the turns with the clock after each of them.
+
+    Raises:
+        RecordError: a turn does not have the form of one.
+    """
+    rules = GAMES.get(game.game)
+    notes, clocks, played = _notes(game), Clocks(game.time.control, 0.0), 0
+    for fields in game.turns:
+        turn = validate_turn(fields)
+        player: Player = 1 if turn.player else 0
+        if isinstance(turn, Passed):
+            yield ReplayTurn(player, "pass")
+            continue
+        code = fields.get("fault") or fields.get("end") or ""
+        clocks.charge(player, turn.ms)
+        if code not in (*UNANSWERED, *EndCode):
+            clocks.earn(player)
+        played += code != EndCode.HOSTILE  # a protocol violation is no turn
+        yield ReplayTurn(
+            player=player,
+            kind="move" if not code else "fault" if "fault" in fields else "end",
+            move=fields.get("move"),
+            tried=move_text(fields["tried"], rules)[:_LONGEST_TRIED] if "tried" in fields else "",
+            code=code,
+            reason=escape_control_chars(fields.get("detail", "")),
+            seconds=turn.ms / 1000,
+            left=clocks.limit(player) if game.time.kind == "budget" else None,
+            notes=notes.pop(played, ()),
+        )
+
+
+def _notes(game: GameRecord) -> dict[int, list[str]]:
+    """Return what happened beside the game, by the number of turns before it, passes not counted."""
+    notes: dict[int, list[str]] = {}
+    names = {team.id: team.name for team in game.teams}
+    for turns in game.resumed:
+        notes.setdefault(turns, []).append("The server was restarted.")
+    for incident in game.incidents:
+        times = f" ({incident.count} times)" if incident.count > 1 else ""
+        text = f"Incident{times}: {names.get(incident.team, 'a team')}, {incident.code}"
+        notes.setdefault(incident.after_turn, []).append(escape_control_chars(text))
+    return notes
+
+
+def _facts(game: GameRecord, corrections: Iterable[tuple[str, str]], *, over: bool) -> Iterator[tuple[str, str]]:
+    """Yield the facts of a game that are not in the head of the page."""
+    for name, value in facts(game, corrections):
+        if name in (_FACTS_OF_THE_END if over else ()) or name in _FACTS:
+            yield name, escape_control_chars(value)
+    for note in _notes(game).get(0, ()):
+        yield "before the first turn", note
+
+
+def _why(game: GameRecord) -> str:
+    return game.detail if game.reason == Reason.FINISHED else f"{game.reason}: {game.detail}"

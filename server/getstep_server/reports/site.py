@@ -1,0 +1,100 @@
+"""A contest as static pages: the report as the front page, a page for each team, and a replay for each match.
+
+All links are relative, so the pages work from a disk, from any folder of a web server, and without a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from getstep_server.records.match import Match
+from getstep_server.storage.store import Store
+from getstep_server.tournament.standings import Standing
+
+from .match_list import HINTS, match_list
+from .match_pages import Links, Progress, match_pages, shared_files
+from .report import Grid, ReportData, as_html, environment
+from .tables import points_column
+
+MATCHES, TEAMS = "matches/", "teams/"
+
+
+@dataclass(frozen=True, slots=True)
+class TeamEvent:
+    """A team's part in one event."""
+
+    name: str
+    facts: Sequence[tuple[str, str]]
+    matches: Grid | None
+
+
+@dataclass(frozen=True, slots=True)
+class TeamPage:
+    """The page of one team."""
+
+    name: str
+    contest: str
+    home: str
+    events: Sequence[TeamEvent]
+
+
+def site_pages(data: ReportData, store: Store, progress: Progress = lambda *_: None) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file of a contest's site.
+
+    Args:
+        data: from `load_report_data`.
+        store: the records.
+        progress: called with the number of steps done and of all steps; a step is a match, or a fit of ratings.
+    """
+    played = {number for number, _ in data.tournament.recorded}
+    yield "index.html", as_html(replace(data, links=Links(MATCHES, TEAMS, played)))
+    beside = Links(f"../{MATCHES}", "", played)
+    for team in sorted({*data.contest.teams, *data.contest.former_names}):
+        yield f"{TEAMS}{team}.html", _team_page(data, team, beside)
+    home = (data.contest.name, "../index.html")
+    for name, text in shared_files():
+        yield f"{MATCHES}{name}", text
+    for name, text in match_pages(store, data.tournament, home, progress):
+        yield f"{MATCHES}{name}", text
+
+
+def _team_page(data: ReportData, team: int, links: Links) -> str:
+    page = TeamPage(
+        name=data.contest.team_name(team),
+        contest=data.contest.name,
+        home="../index.html",
+        events=list(_events(data, team, replace(links, teams="./"))),
+    )
+    return environment().get_template("team.html.j2").render(page=page)
+
+
+def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:
+    tables = data.tournament.tables()
+    for event in data.contest.events:
+        row = next((row for row in tables.events[event.number] if row.team == team), None)
+        matches = [
+            match
+            for match in data.tournament.matches.values()
+            if match.event == event.number and team in match.teams
+        ]
+        if row is None and not matches:
+            continue
+        points = points_column(event, [row]) if row is not None else None
+        facts = (
+            [] if row is None or points is None else [("rank", str(row.rank)), (points.heading, points.cells[0])]
+        )
+        yield TeamEvent(event.name, [*facts, *_facts(row)], _matches(data, event.number, matches, links))
+
+
+def _facts(row: Standing | None) -> Iterator[tuple[str, str]]:
+    if row is not None:
+        for name in ("played", "won", "drawn", "lost"):
+            yield name, str(getattr(row, name))
+        if row.status:
+            yield "status", row.status
+
+
+def _matches(data: ReportData, event: int, matches: Sequence[Match], links: Links) -> Grid | None:
+    table = match_list(data.tournament, matches, links)
+    return Grid(f"event-{event}-matches", "Matches", table.columns, hints=HINTS) if table.columns[0].cells else None

@@ -1,0 +1,88 @@
+"""The arena's part of a run: which teams are paired now, and whether the arena goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from datetime import datetime
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.records.match import Match
+from getstep_server.tournament.tournament import Tournament
+
+CLOCK_SECONDS = 60.0
+"""The longest wait for the closing time. The clock of the wall may be set meanwhile."""
+
+
+def closing_time(until: str | None) -> float:
+    """Return the Unix time of a local time; infinity if there is none."""
+    return float("inf") if until is None else datetime.strptime(until, "%Y-%m-%d %H:%M").astimezone().timestamp()
+
+
+class ArenaDesk:
+    """Tells the director which teams take part in the next pairings of the arenas of a contest.
+
+    A contest has either arenas or other events, because a match of an arena never waits for a missing team: it is
+    cancelled by the next record of pairings, which does not list the team.
+
+    Args:
+        contest: its events and its patience with the teams of resumed matches.
+        tournament: the state after the records so far.
+        clock: the Unix time in seconds.
+    """
+
+    def __init__(self, contest: Contest, tournament: Tournament, clock: Callable[[], float] = time.time) -> None:
+        self._events = [event for event in contest.events if event.format.pairs_present]
+        self._tournament = tournament
+        self._clock = clock
+        self._patience = contest.file.start.absent_seconds
+        self._next = self._kept_until = -float("inf")
+        self._pause = min((event.format.pause_seconds for event in self._events), default=0)
+
+    def __bool__(self) -> bool:
+        """Return True if the contest's events are arenas."""
+        return bool(self._events)
+
+    def begin(self) -> None:
+        """Note that matches are resumed from now on."""
+        self._kept_until = trio.current_time() + self._patience
+
+    @property
+    def wakes(self) -> float:
+        """When the director should ask again, if nothing else happens before."""
+        now = trio.current_time()
+        if not self._events:
+            return float("inf")
+        closing = max(0.0, self._closing() - self._clock())
+        ends = [end for end in (self._next, self._kept_until) if end > now]
+        return min([*ends, now + min(closing, CLOCK_SECONDS) if closing else float("inf")])
+
+    def goes_on(self) -> bool:
+        """Return True if pairings may follow."""
+        return self._clock() < self._closing() and any(
+            self._tournament.issued(event.number) < event.format.max_matches(0) for event in self._events
+        )
+
+    def taking_part(self, present: Collection[int], resumed: Collection[Match]) -> set[int] | None:
+        """Return the teams that the next pairings list; None if it is not yet time for them.
+
+        Args:
+            present: the teams with a bot connected or in a match.
+            resumed: the matches that wait to be resumed: their teams are listed until the host's patience ends.
+        """
+        now = trio.current_time()
+        if not self._events or now < self._next:
+            return None
+        self._next = now + self._pause
+        teams = set(present)
+        if now < self._kept_until:
+            teams.update(team for match in resumed for team in match.teams)
+        if not self.goes_on():  # list only teams that play, so that nothing new is paired
+            teams &= self._tournament.open_by_team().keys()
+        self._tournament.due.update(event.number for event in self._events)
+        return teams
+
+    def _closing(self) -> float:
+        return max((closing_time(event.format.closes_at) for event in self._events), default=-float("inf"))

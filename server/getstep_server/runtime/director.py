@@ -1,0 +1,500 @@
+"""The director: starts the matches of a contest, and ends each of them with a stored result.
+
+Theory of operation. `Director.run` is a loop that wakes up when something has changed (a team, a match, the disk, a
+decision), or when the patience with a missing team has ended. It does not track what. In each round it
+
+1. reopens forfeited matches of teams that have arrived since (before a new round makes those forfeits final),
+2. publishes the pairings that are due; they are on record before the first of their matches starts,
+3. starts the matches that can start now.
+
+Five objects hold what it goes by:
+
+- `Tournament` says which matches are open. Nothing else decides that.
+- `MatchQueue` holds the open matches that are not being played, and says which start first: those that an earlier
+  run left unfinished. `_unfinished` has their scoresheets.
+- `Presence` says how many matches each team can play. A match with a missing team is forfeited when the host's
+  patience ends. So no team holds the contest up.
+- `Gathering` holds matches that wait until all their teams are present: all of a resumed contest, and those of a
+  new round of a ladder.
+- `ArenaDesk` says which teams an arena pairs now. Its matches never wait for a missing team: they are cancelled.
+
+Each match has a task, `_conduct`. Its order is strict: the result is stored first, and announced afterwards. The
+recorder calls `_ended` in the order of the records. A decision can change which matches are open at any time. Then
+`_reconcile` compares each match with the tournament: it cancels a running attempt that is superseded, and corrects
+the queue. A failure of the server makes an attempt void. The match is played again, at most MATCH_ATTEMPTS times.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from typing import TypeVar
+
+import trio
+
+from getstep.referee import FaultCode, forfeit_scores
+from getstep.wire import End
+from getstep_engines import GAMES, Player
+from getstep_server.config.contest import Contest
+from getstep_server.events import (
+    ContestStarted,
+    Event,
+    MatchCalledOff,
+    MatchEnded,
+    MatchStarted,
+    Publish,
+    ServerFault,
+    Waiting,
+)
+from getstep_server.incident import Incident
+from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.net.seat import Seat
+from getstep_server.play.deadlines import DeadlineScheduler
+from getstep_server.play.judge import end_message, play_match, seat_players
+from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
+from getstep_server.records.game import game_header, record_of_game
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import Reason, VoidReason
+from getstep_server.records.record import Record
+from getstep_server.records.result import PLAYERS, Result, Scores, unplayed
+from getstep_server.storage.disk import Disk
+from getstep_server.storage.store import Store
+from getstep_server.tournament.match_queue import MatchQueue
+from getstep_server.tournament.tournament import Tournament
+
+from .arena import ArenaDesk
+from .gathering import PATIENCES, Gathering
+from .live_tables import LiveTables
+from .presence import Presence
+from .recorder import Recorder, stopped
+
+T = TypeVar("T")
+
+MATCHES_AT_ONCE = 1000
+"""Larger tournaments are queued in a thread, when a run starts: 523,776 matches of 1,024 teams take 3 s."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """An attempt at a match that was started and is not over.
+
+    ``sheet`` is None until it begins, and for a forfeit. ``absent`` says which players were not connected at the
+    start. ``replays`` is how often the host had reopened the match by then: if the number changes, the attempt is
+    superseded. ``stored`` is True once its end is on record.
+    """
+
+    match: Match
+    seats: tuple[Seat, Seat]
+    sheet: Scoresheet | None
+    absent: list[bool]
+    replays: int
+    stored: bool = False
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    began: float = field(default_factory=trio.current_time)
+
+
+class Director:
+    """The tournament director, who plays a tournament to its end.
+
+    Args:
+        contest: its events, lag and patience.
+        tournament: the state after earlier runs.
+        unfinished: the scoresheets of matches that an earlier run left unfinished.
+        seats: the seats of each team; it can play one match at each.
+        sheets: makes scoresheets for matches that begin.
+        store: stores the records.
+        disk: says whether there is room for another match.
+        scheduler: wakes the judge at deadlines, and knows when the server itself stalled.
+        publish: called with each event.
+        gather: let each new round of a ladder wait until all its teams are present.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        tournament: Tournament,
+        unfinished: Sequence[Scoresheet],
+        seats: Mapping[int, Sequence[Seat]],
+        sheets: ScoresheetStore,
+        store: Store,
+        disk: Disk,
+        scheduler: DeadlineScheduler,
+        publish: Publish,
+        *,
+        gather: bool = True,
+    ) -> None:
+        self.contest = contest
+        self.tournament = tournament
+        self._unfinished = {sheet.match.number: sheet for sheet in unfinished}
+        """The scoresheets of those matches in the queue that are to be resumed, by number."""
+        self._queue = MatchQueue()
+        self._arena = ArenaDesk(contest, tournament)
+        self._presence = Presence(seats, inf if self._arena else contest.file.start.absent_seconds)
+        self._gathering = Gathering()
+        self._gather_rounds = gather
+        self._seats = seats
+        self._sheets = sheets
+        self._disk = disk
+        self._scheduler = scheduler
+        self._publish = publish
+        self._playing: dict[int, _Running] = {}
+        """The matches that were started and are not over, by number."""
+        self._open: dict[int, Scoresheet] = {}
+        """The scoresheet of each match that is being played."""
+        self._failures: Counter[int] = Counter()
+        self._waiting_published: tuple[int, ...] = ()
+        self._changed = trio.Event()
+        self._tables = LiveTables(tournament)
+        self._resumed = False
+        self._recorder = Recorder(
+            contest,
+            tournament,
+            store,
+            disk,
+            publish,
+            tables=self._tables,
+            issued=self._queue_matches,
+            decided=self._reconcile,
+        )
+
+    def changed(self) -> None:
+        """Wake the director: a team has come or gone, a match is over, or the disk is writable again."""
+        self._changed.set()
+
+    def enter(self) -> None:
+        """Start the matches that wait for their teams, even if some are missing: the host has pressed Enter."""
+        self._gathering.enter()
+        self.changed()
+
+    def note(self, event: Event) -> None:
+        """Record hostile or refused traffic of a team that is playing in its game's record."""
+        if isinstance(event, Incident) and event.team is not None:
+            for sheet in self._sheets_of(event):
+                sheet.incident(event)
+
+    def _sheets_of(self, incident: Incident) -> list[Scoresheet]:
+        """Return the scoresheet of the incident's match; if that is unknown, of all that the team is playing."""
+        sheet = self._open.get(incident.match or 0)
+        return [sheet] if sheet else [s for s in self._open.values() if incident.team in s.match.teams]
+
+    async def run(self, *, gather: bool = False) -> None:
+        """Play all open matches, and those that follow from them.
+
+        Args:
+            gather: wait first until all teams with open matches are present; `enter` ends that.
+
+        Raises:
+            ContestStopped: a match could not be played or stored.
+        """
+        await self._recorder.refresh()
+        await self._recorder.put_settings()
+        await self._admit_late()
+        await self._recorder.publish_pairings()
+        await self._resume()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._recorder.watch)
+            if gather:
+                await self._gather()
+            self._gathering.give_up(self._presence.absent)  # no later round waits for them
+            remaining = await self._compute(
+                lambda: sum(map(self.tournament.remaining_estimate, self.contest.events))
+            )
+            self._publish(ContestStarted(self.tournament.done, self.tournament.total, remaining))
+            while True:
+                self._changed = trio.Event()
+                await self._admit_late()  # before a new round makes a forfeit final
+                resumed = [sheet.match for sheet in self._unfinished.values()]
+                teams = self._arena.taking_part(self._presence.taking_part, resumed)
+                await self._recorder.publish_pairings(teams)
+                now = trio.current_time()
+                self._begin_rounds(now)
+                self._start_matches(nursery, now)
+                left = self._queue or self._playing or self._gathering
+                if not left and not self._arena.goes_on() and await self._is_over():
+                    break
+                with trio.move_on_at(
+                    min(self._presence.next_forfeit(now), self._gathering.ends, self._arena.wakes)
+                ):
+                    await self._changed.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _compute(self, function: Callable[[], T]) -> T:
+        """Call a function that takes some µs for each match; in a thread if there are many."""
+        if len(self.tournament.matches) > MATCHES_AT_ONCE:
+            return await trio.to_thread.run_sync(function)
+        return function()
+
+    async def _gather(self) -> None:
+        """Wait for the teams of all open matches, or for the Enter key."""
+        self._gathering.add(self.tournament.open())
+        while True:
+            self._changed = trio.Event()
+            now = trio.current_time()
+            self._presence.update(now)
+            self._gathering.release(self._presence.present, now)
+            self._publish_waiting()
+            if not self._gathering:
+                break
+            await self._changed.wait()
+        self._presence.restart(self._seats)  # from now on each match waits for its own missing team
+
+    def _queue_matches(self, matches: list[Match]) -> None:
+        """Queue matches that were just issued. Those of a new round of a ladder wait for all its teams."""
+        if not self._resumed:  # `_resume` queues all open matches
+            return
+        if self._gather_rounds and self.contest.event(matches[0].event).format.gathers:
+            patience = PATIENCES * self.contest.file.start.absent_seconds
+            self._gathering.add(matches, trio.current_time() + patience)
+        else:
+            self._queue.add(matches)
+
+    def _begin_rounds(self, now: float) -> None:
+        for match in self._gathering.release(self._presence.present, now):
+            self._queue.add([match])
+            self._presence.restart(match.teams)  # a team that is missing still has the time of a no-show
+
+    async def _admit_late(self) -> None:
+        """Reopen the matches that present teams have forfeited while they were absent."""
+        for team in sorted(self.tournament.missing_teams() & self._presence.present):
+            await self._recorder.admit_late(team)
+
+    async def _is_over(self) -> bool:
+        """Return True if nothing is left to play, and no decision at the last moment has changed that."""
+        await self._recorder.refresh()
+        return not self._changed.is_set()
+
+    async def _resume(self) -> None:
+        """Queue the open matches; those that an earlier run left unfinished come first."""
+        for sheet in [sheet for sheet in self._unfinished.values() if self._is_stale(sheet)]:
+            del self._unfinished[sheet.match.number]
+            sheet.abandon()
+            await trio.to_thread.run_sync(sheet.release)
+        self._queue = await self._compute(self._queue_of_open_matches)  # no other task changes the tournament yet
+        self._resumed = True
+        self._arena.begin()
+
+    def _queue_of_open_matches(self) -> MatchQueue:
+        new = (match for match in self.tournament.open() if match.number not in self._unfinished)
+        return MatchQueue(new, (sheet.match for sheet in self._unfinished.values()))
+
+    def _is_stale(self, sheet: Scoresheet) -> bool:
+        """Return True if an unfinished attempt is not resumed: its match is cancelled, or begins anew."""
+        match = sheet.match
+        return not self.tournament.is_open(match) or self.tournament.replayed_since(match, sheet.head["started"])
+
+    def _reconcile(self) -> None:
+        """Bring the queue and the running matches in line with the open matches of the tournament."""
+        for match in self.tournament.matches.values() if self._resumed else ():
+            is_open, running = self.tournament.is_open(match), self._playing.get(match.number)
+            if not is_open:
+                self._gathering.discard(match)
+            if running is not None:
+                if not self._accepts(running):
+                    running.scope.cancel()
+                continue
+            if match.number in self._unfinished and self._is_stale(self._unfinished[match.number]):
+                self._discard_unfinished(match)
+            if match in self._queue and not is_open:
+                self._queue.remove(match)
+            elif is_open and match not in self._queue and match not in self._gathering:
+                self._queue.add([match])
+        self.changed()
+
+    def _discard_unfinished(self, match: Match) -> None:
+        """Remove a match that waits to be resumed."""
+        sheet = self._unfinished.pop(match.number)
+        self._queue.remove(match)
+        sheet.abandon()
+        with suppress(OSError):  # a segment of the journal stays behind
+            sheet.release()  # not in a thread: the match may begin anew at once
+
+    def _accepts(self, running: _Running) -> bool:
+        """Return True unless a decision has superseded this attempt."""
+        match = running.match
+        return self.tournament.accepts_result(match) and self.tournament.replays[match.number] == running.replays
+
+    def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
+        self._presence.update(now)
+        if self._disk.writable:
+            for match in self._queue.take(self._presence.capacity(now)):
+                self._start(nursery, match)
+        self._publish_waiting()
+
+    def _start(self, nursery: trio.Nursery, match: Match) -> None:
+        seats = self._take_seat(match.first), self._take_seat(match.second)
+        sheet, absent = self._unfinished.pop(match.number, None), [not seat.connected for seat in seats]
+        replays = self.tournament.replays[match.number]
+        running = _Running(match, seats, sheet, absent, replays)
+        self._playing[match.number] = running
+        nursery.start_soon(self._conduct, running)
+
+    def _take_seat(self, team: int) -> Seat:
+        """Take a free seat, one with a bot if possible."""
+        free = [seat for seat in self._seats[team] if not seat.taken]
+        seat = max(free, key=lambda seat: seat.connected)
+        seat.taken = True
+        return seat
+
+    def _publish_waiting(self) -> None:
+        gathering = self._gathering.teams
+        missing = [team for team in self._presence.missing if self._queue.waiting(team) or team in gathering]
+        waiting = tuple(sorted(missing)) if not self._playing else ()
+        if waiting != self._waiting_published:
+            self._waiting_published = waiting
+            self._publish(Waiting(waiting, gathering=not gathering.isdisjoint(waiting)))
+
+    async def _conduct(self, running: _Running) -> None:
+        """Play one match and store its end; `_ended` announces it then."""
+        match = running.match
+        try:
+            if running.sheet is None and not any(running.absent):
+                attempt = self.tournament.attempts[match.number] + 1
+                running.sheet = await self._sheets.begin(match, attempt)
+            result = None
+            with running.scope:
+                result = await self._play(running)
+            end_messages = [] if result is None else [end_message(result, player) for player in PLAYERS]
+            await self._save(running, result, partial(self._ended, running, result, end_messages))
+        except Exception as error:
+            if running.stored:
+                raise  # announcing it has failed: the attempt itself is neither void nor played again
+            self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
+            await self._void(running, error)
+            self._free(running)
+        finally:
+            if not running.stored:
+                self._leave(running)
+
+    def _ended(self, running: _Running, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
+        """Announce the end of an attempt, as it was ``stored``: as its ``result``, unless that is superseded."""
+        running.stored = True
+        if result is not None and stored is result:
+            self._announce(result, zip(running.seats, end_messages, strict=True))
+        else:
+            self._call_off(running, stored)
+        self._free(running)
+
+    def _free(self, running: _Running) -> None:
+        """Free the seats of a match that is over. Queue it again if it is still open."""
+        match = running.match
+        del self._playing[match.number]
+        for seat in running.seats:
+            seat.taken = False
+        self._queue.release(match)
+        if self.tournament.is_open(match):
+            self._queue.add([match])
+        self._leave(running)
+
+    def _leave(self, running: _Running) -> None:
+        for seat in running.seats:
+            seat.release()
+        self._open.pop(running.match.number, None)
+        self.changed()
+
+    async def _save(
+        self, running: _Running, result: Result | None, announce: Callable[[Result], None], *, patient: bool = True
+    ) -> None:
+        """Store the end of an attempt: as called off if it has no ``result``, or if a decision supersedes it."""
+
+        def outcome() -> tuple[Result, Record]:
+            final = result if result is not None and self._accepts(running) else self._called_off_result(running)
+            return final, self._record(final, running.sheet)
+
+        await self._recorder.save(outcome, _release_of(running.sheet), announce, patient=patient)
+
+    def _record(self, result: Result, sheet: Scoresheet | None) -> Record:
+        if sheet is not None:
+            return sheet.record(result)
+        return record_of_game(game_header(self.contest, result.match, result.attempt, result.started), result)
+
+    async def _play(self, running: _Running) -> Result:
+        match, sheet = running.match, running.sheet
+        if sheet is None:
+            control = self.contest.event(match.event).time_control
+            seat_players(match, running.seats, control, self.contest.lag, self._scheduler)
+            return self._no_show_result(match, running.absent)
+        self._open[match.number] = sheet
+        match_state = sheet.match_state
+        now, turns = match_state.turns, (lambda: match_state.turns)
+        self._publish(MatchStarted(match, now, turns, sheet.head, sheet.turns_from))
+        return await play_match(sheet, running.seats, self._scheduler, self._publish)
+
+    def _called_off_result(self, running: _Running) -> Result:
+        why = [decision.why for decision in self.tournament.decisions if decision.is_about(running.match)]
+        return self._void_result(running, VoidReason.CALLED_OFF, why[-1])
+
+    def _void_result(self, running: _Running, reason: str, detail: str) -> Result:
+        """Return the result of a void attempt, with the turns that were played in it."""
+        result = self._unplayed(running.match, None, reason, detail)
+        if running.sheet is None:
+            return result
+        return replace(running.sheet.with_totals(result), seconds=round(trio.current_time() - running.began, 3))
+
+    def _call_off(self, running: _Running, stored: Result) -> None:
+        """Tell the players of a superseded attempt the host's result, or that the attempt is void."""
+        match = running.match
+        decided = self.tournament.played_result(match)
+        for player, seat in zip(PLAYERS, running.seats, strict=True):
+            if decided is not None and decided.decided_by_host:
+                seat.end(end_message(decided, player))
+            else:
+                seat.end(End(match.number, "void", str(stored.reason), stored.detail, None))
+        self._publish(MatchCalledOff(match, stored.detail))
+
+    def _no_show_result(self, match: Match, absent: list[bool]) -> Result:
+        winner: Player | None = None
+        scores = None
+        if not all(absent):
+            loser: Player = 0 if absent[0] else 1
+            winner = PLAYERS[1 - loser]
+            scores = forfeit_scores(GAMES[match.game].start(**match.options), loser)
+        missing = " and ".join(self.contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
+        detail = f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s"
+        return self._unplayed(match, winner, Reason.NO_SHOW, detail, scores)
+
+    def _unplayed(
+        self, match: Match, winner: Player | None, reason: str, detail: str, scores: Scores = None
+    ) -> Result:
+        started, attempt = round(time.time(), 3), self.tournament.attempts[match.number] + 1
+        return unplayed(match, winner, reason, detail, scores, started=started, attempt=attempt)
+
+    async def _void(self, running: _Running, error: Exception) -> None:
+        """Make an attempt void in which the server failed, which is never a bot's loss; it is played again."""
+        match, detail = running.match, "the server failed; it will be played again"
+        for seat in running.seats:
+            if seat.in_match:
+                seat.end(End(match.number, "void", str(VoidReason.SERVER_FAULT), detail, None))
+        self._failures[match.number] += 1
+        await self._save_void(running, self._void_result(running, VoidReason.SERVER_FAULT, detail))
+        if self._failures[match.number] >= MATCH_ATTEMPTS:
+            raise stopped(f"match {match.number}", error)
+
+    async def _save_void(self, running: _Running, void: Result) -> None:
+        """Record a void attempt, unless recording is what fails."""
+        try:
+            # Not patient: the match is played again at once, and the attempts on record have no gaps.
+            await self._save(running, void, lambda _: None, patient=False)
+        except Exception:
+            if running.sheet is not None:
+                running.sheet.abandon()
+            await trio.to_thread.run_sync(_release_of(running.sheet))
+            self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
+
+    def _announce(self, result: Result, end_messages: Iterable[tuple[Seat, End]]) -> None:
+        for seat, end in end_messages:
+            seat.end(end)
+        tournament = self.tournament
+        if result.reason == FaultCode.MISSED_LIMIT:
+            self._reconcile()  # the missed-limit rule may have decided other matches of the round
+        self._publish(MatchEnded(result, tournament.done, tournament.total, self._tables))
+
+
+def _release_of(sheet: Scoresheet | None) -> Callable[[], None]:
+    """Return a callback that removes a finished or abandoned match from the journal."""
+    return sheet.release if sheet is not None else lambda: None

@@ -1,0 +1,74 @@
+"""Which teams are present, and how many matches each of them can play at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from getstep_server.net.seat import Seat
+
+
+class Presence:
+    """The presence of the teams: which have a bot connected, and since when the others are missing.
+
+    A team is *ready* if no match has to wait for it: it is present, or it has been missing for longer than the host
+    allows, so that its matches are forfeited.
+
+    Args:
+        seats: the seats of each team.
+        patience: the seconds for which a match waits for a missing team; infinity in an arena.
+    """
+
+    def __init__(self, seats: Mapping[int, Sequence[Seat]], patience: float) -> None:
+        self._seats = seats
+        self._patience = patience
+        self._missing_since: dict[int, float] = {}
+
+    @property
+    def present(self) -> set[int]:
+        """The teams with at least one bot connected."""
+        return {team for team, seats in self._seats.items() if any(seat.connected for seat in seats)}
+
+    @property
+    def taking_part(self) -> set[int]:
+        """The teams with at least one bot connected or in a match."""
+        return {team for team, seats in self._seats.items() if any(s.connected or s.taken for s in seats)}
+
+    @property
+    def absent(self) -> set[int]:
+        """The teams without a bot connected."""
+        return self._seats.keys() - self.present
+
+    @property
+    def missing(self) -> list[int]:
+        """The teams that were absent at the latest `update`."""
+        return list(self._missing_since)
+
+    def update(self, now: float) -> None:
+        """Note which teams are absent, and since when."""
+        self._missing_since = {team: self._missing_since.get(team, now) for team in self.absent}
+
+    def restart(self, teams: Iterable[int]) -> None:
+        """Let the patience with ``teams`` begin again at the next `update`."""
+        for team in teams:
+            self._missing_since.pop(team, None)
+
+    def capacity(self, now: float) -> dict[int, int]:
+        """Return how many matches each team can play at once, running ones included.
+
+        Teams that cannot play are left out. A team has a bot for each of its matches, or had one when the match
+        began. A team that is ready but absent can forfeit its matches one at a time.
+        """
+        counts = {
+            team: len([seat for seat in seats if seat.taken or seat.connected]) or int(self._is_ready(team, now))
+            for team, seats in self._seats.items()
+        }
+        return {team: count for team, count in counts.items() if count}
+
+    def next_forfeit(self, now: float) -> float:
+        """Return when the patience with the next team ends, of those with which it has not ended ``now``."""
+        ends = [since + self._patience for since in self._missing_since.values()]
+        return min((end for end in ends if end > now), default=float("inf"))
+
+    def _is_ready(self, team: int, now: float) -> bool:
+        since = self._missing_since.get(team)
+        return since is None or now >= since + self._patience

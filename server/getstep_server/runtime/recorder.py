@@ -1,0 +1,397 @@
+"""The recorder: appends the records of a run to the chain, and applies every record of the chain to the tournament.
+
+Theory of operation
+-------------------
+
+*One tail.* All records reach the tournament in the order of the chain, whoever wrote them. `Tournament.place` is
+the place of the last one applied. Own records are applied as soon as they are stored. Those of another process
+(``getstep-server matches ...``, at any time) are read with `Store.tail` and applied: about once a second, and
+before an own record is stored behind them.
+
+*Optimistic concurrency.* A record depends on all records before it. So it is built from the tournament at the tip
+of the chain, and `Store.save` gets that place as ``based_on``. If the chain is longer, `save` raises `Conflict`.
+Then the recorder applies the tail, builds the record again, and saves that. A rebuilt result may be called off by
+the host's decision; pairings may turn out stale, and are computed again. No lock on the database is held while a
+record is built. A conflict is rare: the host decides something a few times a day.
+
+*One writer.* Inside the server, one task writes at a time, in the order of arrival (`_turn`). The tournament is at
+the tip whenever a task gets its turn, as far as this process knows.
+
+*Group commit.* Results of different matches do not depend on each other, and those of a round often come at once.
+So results that arrive while another task writes form a group, which is built, stored in one transaction and
+applied together. 64 results need one commit instead of 64 (300 µs each), and do not wait for 64 passes of the
+event loop. If the records of a group cannot be stored together, each is stored on its own, so that one failure
+stays one.
+
+*Announcements.* A result is announced right after it is applied, before the next record is. So events are
+published in the order of the chain, and never before COMMIT.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.errors import ContestStopped
+from getstep_server.events import DecisionTaken, Publish, ServerFault
+from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.records.decision import Decision, late_arrival, record_of_decision
+from getstep_server.records.match import Match
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.record import Record, RecordError, parse
+from getstep_server.records.result import Result
+from getstep_server.storage.disk import Disk, more_room_helps
+from getstep_server.storage.store import Conflict, Store
+from getstep_server.text import utc_time
+from getstep_server.tournament.combined import Tables
+from getstep_server.tournament.settings_record import record_of_settings
+from getstep_server.tournament.tournament import Tournament
+
+REFRESH_SECONDS = 1.0
+"""The interval at which records of other processes are read. The query takes 20 µs if there are none."""
+
+TEAMS_PAIRED_AT_ONCE = 16
+"""Pairings of more teams are made in a thread: those of a round robin of 64 take 27 ms, too long for the loop."""
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """A record that is to be stored.
+
+    ``build`` returns it, or None if it is no longer to be stored; it is called with the tournament at the tip of
+    the chain. ``after`` is called in the store's thread after COMMIT, and ``applied`` when the record is applied.
+    """
+
+    build: Callable[[], Record | None]
+    after: Callable[[], None] = _nothing
+    applied: Callable[[], None] = _nothing
+    written: trio.Event = field(default_factory=trio.Event)
+    error: Exception | None = None
+
+    def check(self) -> None:
+        """Raise the error with which it failed, if any."""
+        if self.error is not None:
+            raise self.error
+
+
+class Recorder:
+    """The only writer of a run's records.
+
+    Args:
+        contest: the contest as its files state it.
+        tournament: the state after the records so far.
+        store: stores the records.
+        disk: waits while the disk is full.
+        publish: called with decisions, and with failures.
+        tables: makes the tables for those who receive a decision.
+        issued: called with the matches of a record of pairings as soon as it is stored.
+        decided: called when a decision may have changed which matches are open.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        tournament: Tournament,
+        store: Store,
+        disk: Disk,
+        publish: Publish,
+        *,
+        tables: Callable[[], Tables],
+        issued: Callable[[list[Match]], None],
+        decided: Callable[[], None],
+    ) -> None:
+        self._contest = contest
+        self._tournament = tournament
+        self._store = store
+        self._disk = disk
+        self._publish = publish
+        self._tables = tables
+        self._issued = issued
+        self._decided = decided
+        self._writing = trio.Lock()
+        """Held by the task that writes; see `_turn`."""
+        self._group: list[_Entry] = []
+        """The results that wait for their turn. The first one's task is in line for all of them."""
+        self._unchanged = trio.Lock()
+        """Held while foreign records are applied, and while a thread reads the tournament to make pairings."""
+
+    # --- the tail ---
+
+    async def refresh(self) -> None:
+        """Apply the records that other processes have stored. Publish a failure; the next call tries again."""
+        try:
+            async with self._turn():
+                await self._catch_up()
+        except Exception:
+            self._publish(ServerFault("reading the decisions of the host", traceback.format_exc()))
+
+    async def watch(self) -> None:
+        """Call `refresh` about once a second, until cancelled."""
+        while True:
+            await trio.sleep(REFRESH_SECONDS)
+            await self.refresh()
+
+    async def _catch_up(self) -> bool:
+        """Apply the tail of the chain; return False if there is none. Call this in the task's turn only."""
+        tail = await self._store.tail(self._tournament.place)
+        if not tail:
+            return False
+        async with self._unchanged:
+            for place, header in enumerate(tail, self._tournament.place + 1):
+                try:
+                    self._apply(parse(header))
+                except RecordError:
+                    self._tournament.place = place  # the records behind it may be valid
+                    self._publish(ServerFault("a record of another process", traceback.format_exc()))
+            self._decided()
+        return True
+
+    def _apply(self, fields: Mapping[str, Any]) -> None:
+        """Apply the next record of the chain, own or foreign."""
+        tournament, before = self._tournament, len(self._tournament.decisions)
+        if matches := tournament.apply(fields):
+            self._issued(matches)
+        for decision in tournament.decisions[before:]:
+            self._publish_decision(decision)
+
+    def _publish_decision(self, decision: Decision) -> None:
+        tournament, match = self._tournament, self._match_of(decision)
+        self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, self._tables))
+
+    def _match_of(self, decision: Decision) -> Match | None:
+        return None if decision.match is None else self._tournament.matches[decision.match]
+
+    # --- the settings ---
+
+    async def put_settings(self) -> None:
+        """Record the settings of the files, unless the latest record of settings is the same.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+
+        def build() -> Record | None:
+            fields = self._tournament.settings.due()
+            return None if fields is None else record_of_settings(fields)
+
+        await self._store_alone(_Entry(build), "the record of settings")
+
+    # --- the no-show rule ---
+
+    async def admit_late(self, team: int) -> None:
+        """Record that ``team`` has arrived, which reopens the matches whose forfeits are provisional.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+
+        def build() -> Record | None:
+            numbers = self._tournament.reopened_by_arrival(team)
+            if not numbers:
+                return None
+            return record_of_decision(
+                self._contest, late_arrival(self._contest, team, numbers, utc_time(time.time()))
+            )
+
+        if self._tournament.reopened_by_arrival(team):
+            await self._store_alone(_Entry(build, applied=self._decided), "the record of a late arrival")
+
+    # --- pairings ---
+
+    async def publish_pairings(self, present: Collection[int] | None = None) -> None:
+        """Record the next pairings of each event in which they are due, and issue their matches.
+
+        Args:
+            present: the teams that an arena pairs; None if it is not yet time to pair there.
+
+        Raises:
+            ContestStopped: a record could not be stored.
+        """
+        due = self._tournament.due
+        for number in sorted(due):
+            event = self._contest.event(number)
+            while number in due:
+                due.remove(number)
+                if event.format.pairs_present and present is None:
+                    break
+                if not await self._publish_pairings_of(event, present or ()):
+                    due.add(number)
+
+    async def _publish_pairings_of(self, event: ContestEvent, present: Collection[int]) -> bool:
+        """Return False if the pairings were computed from stale state and must be recomputed."""
+        tournament = self._tournament
+        async with self._unchanged:
+            version = tournament.version(event)
+            record = await self._next_pairings(event, present)
+        if record is None:
+            return True
+        # A team that has left an arena: its matches have to leave the queue, too.
+        applied = self._decided if event.format.pairs_present and tournament.cancels(record.fields) else _nothing
+        # Only records about this event make its pairings stale: those of other events come all the time.
+        entry = _Entry(lambda: record if tournament.version(event) == version else None, applied=applied)
+        return await self._store_alone(entry, "the record of pairings")
+
+    async def _next_pairings(self, event: ContestEvent, present: Collection[int]) -> Record | None:
+        if event.format.pair_in_thread or len(event.teams) > TEAMS_PAIRED_AT_ONCE:
+            return await trio.to_thread.run_sync(self._make_pairings, event, present)
+        return self._make_pairings(event, present)
+
+    def _make_pairings(self, event: ContestEvent, present: Collection[int]) -> Record | None:
+        """Return the next record of pairings, and prepare the tournament for it; any thread may call this."""
+        fields = self._tournament.next_pairings(event, present)
+        if fields is None:
+            return None
+        self._tournament.prepare_pairings(fields)
+        return record_of_pairings(fields)
+
+    # --- results ---
+
+    async def save(
+        self,
+        outcome: Callable[[], tuple[Result, Record]],
+        after: Callable[[], None],
+        announce: Callable[[Result], None],
+        *,
+        patient: bool = True,
+    ) -> None:
+        """Store the end of an attempt at a match.
+
+        Args:
+            outcome: returns the result and its record. Called again after each `Conflict`, because a foreign
+                decision may have superseded the attempt.
+            after: called in a thread once the record is stored.
+            announce: called with the result as it was stored, right after it is applied; maybe in another task.
+            patient: wait while the disk is full.
+        """
+
+        async def attempt() -> None:
+            results: list[Result] = []
+
+            def build() -> Record:
+                result, record = outcome()
+                results.append(result)
+                return record
+
+            await self._store_in_group(_Entry(build, after, lambda: announce(results[-1])))
+
+        await (self._disk.retry_until_written(attempt) if patient else attempt())
+
+    # --- write ---
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """Wait until no other task writes; let no other task write in the block."""
+        try:
+            self._writing.acquire_nowait()  # `acquire` would let all other tasks run first
+        except trio.WouldBlock:
+            await self._writing.acquire()
+        try:
+            yield
+        finally:
+            self._writing.release()
+
+    async def _store_alone(self, entry: _Entry, what: str) -> bool:
+        """Store a record that depends on all others; return False if it was not to be stored any more.
+
+        Raises:
+            ContestStopped: it could not be stored. ``what`` is its name for the host.
+        """
+
+        async def attempt() -> bool:
+            async with self._turn():
+                return await self._write([entry])
+
+        failures = 0
+        while True:
+            try:
+                stored = await self._disk.retry_until_written(attempt)
+            except Exception as error:
+                failures += 1
+                self._publish(ServerFault(what, traceback.format_exc()))
+                if failures == MATCH_ATTEMPTS:
+                    raise stopped(what, error) from error
+            else:
+                entry.check()
+                return stored
+
+    async def _store_in_group(self, entry: _Entry) -> None:
+        """Store a result, together with all others that wait for their turn."""
+        self._group.append(entry)
+        with trio.CancelScope(shield=True):  # a cancelled task would not know whether its result is stored
+            if len(self._group) > 1:
+                await entry.written.wait()
+            else:
+                async with self._turn():
+                    group, self._group = self._group, []
+                    await self._write_group(group)
+        entry.check()
+
+    async def _write_group(self, group: Sequence[_Entry]) -> None:
+        """Write results in one transaction; each on its own if that fails. Errors go to the entries."""
+        try:
+            await self._write(group)
+        except Exception as error:
+            full = isinstance(error, (OSError, sqlite3.Error)) and more_room_helps(error)
+            if full or len(group) == 1:  # SQLite waits 5 s for a locked database: do not wait for each
+                for entry in group:
+                    entry.error = error
+            else:
+                for entry in group:
+                    await self._write_group([entry])
+        finally:
+            for entry in group:
+                entry.written.set()
+
+    async def _write(self, entries: Sequence[_Entry]) -> bool:
+        """Append records in one transaction, and apply them; return False if none is to be stored any more.
+
+        An error of a record that is stored, but cannot be applied or announced, goes to its entry.
+        """
+        while True:
+            built = [(entry, record) for entry in entries if (record := entry.build()) is not None]
+            if not built:
+                return False
+            after = partial(_call_all, [entry.after for entry, _ in built])
+            try:
+                await self._store.save(
+                    *(record for _, record in built), based_on=self._tournament.place, after=after
+                )
+                break
+            except Conflict:
+                if not await self._catch_up():
+                    raise  # the database has lost records, or this run has applied too many
+        for entry, record in built:
+            try:
+                self._apply(record.fields)
+                entry.applied()
+            except Exception as error:
+                entry.error = error
+        return True
+
+
+def _call_all(functions: Sequence[Callable[[], None]]) -> None:
+    for function in functions:
+        with suppress(OSError):  # a segment of the journal stays behind
+            function()
+
+
+def stopped(what: str, error: Exception) -> ContestStopped:
+    """Return the exception that ends a contest in which ``what`` has failed MATCH_ATTEMPTS times."""
+    return ContestStopped(
+        f"{what} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
+        " finished matches are kept; fix the cause, then run the same command again to resume"
+    )

@@ -1,0 +1,179 @@
+"""One run of a contest: open the store, listen, wait for the teams, play, say goodbye."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+import threading
+from contextlib import closing
+from enum import Enum
+
+import trio
+
+from getstep.wire import Goodbye
+from getstep_server.config.checks import check_matches, check_teams
+from getstep_server.config.contest import Contest
+from getstep_server.events import Bus, ContestOver, DiskUsable, Event, TeamArrived, TeamLeft
+from getstep_server.incident import Incident
+from getstep_server.net.classic import ClassicConnection
+from getstep_server.net.connection import SHUTDOWN_RETRY_MS, WireConnection
+from getstep_server.net.listener import accept_forever
+from getstep_server.net.ports import Ports, open_ports
+from getstep_server.net.registry import ConnectionRegistry
+from getstep_server.net.seat import seats_of
+from getstep_server.play.deadlines import DeadlineScheduler
+from getstep_server.play.scoresheet import ScoresheetStore
+from getstep_server.storage.contest_state import check_database, load_tournament
+from getstep_server.storage.disk import Disk
+from getstep_server.storage.lock import ContestLock
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
+
+from .director import Director
+from .keyboard import EnterKey
+from .run_log import RunLog
+from .start import StartCondition, _expected, wait_for_start
+from .status_file import StatusFile
+
+OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
+SHUTTING_DOWN = Goodbye(
+    "shutting_down", "The host stopped the server; the contest goes on later.", SHUTDOWN_RETRY_MS
+)
+
+
+THREAD_TURN_SECONDS = 0.0005
+"""The longest time for which another thread (pairings, tables, disk) keeps the event loop waiting.
+
+With Python's default of 5 ms, each move of every match would be that much later while a Swiss round is paired.
+"""
+
+
+class RunOutcome(Enum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+
+
+def freeze_long_lived(_: Event) -> None:
+    """Exempt all objects that exist now from garbage collection.
+
+    Nearly all of them (modules, schemas, the tournament) live until the run ends. A full collection visits all
+    other objects and stops the event loop. With 40 teams, and clients that keep connecting, it stops for 65 ms
+    without this call and for 5 ms with it. Subscribe it only where a process runs a single contest: frozen garbage
+    is never freed.
+    """
+    gc.freeze()
+
+
+async def run_contest(contest: Contest, bus: Bus, when: StartCondition) -> RunOutcome:
+    """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
+
+    Raises:
+        ConfigError: another server runs it, a port is busy, or contest.toml no longer fits what is on record.
+        StoreError: the database cannot be used.
+        JournalError, RecordError: the journal or a record of an earlier run is damaged.
+        ContestStopped: a match could not be played or stored.
+    """
+    check_teams(contest)
+    check_matches(contest)
+    sys.setswitchinterval(THREAD_TURN_SECONDS)
+    with ContestLock(contest.folder), Store(contest.database) as store:
+        tournament = load_tournament(contest, store)
+        with open_ports(contest) as ports:
+            sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))
+            async with RunLog(contest, store, bus) as run_log:
+                with closing(sheets):
+                    outcome = await _run(contest, bus, when, store, tournament, ports, run_log, sheets)
+                run_log.outcome = outcome.value
+                return outcome
+
+
+async def _run(
+    contest: Contest,
+    bus: Bus,
+    when: StartCondition,
+    store: Store,
+    tournament: Tournament,
+    ports: Ports,
+    run_log: RunLog,
+    sheets: ScoresheetStore,
+) -> RunOutcome:
+    seats = {number: seats_of(team, bus.publish) for number, team in contest.teams.items()}
+    scheduler = DeadlineScheduler()
+    disk = sheets.disk
+    unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
+    for cut in cuts:
+        bus.publish(cut)
+    begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
+    seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
+    registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch)
+    begun_before = bool(tournament.recorded or unfinished)
+    gather = not when.now and when.at is None
+    director = Director(
+        contest, tournament, unfinished, seats, sheets, store, disk, scheduler, bus.publish, gather=gather
+    )
+    key = EnterKey()
+    outcome = RunOutcome.STOPPED
+    async with registry.poller.open(), trio.open_nursery() as nursery:
+        nursery.start_soon(accept_forever, ports.main, WireConnection, registry, nursery)
+        if ports.classic is not None:
+            nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
+        nursery.start_soon(scheduler.run)
+        nursery.start_soon(run_log.run)
+        nursery.start_soon(disk.run)
+        nursery.start_soon(StatusFile(contest.running, bus).run)
+        with trio.CancelScope() as playing:
+            await nursery.start(_stop_on_signal, playing)
+            bus.publish(ports.listening)
+            if when.on_enter:
+                nursery.start_soon(key.watch)
+                nursery.start_soon(_begin_on_enter, key, director)
+            async with trio.open_nursery() as checking:
+                checking.start_soon(_check_database, contest)
+                arena = any(event.format.pairs_present for event in contest.events)
+                if not arena and not (begun_before and gather):
+                    await wait_for_start(when, _expected(contest, tournament), bus, key)
+            bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
+            bus.subscribe(director.note, [Incident])
+            await director.run(gather=begun_before and gather and not arena)
+            outcome = RunOutcome.FINISHED
+            bus.publish(ContestOver())
+        if outcome is RunOutcome.STOPPED:
+            ports.close()  # a client that reconnects at once gets no second goodbye
+        registry.shutdown(OVER if outcome is RunOutcome.FINISHED else SHUTTING_DOWN)
+        await registry.wait_closed()
+        nursery.cancel_scope.cancel()
+    return outcome
+
+
+async def _check_database(contest: Contest) -> None:
+    """Check the database in a thread, while the teams arrive.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    given_up = threading.Event()
+    try:
+        await trio.to_thread.run_sync(check_database, contest, given_up.is_set, abandon_on_cancel=True)
+    finally:
+        given_up.set()
+
+
+async def _stop_on_signal(
+    scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Cancel ``scope`` at the first Ctrl-C; raise KeyboardInterrupt at the second."""
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            if scope.cancel_called:
+                raise KeyboardInterrupt
+            scope.cancel()
+
+
+async def _begin_on_enter(key: EnterKey, director: Director) -> None:
+    while True:
+        await key.pressed()
+        director.enter()

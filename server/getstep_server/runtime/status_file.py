@@ -1,0 +1,80 @@
+"""Writes which teams are connected to a file, for the live page, which is another process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+
+from getstep_server.events import (
+    Bus,
+    ContestOver,
+    ContestStarted,
+    Event,
+    MatchStarted,
+    TeamArrived,
+    TeamLeft,
+    Waiting,
+)
+from getstep_server.storage.run_status import RunStatus, remove_status, write_status
+
+SECONDS = 0.5
+"""The least time between two writes: a class that connects together costs a few of them."""
+
+
+class StatusFile:
+    """The status of a run, kept up to date in a file.
+
+    Events change it in memory. `run` writes it in a thread, so the event loop never waits for the disk. A disk that
+    is full only makes the page show an older status.
+
+    Args:
+        folder: of the journal; it exists.
+        bus: publishes the events.
+    """
+
+    def __init__(self, folder: Path, bus: Bus) -> None:
+        self._folder = folder
+        self._status = RunStatus()
+        self._changed = trio.Event()
+        bus.subscribe(self._note, [TeamArrived, TeamLeft, Waiting, ContestStarted, MatchStarted, ContestOver])
+
+    async def run(self) -> None:
+        """Write each new status until cancelled; then remove the file."""
+        try:
+            while True:
+                self._changed = trio.Event()
+                await trio.to_thread.run_sync(_write, self._folder, self._status)
+                await trio.sleep(SECONDS)
+                await self._changed.wait()
+        finally:
+            remove_status(self._folder)
+
+    def _note(self, event: Event) -> None:
+        status = self._status
+        match event:
+            case TeamArrived(team):
+                status = replace(status, connected={**status.connected, team: event.here})
+            case TeamLeft(team, here=0):
+                status = replace(status, connected={t: n for t, n in status.connected.items() if t != team})
+            case TeamLeft(team):
+                status = replace(status, connected={**status.connected, team: event.here})
+            case Waiting(teams):
+                status = replace(status, waiting=teams)
+            case ContestStarted():
+                status = replace(status, state="playing")
+            case MatchStarted() if status.waiting:
+                status = replace(status, waiting=())
+            case ContestOver():
+                status = replace(status, state="over", waiting=())
+        if status != self._status:
+            self._status = status
+            self._changed.set()
+
+
+def _write(folder: Path, status: RunStatus) -> None:
+    try:
+        write_status(folder, status)
+    except OSError:
+        return  # the next change tries again

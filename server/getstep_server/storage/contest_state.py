@@ -1,0 +1,111 @@
+"""Reads a contest from disk: its tournament, results and incidents. No server is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+
+from getstep_server.config.contest import Contest, contest_path
+from getstep_server.errors import ConfigError
+from getstep_server.incident import IncidentRow
+from getstep_server.records.record import FIRST, RecordError, hash_of
+from getstep_server.records.result import Result
+from getstep_server.tournament.tournament import Tournament
+
+from .database import advice, damaged
+from .journal import segments
+from .store import Store
+
+
+def load_tournament(contest: Contest, store: Store) -> Tournament:
+    """Return the tournament in its current state.
+
+    Raises:
+        ConfigError: contest.toml does not have the events of the records.
+        StoreError: records are missing, or there are too many.
+        RecordError: a record is damaged.
+    """
+    store.check_end()
+    try:
+        tournament = Tournament(contest, store.record_headers())
+    except RecordError as error:
+        raise RecordError(f"{store.path}: {error}; {advice(store.path)}") from error
+    if incompatibility := tournament.settings.incompatibility(contest):
+        path = contest_path(contest.folder)
+        raise ConfigError(f"{path}: {incompatibility}; put it back, or make a new contest folder")
+    if not tournament.matches and segments(contest.running):
+        raise ConfigError(
+            f"{contest.database}: no matches in it, and there is a journal of some in {contest.running};"
+            " put the database back, or delete that folder"
+        )
+    return tournament
+
+
+def check_database(contest: Contest, stop: Callable[[], bool]) -> None:
+    """Check the pages of the database, and the hash of each record.
+
+    This reads the whole file and takes 1.5 times as long as its SHA-256: a few seconds per GB.
+
+    Args:
+        contest: the contest.
+        stop: called after each record, and every few milliseconds; the check ends once it returns True.
+
+    Raises:
+        StoreError: a page or a record is damaged; the message says what to do.
+    """
+    with Store(contest.database, reading=True) as store, store.snapshot():
+        store.check_pages(stop)
+        previous = FIRST
+        for record in store.records():
+            if stop():
+                return
+            if record.previous != previous or record.hash != hash_of(record.line):
+                raise damaged(store.path, f"the record at place {record.place} is not what was written")
+            previous = record.hash
+
+
+def tournament_of(contest: Contest) -> Tournament:
+    """Return the tournament on record; an empty one if the contest has not run yet."""
+    if not contest.database.exists():
+        return Tournament(contest)
+    with Store(contest.database, reading=True) as store:
+        return Tournament(contest, store.record_headers())
+
+
+def tournament_to_resume(contest: Contest) -> Tournament:
+    """Return the tournament that a run would resume, without starting one.
+
+    Raises:
+        ConfigError, StoreError, RecordError: like `load_tournament`.
+    """
+    if not (contest.database.exists() or segments(contest.running)):
+        return Tournament(contest)
+    with Store(contest.database, reading=True) as store:
+        return load_tournament(contest, store)
+
+
+def results_of(contest: Contest) -> list[Result]:
+    """Return the results on record; none if the contest has not run yet."""
+    return tournament_of(contest).results
+
+
+def incidents_of(contest: Contest) -> list[IncidentRow]:
+    """Return the incidents of all runs."""
+    if not contest.database.exists():
+        return []
+    with Store(contest.database, reading=True) as store:
+        return store.incidents()
+
+
+def games_of(database: Path) -> dict[int, object]:
+    """Return the timing-independent parts of each match: turns without times, winner, scores, reason."""
+    with Store(database, reading=True) as store:
+        records = [orjson.loads(line) for line in store.lines()]
+    games: dict[int, object] = {}
+    for record in records:
+        if record["type"] == "game":
+            turns = [(turn["player"], turn.get("move"), turn.get("fault")) for turn in record["turns"]]
+            games[record["match"]] = (turns, record["winner"], record["scores"], record["reason"])
+    return games

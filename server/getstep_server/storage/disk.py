@@ -1,0 +1,121 @@
+"""A full disk ends nothing: writers wait until there is room, and no new match starts until then.
+
+If the journal or the record of a match does not fit on the disk, the match waits between two turns, when no clock
+runs. The host only has to free some space. The same holds while another program has locked the database.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import trio
+
+from getstep_server.events import DatabaseLocked, DiskFull, DiskUsable, Publish
+from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES
+
+T = TypeVar("T")
+
+StorageProblem: TypeAlias = DiskFull | DatabaseLocked
+
+_SYSTEM = frozenset(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS") if hasattr(errno, name)
+)
+_DATABASE = frozenset([sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY])
+
+
+class Disk:
+    """The disk that a contest's folder is on.
+
+    Args:
+        folder: the contest's.
+        publish: called when nothing can be written, and when everything can be written again.
+    """
+
+    def __init__(self, folder: Path, publish: Publish) -> None:
+        self._folder = folder
+        self._publish = publish
+        self._waiting = 0
+        self._scarce = False
+        self._published: set[type[StorageProblem]] = set()
+
+    @property
+    def writable(self) -> bool:
+        """Return True if there is room for another match."""
+        return not self._waiting and not self._scarce
+
+    async def retry_until_written(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Call ``write`` until the disk has taken it, and return its result.
+
+        Raises:
+            Exception: as ``write``, for anything that more room on the disk would not help.
+        """
+        try:
+            return await write()
+        except (OSError, sqlite3.OperationalError) as error:
+            if not more_room_helps(error):
+                raise
+            self._waiting += 1
+            try:
+                self._publish_once(self._problem(error))
+                return await self._retry(write)
+            finally:
+                self._waiting -= 1
+                self._publish_if_writable()
+
+    async def _retry(self, write: Callable[[], Awaitable[T]]) -> T:
+        while True:
+            await trio.sleep(DISK_CHECK_SECONDS)
+            try:
+                return await write()
+            except (OSError, sqlite3.OperationalError) as error:
+                if not more_room_helps(error):
+                    raise
+                self._publish_once(self._problem(error))
+
+    async def run(self) -> None:
+        """Check the free space every DISK_CHECK_SECONDS until cancelled."""
+        while True:
+            free = await trio.to_thread.run_sync(self._free)
+            self._scarce = free < DISK_LEAST_FREE_BYTES
+            if self._scarce:
+                why = f"{free / 1e6:.1f} MB are free, {DISK_LEAST_FREE_BYTES / 1e6:.1f} are wanted"
+                self._publish_once(DiskFull(str(self._folder), why))
+            self._publish_if_writable()
+            await trio.sleep(DISK_CHECK_SECONDS)
+
+    def _free(self) -> float:
+        try:
+            return shutil.disk_usage(self._folder).free
+        except OSError:  # the next write tells what is wrong
+            return float("inf")
+
+    def _problem(self, error: OSError | sqlite3.Error) -> StorageProblem:
+        held = isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_BUSY
+        return (DatabaseLocked if held else DiskFull)(str(self._folder), str(error))
+
+    def _publish_once(self, problem: StorageProblem) -> None:
+        """Publish each kind of problem once, until everything can be written again."""
+        if type(problem) not in self._published:
+            self._published.add(type(problem))
+            self._publish(problem)
+
+    def _publish_if_writable(self) -> None:
+        if self.writable and self._published:
+            self._published.clear()
+            self._publish(DiskUsable(str(self._folder)))
+
+
+def more_room_helps(error: OSError | sqlite3.Error) -> bool:
+    """Return True if a later write may succeed: the disk is full or fails, or the database is in use."""
+    if isinstance(error, OSError):
+        return error.errno in _SYSTEM
+    return _code(error) in _DATABASE
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,0 +1,327 @@
+"""The journal of the running matches: one line for each turn, written before the match goes on.
+
+Theory of operation
+-------------------
+
+A line is eight hexadecimal digits (CRC-32 of the rest), a space, match, attempt and the line's number among the
+lines of that attempt (so that a missing line is detected), a space, and a JSON object.
+
+A line that `append` or a commit has written is in the kernel: it survives the death of the server at any moment.
+The journal does not wait for the disk between two moves, so a power cut takes at most the last half minute of
+matches that were still running. The database, which holds the finished matches, loses nothing (storage/store.py).
+
+*Segments.* All matches append to one file, the newest segment. One file that is written all the time costs half as
+much for each write as a hundred files in turn. A full segment is followed by the next one. It is deleted when all
+matches that have lines in it are over; a segment that is still needed is synced, so that a power cut takes the end
+of the journal and never its middle. Syncing and deleting are done in a thread. Appending is not: at that moment no
+clock of the match is running, and handing the write to a thread would cost 146 µs, the write itself about 5 µs.
+
+*Group commit.* Under load the poller reads up to 64 answers in a row. Inside `batch` the lines of all their turns
+are collected, and one write takes them at its end. Until then `append` returns PENDING, and the judges of these
+matches wait for `on_commit`. So nobody hears of a turn before it is written, and the cost of a write is shared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import orjson
+
+from getstep_server.limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
+
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+_FLAGS |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NAME = re.compile(r"segment-([1-9][0-9]{0,17})\.journal")
+_ID = rb"[1-9][0-9]{0,17}"
+_LINE = re.compile(rb"([0-9a-f]{8}) ((%b-%b)-(%b) (\{.*\}))\n" % (_ID, _ID, _ID))
+
+
+class JournalError(Exception):
+    """The journal cannot be read: a line is damaged, missing or out of place. The message names file and line.
+
+    A damaged database is a `StoreError`, a damaged record in it a `RecordError`.
+    """
+
+
+class WriteResult(Enum):
+    """What became of lines that were appended."""
+
+    WRITTEN = "written"
+    """The kernel has them: others may hear of the turn."""
+    PENDING = "pending"
+    """They are part of a batch: `Journal.on_commit` tells the end of it."""
+    FAILED = "failed"
+    """The disk did not take them, and they are kept: `Journal.flush` tries again."""
+
+
+def tag_of(match: int, attempt: int) -> bytes:
+    """What the lines of one attempt to play a match have in common, such as ``b"7-1"``."""
+    return b"%d-%d" % (match, attempt)
+
+
+# --- writing ------------------------------------------------------------------------------------------------------
+
+
+class Journal:
+    """The journal of one run. Its first entry makes its first segment; those that are there are not written again.
+
+    Args:
+        folder: where the segments are.
+        kept: what earlier runs have left there: by segment, the tags of the games in it that are not over.
+        lines: by tag, how many lines they have of them.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        kept: Mapping[int, Collection[bytes]] | None = None,
+        lines: Mapping[bytes, int] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._lines = Counter(lines)
+        self._needed = {number: set(tags) for number, tags in (kept or {}).items()}
+        self._newest = max(self._needed, default=0)
+        self._file = -1
+        self._size = 0
+        self._pending = b""
+        self._lock = Lock()  # around what finish changes as well; nobody waits for the disk inside
+        self._here: set[bytes] = set()  # what the newest segment is needed for
+        self._next_due = True
+        self._unsynced: dict[int, int] = {}  # of full segments, the descriptors
+        self._batching = False
+        self._waiting: list[Callable[[WriteResult], None]] = []  # called at the commit
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Collect what is appended in the block, write it with one call at its end, and call back all that wait."""
+        self._batching = True
+        try:
+            yield
+        finally:
+            self._commit()
+
+    def _commit(self) -> None:
+        self._batching = False
+        waiting, self._waiting = self._waiting, []
+        result = WriteResult.WRITTEN
+        try:
+            self.flush()
+        except OSError:  # each of those that wait tries again
+            result = WriteResult.FAILED
+        for callback in waiting:
+            callback(result)
+
+    def on_commit(self, callback: Callable[[WriteResult], None]) -> None:
+        """Call ``callback`` once at the end of the batch, with WRITTEN or FAILED.
+
+        Raises:
+            RuntimeError: there is no batch.
+        """
+        if not self._batching:
+            raise RuntimeError("no batch is open: nothing is pending")
+        self._waiting.append(callback)
+
+    def append(self, tag: bytes, *entries: bytes) -> WriteResult:
+        """Write entries of one match, each a JSON object without a line break.
+
+        Returns:
+            WRITTEN, or PENDING inside a `batch`.
+
+        Raises:
+            OSError: the disk did not take all of it; the rest is kept for `flush` or the next entry.
+        """
+        if self._next_due:
+            self._turn_over()
+        self._here.add(tag)
+        for entry in entries:
+            self._lines[tag] += 1
+            content = b"%b-%d %b" % (tag, self._lines[tag], entry)
+            self._pending += b"%08x %b\n" % (zlib.crc32(content), content)
+        if self._batching:
+            return WriteResult.PENDING
+        self.flush()
+        return WriteResult.WRITTEN
+
+    def flush(self) -> None:
+        """Write what the disk has not taken yet.
+
+        Raises:
+            OSError: it still does not.
+        """
+        while self._pending:
+            if self._file < 0:
+                self._open()
+            written = os.write(self._file, self._pending)
+            self._pending = self._pending[written:]
+            self._size += written
+        if self._size > SEGMENT_BYTES:
+            self._put_aside()
+
+    def finish(self, tag: bytes) -> None:
+        """Forget a game, and delete the segments that nobody needs any more; in a thread.
+
+        A full segment that is still needed is synced: so a power cut takes the journal's end, and not its middle.
+
+        Raises:
+            OSError: a segment cannot be deleted or synced.
+        """
+        with self._lock:
+            for tags in self._needed.values():
+                tags.discard(tag)
+            self._lines.pop(tag, None)
+            unneeded = self._take_unneeded()
+            unsynced, self._unsynced = self._unsynced, {}
+        for number, file in unsynced.items():
+            try:
+                if number not in unneeded:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+        for number in unneeded:
+            _path_of(self._folder, number).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close it. What is left are the segments with games that are not over."""
+        self._put_aside()
+        with contextlib.suppress(OSError):  # the next run will see what is wrong
+            self.finish(b"")
+
+    def _turn_over(self) -> None:
+        with self._lock:
+            self._newest += 1
+            self._here = self._needed[self._newest] = set()
+            self._next_due = False
+
+    def _open(self) -> None:
+        self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
+
+    def _put_aside(self) -> None:
+        """The newest segment is full."""
+        with self._lock:
+            if self._file >= 0:
+                self._unsynced[self._newest] = self._file
+            self._file, self._size, self._next_due = -1, 0, True
+
+    def _take_unneeded(self) -> list[int]:
+        """The segments that are not needed for any game and get no more lines."""
+        unneeded = [n for n, tags in self._needed.items() if not tags and (n != self._newest or self._next_due)]
+        for number in unneeded:
+            del self._needed[number]
+        return unneeded
+
+
+def _path_of(folder: Path, number: int) -> Path:
+    return folder / f"segment-{number}.journal"
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A line of the journal: whose it is and which of its lines, what it says, and where it stands, for people."""
+
+    tag: bytes
+    number: int
+    entry: dict[str, Any]
+    where: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A file of the journal: its lines, and the number of the torn last one that was left out, if any.
+
+    ``good`` is the size of the lines in bytes.
+    """
+
+    path: Path
+    number: int
+    lines: list[Line]
+    good: int
+    cut: int | None
+
+    def mend(self) -> None:
+        """Cut the torn line off the file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if self.cut is not None:
+            os.truncate(self.path, self.good)
+
+
+def segments(folder: Path) -> list[Path]:
+    """The files of the journal in ``folder``, the oldest first."""
+    return sorted((path for path in folder.glob("*") if _NAME.fullmatch(path.name)), key=_number)
+
+
+def read(path: Path, over: Collection[bytes] = ()) -> Segment:
+    """Read a segment without a torn last line, and without the lines of games that are ``over``.
+
+    Raises:
+        JournalError: a line other than the last is not what was written.
+        OSError: the file cannot be read.
+    """
+    if not path.is_file():
+        raise JournalError(f"{path}: not a file")
+    if path.stat().st_size > MAX_SEGMENT_BYTES:
+        raise JournalError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_SEGMENT_BYTES}")
+    text = path.read_bytes()
+    lines: list[Line] = []
+    good = 0
+    for number, raw in enumerate(_lines(text), start=1):
+        line = _parsed(raw, f"{path}, line {number}")
+        if line is None:
+            if good + len(raw) < len(text):
+                raise JournalError(f"{path}, line {number}: {raw[:60]!r} is not what was written there")
+            return Segment(path, _number(path), lines, good, number)
+        if line.tag not in over:
+            lines.append(line)
+        good += len(raw)
+    return Segment(path, _number(path), lines, good, None)
+
+
+def _number(path: Path) -> int:
+    found = _NAME.fullmatch(path.name)
+    if found is None:
+        raise JournalError(f"{path}, expected a name such as segment-1.journal")
+    return int(found[1])
+
+
+def _lines(text: bytes) -> Iterator[bytes]:
+    """The lines of ``text`` with their ends; only a newline ends a line."""
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start) + 1 or len(text)
+        yield text[start:end]
+        start = end
+
+
+def parse_line(raw: bytes) -> tuple[bytes, int, bytes] | None:
+    """Return the tag, the number and the JSON of a whole line; None if it is not what was written."""
+    found = _LINE.fullmatch(raw)
+    if found is None or int(found[1], 16) != zlib.crc32(found[2]):
+        return None
+    return found[3], int(found[4]), found[5]
+
+
+def _parsed(raw: bytes, where: str) -> Line | None:
+    """A whole line, or None."""
+    found = parse_line(raw)
+    if found is None:
+        return None
+    tag, number, entry = found
+    try:
+        return Line(tag, number, orjson.loads(entry), where)
+    except orjson.JSONDecodeError:
+        return None

@@ -1,0 +1,71 @@
+"""Follows the journal of a running contest from another process, without disturbing the server that writes it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from getstep_server.limits import JOURNAL_TAIL_BYTES
+
+from .journal import parse_line, segments
+
+
+class TailedLine(NamedTuple):
+    """A line of the journal: its match and attempt, its number among the lines of that attempt, and its JSON."""
+
+    match: int
+    attempt: int
+    number: int
+    entry: bytes
+
+
+class JournalTail:
+    """The lines that were added to a journal since the last `poll`.
+
+    The server writes whole lines, but a reader may see half of one: the rest is read at the next poll. A segment
+    that is deleted belonged to matches that are on record. Damage is not reported: the server does that.
+
+    Args:
+        folder: with the segments.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.written_at = 0.0
+        """When the newest segment was written last, in seconds since the epoch."""
+        self._read: dict[tuple[str, int], int] = {}
+        """The bytes that were read of each segment, by its name and inode: a new run starts again at segment 1."""
+
+    def poll(self) -> list[TailedLine]:
+        """Return the new lines, of at most JOURNAL_TAIL_BYTES; the rest at the next call."""
+        lines: list[TailedLine] = []
+        room, known = JOURNAL_TAIL_BYTES, dict[tuple[str, int], int]()
+        for path in segments(self._folder):
+            try:
+                with path.open("rb") as file:
+                    found = os.fstat(file.fileno())
+                    key = (path.name, found.st_ino)
+                    start = self._read.get(key, 0)
+                    file.seek(start)
+                    text = file.read(room)
+            except OSError:  # it was deleted just now
+                continue
+            end = text.rfind(b"\n") + 1
+            lines += filter(None, map(_parsed, text[:end].splitlines(keepends=True)))
+            known[key], self.written_at = start + end, found.st_mtime
+            room -= end
+            if room <= 0:
+                known |= {key: size for key, size in self._read.items() if key not in known}
+                break
+        self._read = known
+        return lines
+
+
+def _parsed(raw: bytes) -> TailedLine | None:
+    found = parse_line(raw)
+    if found is None:
+        return None
+    tag, number, entry = found
+    match, _, attempt = tag.partition(b"-")
+    return TailedLine(int(match), int(attempt), number, entry)

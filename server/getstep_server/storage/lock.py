@@ -1,0 +1,110 @@
+"""The lock of a contest's folder: only one server runs a contest at a time.
+
+The operating system releases the lock when the process ends, also after a crash, so there is nothing to clean up.
+The text in the file only names the process that holds the lock.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+from getstep_server.errors import ConfigError
+from getstep_server.text import utc_time
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        os.lseek(file, _FAR, os.SEEK_SET)  # Windows blocks reads of locked bytes: lock bytes behind the text
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+_FAR = 1 << 20
+_NAME = "run.lock"
+_TRIES = 5
+_TRY_SECONDS = 0.02
+
+
+class ContestLock:
+    """The lock of a contest's folder, as a context manager.
+
+    Raises:
+        ConfigError: another process holds the lock; the message names it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _NAME
+        self._file = -1
+
+    def __enter__(self) -> ContestLock:
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        except OSError as error:
+            raise ConfigError(f"{self._path}: {error.strerror or error}") from error
+        try:
+            _lock_soon(self._file)
+        except OSError:
+            holder = _holder(self._path)
+            self.__exit__(None, None, None)
+            raise ConfigError(
+                f"{self._path.parent}: in use by {holder}; only one server can run a contest."
+                f" Stop that one first, or look on with: getstep-server standings {self._path.parent}"
+            ) from None
+        os.ftruncate(self._file, 0)
+        me = f"process {os.getpid()} on {socket.gethostname()}, since {utc_time(time.time())}"
+        os.lseek(self._file, 0, os.SEEK_SET)
+        os.write(self._file, me.encode())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file >= 0:
+            os.close(self._file)  # this releases the lock
+            self._file = -1
+
+
+def server_of(folder: Path) -> str | None:
+    """Return the process that runs the contest in ``folder``, or None."""
+    path = folder / _NAME
+    try:
+        file = os.open(path, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        _lock(file)  # a server that starts now retries: see `_lock_soon`
+    except OSError:
+        return _holder(path)
+    finally:
+        os.close(file)
+    return None
+
+
+def _lock_soon(file: int) -> None:
+    """Lock the file, retrying for 0.1 s: `server_of` in another process may hold the lock for a moment."""
+    for _ in range(_TRIES - 1):
+        try:
+            _lock(file)
+        except OSError:
+            time.sleep(_TRY_SECONDS)
+        else:
+            return
+    _lock(file)
+
+
+def _holder(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")[:200].strip()
+    except OSError:
+        text = ""
+    return text or "another process"

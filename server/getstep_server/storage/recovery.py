@@ -1,0 +1,65 @@
+"""Reads matches that were running when the server stopped from the journal."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from .journal import JournalError, Line, Segment, read, segments, tag_of
+
+
+def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int]:
+    """Return the numbers of the matches that are in the journal in ``folder`` and not on record.
+
+    Raises:
+        JournalError: a line is damaged or missing.
+        OSError: a file cannot be read.
+    """
+    left = list(_read_all(folder, recorded))
+    return {int(tag.partition(b"-")[0]) for tag in _by_game(left)}
+
+
+def running_records(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[dict[str, Any]]:
+    """Yield what the journal in ``folder`` has of each match that is not on record, in the form of a game's record.
+
+    The fields of the result are missing. A passed turn at the end may be missing, too: a server that resumes the
+    match adds it.
+
+    Raises:
+        JournalError: a line is damaged or missing.
+        OSError: a file cannot be read.
+    """
+    for head, *lines in _by_game(list(_read_all(folder, recorded))).values():
+        entries = [line.entry for line in lines]
+        yield {
+            **head.entry,
+            "resumed": [entry["resumed"] for entry in entries if "resumed" in entry],
+            "incidents": [entry["incident"] for entry in entries if "incident" in entry],
+            "turns": [entry for entry in entries if not {"resumed", "incident"} & entry.keys()],
+        }
+
+
+def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
+    """Yield all segments, without the lines of recorded games; only the very last line may be torn."""
+    over = {tag_of(*attempt) for attempt in recorded}
+    paths = segments(folder)
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # while another server runs the contest
+            part = read(path, over)
+            if part.cut is not None and path is not paths[-1]:
+                raise JournalError(f"{path}, line {part.cut}: torn, expected that in {paths[-1].name} only")
+            yield part
+
+
+def _by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
+    """Return the lines of each game that was not abandoned; a line 1 starts its game again."""
+    games: dict[bytes, list[Line]] = {}
+    for line in (line for part in left for line in part.lines):
+        if line.number == 1:
+            games[line.tag] = []
+        games.setdefault(line.tag, []).append(line)
+        if "dropped" in line.entry:
+            del games[line.tag]
+    return games

@@ -1,0 +1,68 @@
+"""The status of a run that is neither in the database nor in the journal: which teams are connected.
+
+The server writes it as a file beside the journal, for processes that only read: the live page. It is not synced and
+never read back by the server. A file of a server that died is stale: `lock.server_of` says whether one runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import orjson
+
+_NAME = "status.json"
+_MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """The status of a run: ``state`` is "gathering", "playing" or "over"; ``connected`` has bots by team.
+
+    ``waiting``: teams that have matches to play and are not connected, while no match can start.
+    """
+
+    state: str = "gathering"
+    connected: dict[int, int] = field(default_factory=dict)
+    waiting: tuple[int, ...] = ()
+
+
+def write_status(folder: Path, status: RunStatus) -> None:
+    """Write the status into the journal's folder, in one step.
+
+    Raises:
+        OSError: the disk cannot be written.
+    """
+    new = folder / f"{_NAME}.new"
+    new.write_bytes(orjson.dumps(asdict(status), option=orjson.OPT_NON_STR_KEYS))
+    new.replace(folder / _NAME)
+
+
+def remove_status(folder: Path) -> None:
+    """Remove the status: the run is over."""
+    with contextlib.suppress(OSError):
+        (folder / _NAME).unlink(missing_ok=True)
+
+
+def read_status(folder: Path) -> RunStatus | None:
+    """Return the status of the latest run; None if it ended cleanly, or the file cannot be read."""
+    path = folder / _NAME
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            return None
+        fields = orjson.loads(path.read_bytes())
+        connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
+        return RunStatus(str(fields["state"]), connected, tuple(map(int, fields["waiting"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def status_stamp(folder: Path) -> tuple[int, int] | None:
+    """Return a value that changes with each `write_status`; None if there is no status."""
+    try:
+        found = os.stat(folder / _NAME)  # noqa: PTH116 - it is called ten times a second
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

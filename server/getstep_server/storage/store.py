@@ -1,0 +1,419 @@
+"""The contest's database: the chain of records and the counts of incidents, in SQLite.
+
+Theory of operation
+-------------------
+
+*What is stored.* Only what cannot be derived: settings, pairings, games and decisions, each a JSON text.
+Schedule, results, standings and progress are computed from the records, so they cannot contradict them.
+
+*The chain.* A record names its place and the hash of the record before it, and ends with the SHA-256 of its own
+text (`record.sealed`). Both are known only inside the transaction that inserts the record, so the record is
+sealed there. The table ``chain`` holds the length and the last hash: a start detects missing records without
+reading all of them.
+
+*Durability.* The database is in WAL mode with ``synchronous=FULL``. A result is announced only after `Store.save`
+has returned, which is after COMMIT. So a power cut takes back nothing that a client was told. A commit takes 300
+µs with FULL, of which ``fdatasync`` takes 195 µs. With NORMAL it takes 15 µs, but SQLite then syncs only at a
+checkpoint and a power cut loses the latest commits. FULL is affordable because turns do not go through here: the
+journal keeps them until their match is over. Records that are saved together share one commit.
+
+*One thread.* One thread owns the connection and runs jobs in the order of their arrival, one transaction at a
+time. The event loop never waits for the disk, and SQLite never sees two threads. A caller that waits for a write
+cannot be cancelled, because it would not know whether the record is stored.
+
+*Several writers.* A command of the host appends decisions to the same file while the server runs; ``BEGIN
+IMMEDIATE`` lets one process write at a time. A record depends on all records before it, so this is optimistic
+concurrency control:
+
+1. A writer applies all records to its tournament, builds a record from that state, and passes the number of
+   applied records to `save` as ``based_on``.
+2. `save` compares it, inside the transaction, with the length of the chain. If the chain is longer, `save` stores
+   nothing and raises `Conflict`.
+3. The writer reads the records behind ``based_on`` with `tail`, applies them, builds its record again, and saves
+   that.
+
+The store does not know which records are whose, or what a writer has seen: ``based_on`` says all of that. Inside
+the server, `runtime.recorder` lets one task save at a time, so only another process can cause a conflict.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from getstep_server.incident import Incident, IncidentRow
+from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
+from getstep_server.text import LATEST_TIME
+
+from .database import (
+    StoreError,
+    damaged,
+    database_to_read,
+    database_to_write,
+    is_damage,
+    page_damage,
+    store_error,
+)
+
+T = TypeVar("T")
+
+_COUNT_INCIDENTS = """
+INSERT INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (code, ifnull(team, -1), address)
+DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
+"""
+
+_READ_RECORDS = """
+SELECT place, number, event, pairing, leg, attempt,
+    CAST(ifnull(head, '') AS BLOB), CAST(ifnull(turns, '') AS BLOB),
+    CAST(ifnull(previous, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB)
+FROM records WHERE place > ? AND (? IS NULL OR number = ?) ORDER BY place LIMIT 64
+"""  # as bytes: a damaged text need not be UTF-8
+
+_READ_HEADERS = "SELECT CAST(ifnull(head, '') AS BLOB) FROM records WHERE place > ? ORDER BY place"
+
+_READ_END = """
+SELECT count(*), ifnull(max(place), 0),
+    (SELECT CAST(ifnull(hash, '') AS BLOB) FROM records ORDER BY place DESC LIMIT 1)
+FROM records
+"""
+
+
+class Conflict(Exception):  # noqa: N818 - nothing is wrong
+    """Raised when a record was built from fewer records than the chain has; nothing was stored.
+
+    Unlike `StoreError` and `sqlite3.Error`, nothing is wrong: apply `Store.tail` and build the record again.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A row of the table: the sealed ``line`` of a record, and the columns beside it.
+
+    ``number``, ``event``, ``pairing``, ``leg`` and ``attempt`` are None unless the record is a game's.
+    """
+
+    place: int
+    number: int | None
+    event: int | None
+    pairing: int | None
+    leg: int | None
+    attempt: int | None
+    head: bytes
+    previous: str
+    hash: str
+    line: bytes
+
+
+class Store:
+    """A contest's database, as a context manager that also ends the writer thread.
+
+    Other processes may read and store at the same time.
+
+    Args:
+        path: the file of the database.
+        reading: open the file to read only; it may be on a disk that cannot be written.
+
+    Raises:
+        StoreError: the file is not a database of this program and version, or cannot be written or read.
+    """
+
+    def __init__(self, path: Path, *, reading: bool = False) -> None:
+        self.path = path
+        self._reading = reading
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._database: sqlite3.Connection | None = None
+        self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+
+    def __enter__(self) -> Store:
+        self._thread.start()
+        try:
+            self._run(self._open)
+        except sqlite3.Error as error:
+            self.close()
+            raise store_error(self.path, error) from error
+        except StoreError:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what is queued, close the file, end the thread."""
+        self._jobs.put(self._close)
+        self._jobs.put(None)
+        self._thread.join()
+
+    # --- reading: these block, so call them before the first match or without an event loop ---
+
+    def record_headers(self) -> list[dict[str, Any]]:
+        """Return all records without the turns of games, in the order of the chain."""
+        return list(map(parse, self._run(partial(self._read_headers, 0))))
+
+    def lines(self) -> Iterator[bytes]:
+        """Return all records as they were sealed, in the order of their places, without line ends."""
+        return (record.line for record in self.records())
+
+    def records(self, match: int | None = None) -> Iterator[StoredRecord]:
+        """Yield all records in the order of their places, or those of one ``match``.
+
+        They are read 64 at a time: all of them may not fit into memory.
+        """
+        if match is not None and not 0 < match < 2**63:  # the range of SQLite's integers
+            return
+        last = -(2**63)
+        while records := self._run(partial(self._read_records, last, match)):
+            yield from records
+            last = records[-1].place
+
+    def chain(self) -> tuple[int, str]:
+        """Return the expected number of records, and the expected hash of the last one.
+
+        Raises:
+            StoreError: the table ``chain`` does not have exactly one row.
+        """
+        rows = self._run(
+            lambda: self._db.execute("SELECT length, CAST(ifnull(hash, '') AS BLOB) FROM chain").fetchall()
+        )
+        if len(rows) != 1:
+            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
+        length, digest = rows[0]
+        return length, _text(digest)
+
+    def check_end(self) -> None:
+        """Check that the records end where the chain does; `verify` checks their contents.
+
+        Raises:
+            StoreError: records are missing, there are too many, or the last one has another hash.
+        """
+        with self.snapshot():
+            length, digest = self.chain()
+            count, place, last = self._run(lambda: self._db.execute(_READ_END).fetchone())
+        found, expected = (count, place, FIRST if last is None else _text(last)), (length, length, digest)
+        if found != expected:
+            raise StoreError(
+                f"{self.path}: {count} records up to place {place}, the last with hash {found[2]!r:.80},"
+                f" expected {length} up to place {length} with {digest!r:.80}: so many the database has counted."
+                f" verify says where they do not fit; put a copy of the contest back"
+            )
+
+    def check_pages(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Check the pages of the file; `verify` checks the records in them.
+
+        Args:
+            stop: called every few milliseconds; the check ends early once it returns True.
+
+        Raises:
+            StoreError: a page is damaged.
+        """
+        if damage := self._run(partial(page_damage, self._db, stop)):
+            raise damaged(self.path, damage)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Make all reads in this block see one state of the database, whatever another process stores
+        concurrently."""
+        self._run(lambda: self._db.execute("BEGIN"))
+        try:
+            yield
+        finally:
+            self._run(lambda: self._db.rollback())
+
+    def incidents(self) -> list[IncidentRow]:
+        """Return the incidents of all runs."""
+        return self._run(self._read_incidents)
+
+    # --- while matches are being played ---
+
+    async def save(
+        self, *records: Record, based_on: int | None = None, after: Callable[[], None] = lambda: None
+    ) -> None:
+        """Append records to the chain in order, all of them or none; return once they are durable.
+
+        Args:
+            records: records of settings, pairings, games or decisions.
+            based_on: the number of records in the chain from which these were built; None: append to any chain.
+            after: called in the writer thread after COMMIT; an `OSError` raised by it is ignored.
+
+        Raises:
+            Conflict: the chain does not have ``based_on`` records; nothing was stored.
+            sqlite3.Error: the disk is full or gone, or an attempt has a record already; nothing was stored.
+        """
+
+        def write() -> None:
+            self._transact(partial(self._write_records, records, based_on))
+            with contextlib.suppress(OSError):
+                after()
+
+        await self._run_async(write)
+
+    async def tail(self, place: int) -> list[bytes]:
+        """Return the records behind ``place`` in the order of the chain: their JSON without the turns of games.
+
+        Raises:
+            sqlite3.Error: the database cannot be read.
+        """
+        return await self._run_async(partial(self._read_headers, place))
+
+    async def count_incidents(self, rows: list[IncidentRow]) -> None:
+        """Add the counts of ``rows`` to those stored, in one transaction.
+
+        Raises:
+            sqlite3.Error: the disk is full or gone; no count was stored.
+        """
+        await self._run_async(lambda: self._write_incidents(rows))
+
+    # --- the thread ---
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job()
+
+    def _run(self, function: Callable[[], T]) -> T:
+        """Call ``function`` in the writer thread and block until it returns."""
+        answer: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
+
+        def job() -> None:
+            try:
+                answer.put((function(), None))
+            except Exception as error:
+                answer.put((None, error))
+
+        self._jobs.put(job)
+        value, error = answer.get()
+        if isinstance(error, sqlite3.Error) and is_damage(error):
+            raise store_error(self.path, error) from error
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]  # None only if function returned it
+
+    async def _run_async(self, function: Callable[[], T]) -> T:
+        """Call ``function`` in the writer thread and wait for it without blocking the event loop."""
+        import trio  # only where something is stored: it takes 0.1 s, and most commands only read
+
+        done = trio.Event()
+        token = trio.lowlevel.current_trio_token()
+        returned: list[T] = []
+        failure: list[Exception] = []
+
+        def job() -> None:
+            try:
+                returned.append(function())
+            except Exception as error:  # raised again below: the thread has to survive it
+                failure.append(error)
+            token.run_sync_soon(done.set)
+
+        self._jobs.put(job)
+        with trio.CancelScope(shield=True):  # a cancelled caller would not know whether its record is stored
+            await done.wait()
+        if failure:
+            raise failure[0]
+        return returned[0]
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._database is None:
+            raise StoreError(f"{self.path}: used before it was opened")
+        return self._database
+
+    def _open(self) -> None:
+        self._database = (database_to_read if self._reading else database_to_write)(self.path)
+
+    def _close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+
+    def _transact(self, function: Callable[[], None]) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            function()
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:  # on a full disk SQLite has rolled back already
+                self._db.execute("ROLLBACK")
+            raise
+
+    def _write_records(self, records: Sequence[Record], based_on: int | None) -> None:
+        length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
+        if based_on not in (None, length):
+            raise Conflict(f"{length} records, expected {based_on}")
+        for place, record in enumerate(records, start=length + 1):
+            previous = self._write_record(record, place, previous)
+
+    def _write_record(self, record: Record, place: int, previous: str) -> str:
+        """Append a record and return its hash."""
+        _, digest = sealed(record.content(), place, previous)
+        match, turns = record.match, b",".join(record.turns).decode()
+        keys: tuple[int | None, ...] = (None,) * 5
+        if match is not None:
+            keys = (match.number, match.event, match.pairing, match.leg, record.attempt)
+        row = (place, *keys, record.header.decode(), turns, previous, digest)
+        self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._db.execute("UPDATE chain SET length = ?, hash = ?", (place, digest))
+        return digest
+
+    def _write_incidents(self, rows: list[IncidentRow]) -> None:
+        def write() -> None:
+            self._db.executemany(_COUNT_INCIDENTS, map(_incident_columns, rows))
+
+        self._transact(write)
+
+    def _read_headers(self, place: int) -> list[bytes]:
+        """Return the headers of the records behind ``place``."""
+        return [header for (header,) in self._db.execute(_READ_HEADERS, (place,))]
+
+    def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
+        return [_stored_record(*row) for row in self._db.execute(_READ_RECORDS, (after, match, match))]
+
+    def _read_incidents(self) -> list[IncidentRow]:
+        return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
+
+
+def _incident_columns(row: IncidentRow) -> tuple[object, ...]:
+    incident = row.incident
+    kind = (incident.team, incident.address, incident.code)
+    return (*kind, row.count, row.first, row.last, incident.detail, incident.first_bytes)
+
+
+def _incident_row(
+    team: int | None, address: str, code: str, count: int, first: float, last: float, detail: str, first_bytes: str
+) -> IncidentRow:
+    for name, seconds in {"first": first, "last": last}.items():
+        if not 0 <= seconds < LATEST_TIME:
+            raise StoreError(
+                f"an incident {code!r:.80} with {name} = {seconds!r}, expected seconds from 1970 on and before 3000"
+            )
+    return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
+
+
+def _stored_record(
+    place: int,
+    number: int | None,
+    event: int | None,
+    pairing: int | None,
+    leg: int | None,
+    attempt: int | None,
+    head: bytes,
+    turns: bytes,
+    previous: bytes,
+    digest: bytes,
+) -> StoredRecord:
+    """Return a row of the table, with the hashes as stored; `verify` compares them with the computed ones."""
+    if type(place) is not int:
+        raise StoreError(f"a record at place {place!r:.80}, expected a whole number")
+    content = content_of(head, turns, game=number is not None)
+    line = b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
+    return StoredRecord(place, number, event, pairing, leg, attempt, head, _text(previous), _text(digest), line)
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode(errors="backslashreplace")

@@ -1,0 +1,376 @@
+"""Verification of a contest: the chain of its records, each game by the rules and the clocks, and the standings.
+
+The records are read in order. Verification ends at the first contradiction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from getstep_server.config.contest import Contest
+from getstep_server.records.decision import decision_of, validate_decision
+from getstep_server.records.game import match_of, result_of, validate_game
+from getstep_server.records.match import Match
+from getstep_server.records.pairings import validate_pairings
+from getstep_server.records.reasons import VOID_REASONS, DecisionKind, VoidReason
+from getstep_server.records.record import FIRST, RecordError, as_json, hash_of, parse
+from getstep_server.records.replay import DoesNotFit, replay
+from getstep_server.records.settings import validate_settings
+from getstep_server.tournament.forfeits import FINAL
+from getstep_server.tournament.settings_record import changes
+from getstep_server.tournament.tournament import Tournament
+
+from .database import store_error
+from .store import Store, StoredRecord
+
+_NOT_IN_HEAD = ("turns", "place", "previous", "hash")
+
+
+class Finding(Exception):  # noqa: N818 - a result of the verification
+    """Raised at the first contradiction; the message says what was found and what was expected.
+
+    Unlike a `RecordError`, which it may wrap, it names the place in the chain.
+
+    Args:
+        what: a sentence.
+        place: the place of the record, from 1; None if the finding is not about a record.
+        match: the number of the match.
+        attempt: the attempt at the match.
+        turn: the turn of the game, from 1.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        place: int | None = None,
+        match: int | None = None,
+        attempt: int | None = None,
+        turn: int | None = None,
+    ) -> None:
+        self.what, self.place, self.match, self.attempt, self.turn = what, place, match, attempt, turn
+        named = {"place": place, "match": match, "attempt": attempt, "turn": turn}
+        where = ", ".join(f"{name} {number}" for name, number in named.items() if number is not None)
+        super().__init__(f"{where}: {what}" if where else what)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The totals of a contest without contradictions.
+
+    Attributes:
+        records: the length of the chain.
+        tip: the hash of the last record.
+        beyond: the records after the hash that was kept elsewhere.
+        matches: all matches of the pairings.
+        played: the matches with a result that counts.
+        cancelled: the matches that will not be played.
+        annulled: the matches that were played and do not count, because a team was disqualified.
+        void: the attempts that did not finish: the server failed, or the host called them off.
+        overruled: the finished attempts that another result replaces.
+        turns: the turns replayed.
+        changes: the settings that were changed between two runs.
+        notes: differences between the files and the records.
+    """
+
+    records: int
+    tip: str
+    beyond: int
+    matches: int
+    played: int
+    cancelled: int
+    annulled: int
+    void: int
+    overruled: int
+    turns: int
+    changes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def verify(
+    contest: Contest,
+    store: Store,
+    *,
+    expected_hash: str | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Verified:
+    """Verify all records of a contest; the contest may be running.
+
+    Args:
+        contest: the contest, with the events of its folder.
+        store: the records.
+        expected_hash: a hash of the chain that was kept elsewhere.
+        progress: called after each record with its place and the expected number of records.
+
+    Raises:
+        Finding: there is a contradiction.
+        StoreError: the database cannot be read.
+    """
+    try:
+        with store.snapshot():
+            return _verify(contest, store, expected_hash, progress)
+    except sqlite3.Error as error:
+        raise store_error(store.path, error) from error
+
+
+def _verify(
+    contest: Contest, store: Store, expected_hash: str | None, progress: Callable[[int, int], None]
+) -> Verified:
+    total, last = store.chain()
+    walk, kept_at = _Walk(contest), None
+    for stored in store.records():
+        walk.take(stored)
+        if stored.hash == expected_hash:
+            kept_at = stored.place
+        progress(stored.place, total)
+    _check_end(walk, total, last)
+    store.check_pages()  # an index or the incidents may be damaged although all records are readable
+    if expected_hash is not None and kept_at is None:
+        raise Finding(f"no record has the hash {expected_hash!r}, which was kept elsewhere: this is another chain")
+    _check_standings(contest, store, walk.tournament)
+    beyond = 0 if kept_at is None else walk.place - kept_at
+    tournament = walk.tournament
+    gone = [match for match in tournament.matches.values() if tournament.is_cancelled(match)]
+    annulled = sum(tournament.played_result(match) is not None for match in gone)
+    return Verified(
+        records=walk.place,
+        tip=walk.previous,
+        beyond=beyond,
+        matches=len(tournament.matches),
+        played=tournament.done,
+        cancelled=len(gone) - annulled,
+        annulled=annulled,
+        void=walk.void,
+        overruled=len(tournament.recorded) - walk.void - len(tournament.official_games),
+        turns=walk.turns,
+        changes=tuple(walk.changes),
+        notes=tuple(tournament.settings.notes()),
+    )
+
+
+class _Walk:
+    """The state of the verification after the records read."""
+
+    def __init__(self, contest: Contest) -> None:
+        self.place = 0
+        self.previous = FIRST
+        self.tournament = Tournament(contest)
+        """Computed from the turns of the games, not from the recorded results."""
+        self.void = 0
+        self.turns = 0
+        self.changes: list[str] = []
+        """The settings that were changed between two runs."""
+        self._complete = False
+        """True if the first record has the settings, so all settings are on record."""
+        self._names: dict[int, set[str]] = {}
+        self._times: dict[int, list[dict[str, Any]]] = {}
+        """By event: the time controls of all settings read."""
+        self._attempts: dict[int, int] = {}
+        self._decided: dict[int, int] = {}
+        """By match: the place of the record that decided it."""
+        self._called_off: dict[int, int] = {}
+        """By match: the place of the latest decision that may have called off a running attempt."""
+        self._latest: dict[int, int] = {}
+        """By match: the place of the record of the latest attempt."""
+
+    def take(self, stored: StoredRecord) -> None:
+        """Check the next record.
+
+        Raises:
+            Finding: the record contradicts itself or the records before it.
+        """
+        try:
+            fields = self._check_seal(stored)
+            self._take_content(stored, fields)
+        except RecordError as error:
+            turn = error.turn if isinstance(error, DoesNotFit) else None
+            raise Finding(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
+        self.place, self.previous = stored.place, stored.hash
+
+    def _check_seal(self, stored: StoredRecord) -> dict[str, Any]:
+        """Check place, hashes and header of a record, and return its fields."""
+        if stored.place != self.place + 1:
+            raise RecordError(f"the next record has place {stored.place}, expected {self.place + 1}")
+        digest = hash_of(stored.line)
+        if stored.hash != digest:
+            raise RecordError(f"hash is {stored.hash!r:.80}, expected {digest!r}: the text is not what was sealed")
+        if stored.previous != self.previous:
+            raise RecordError(
+                f"previous is {stored.previous!r:.80}, expected {self.previous!r}, the hash of the record before it"
+            )
+        fields = parse(stored.line)
+        _check_head(parse(stored.head), fields)
+        return fields
+
+    def _take_content(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
+        kind = fields.get("type")
+        if not self.place and kind not in ("settings", "pairings"):
+            raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
+        if kind not in ("settings", "pairings", "game", "decision"):
+            raise RecordError(f"type is {kind!r:.80}, expected 'settings', 'pairings', 'game' or 'decision'")
+        if kind == "game":
+            self._take_game(stored, fields)
+            return
+        _check_columns(stored, (None,) * 5)
+        if kind == "settings":
+            self._take_settings(stored.place, fields)
+        elif kind == "pairings":
+            self._take_pairings(fields)
+        else:
+            self._take_decision(stored.place, fields)
+
+    def _take_settings(self, place: int, fields: Mapping[str, Any]) -> None:
+        validate_settings(fields)
+        known, before = self.tournament.settings, self.tournament.settings.fields
+        self.tournament.apply_settings(fields)
+        now = known.contest
+        if before is not None:
+            found = changes(now, before, fields)
+            self.changes += [f"place {place}, {fields['at']}: {change}" for change in found]
+        elif not place - 1:
+            self._complete = True
+        for team, one in now.teams.items():
+            self._names.setdefault(team, set()).add(one.name)
+        for event in fields["events"]:
+            self._times.setdefault(event["event"], []).append(event["time"])
+
+    def _check_settings(self, fields: Mapping[str, Any]) -> None:
+        """Check pairings against the latest settings on record."""
+        recorded = self.tournament.settings.fields
+        if recorded is None:
+            return
+        events = {event["event"]: event for event in recorded["events"]}
+        if fields["event"] not in events:
+            raise RecordError(f"event is {fields['event']}, expected one of the {len(events)} in the settings")
+        expected = {"contest": recorded["contest"], "seed": recorded["seed"], **events[fields["event"]]}
+        for name in ("contest", "seed", "name", "game", "options", "format", "settings", "scoring"):
+            if fields[name] != expected[name]:
+                found = f"{name} is {fields[name]!r:.80}"
+                raise RecordError(f"{found}, expected {expected[name]!r:.80} by the settings")
+        no_show, ruled = fields.get("no_show", FINAL), recorded["start"].get("no_show", FINAL)
+        if no_show != ruled:
+            raise RecordError(f"no_show is {no_show!r:.80}, expected {ruled!r:.80} by the settings")
+
+    def _check_game(self, fields: Mapping[str, Any]) -> None:
+        """Check the names and the time control of a game: some earlier settings have them, as it may span runs."""
+        if not self._complete:  # the first run was by a version that did not record settings
+            return
+        if fields["time"] not in self._times[fields["event"]]:
+            raise RecordError(f"time is {fields['time']!r:.80}, expected one that is in the settings before it")
+        for team in fields["teams"]:
+            if team["name"] not in self._names.get(team["id"], ()):
+                raise RecordError(
+                    f"name of team {team['id']} is {team['name']!r}, expected one that is in the settings before it"
+                )
+
+    def _take_pairings(self, fields: Mapping[str, Any]) -> None:
+        shape = validate_pairings(fields)
+        self._check_settings(fields)
+        expected = self.tournament.pairings(fields)
+        if len(shape.matches) != len(expected):
+            raise RecordError(f"{len(shape.matches)} matches, expected {len(expected)}")
+        for one, other in zip(fields["matches"], expected, strict=True):
+            _check_entry(one, other)
+        self.tournament.apply_pairings(fields)
+        if incompatibility := self.tournament.settings.incompatibility(self.tournament.contest):
+            raise RecordError(f"by contest.toml {incompatibility}")
+
+    def _take_decision(self, place: int, fields: Mapping[str, Any]) -> None:
+        self._check_seed(validate_decision(fields).seed)
+        decision = decision_of(fields)
+        for match in self.tournament.matches.values():
+            if self.tournament.accepts_result(match) and decision.is_about(match):
+                self._called_off[match.number] = place
+        self.tournament.apply_decision(decision)
+        for number in decision.reopened:
+            self._decided.pop(number, None)
+        if decision.match is not None and decision.kind == DecisionKind.ADJUDICATE:
+            self._decided[decision.match] = place
+
+    def _take_game(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
+        game, match, matches = validate_game(fields), match_of(fields), self.tournament.matches
+        _check_columns(stored, (game.match, game.event, game.pairing, game.leg, game.attempt))
+        if game.match not in matches:
+            raise RecordError(f"match is {game.match}, expected one of the {len(matches)} in the pairings")
+        _check_match(match, matches[game.match])
+        self._check_seed(game.seed)
+        self._check_game(fields)
+        self._check_attempt(game.match, game.attempt, called_off=game.reason == VoidReason.CALLED_OFF)
+        result = result_of({**fields, **replay(fields)})
+        self.tournament.apply_result(result)
+        self.turns += len(game.turns)
+        self._attempts[game.match], self._latest[game.match] = game.attempt, stored.place
+        if game.reason in VOID_REASONS:
+            self.void += 1
+        else:
+            self._decided[game.match] = stored.place
+
+    def _check_seed(self, found: int) -> None:
+        seed = self.tournament.contest.file.contest.seed
+        if found != seed:
+            raise RecordError(f"seed is {found}, expected {seed} by the pairings")
+
+    def _check_attempt(self, match: int, attempt: int, *, called_off: bool) -> None:
+        if called_off and self._called_off.get(match, 0) <= self._latest.get(match, 0):
+            raise RecordError(
+                f"reason is 'called_off', expected a decision about match {match}, or one of its teams, before it"
+            )
+        if match in self._decided and not called_off:
+            raise RecordError(f"match {match} again, expected none: its result is at place {self._decided[match]}")
+        expected = self._attempts.get(match, 0) + 1
+        if attempt != expected:
+            raise RecordError(f"attempt is {attempt}, expected {expected}: a record is missing, or out of order")
+
+
+def _check_head(head: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """Check that the header, which the standings are computed from, equals the whole record."""
+    for name in sorted({*head, *fields}.difference(_NOT_IN_HEAD)):
+        found, expected = ({name: value[name]} if name in value else {} for value in (head, fields))
+        if as_json(found) != as_json(expected):
+            raise RecordError(f"its head has {found!r:.100}, expected {expected!r:.100} as in the whole record")
+
+
+def _check_columns(stored: StoredRecord, expected: tuple[int | None, ...]) -> None:
+    """Check the key columns of the table against the record."""
+    found = (stored.number, stored.event, stored.pairing, stored.leg, stored.attempt)
+    if found != expected:
+        raise RecordError(
+            f"the table has match, event, pairing, leg and attempt {found!r:.80}, expected {expected!r}"
+        )
+
+
+def _check_entry(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+    """Check one pairing against the one that the format computes from the records before it."""
+    what = "a bye" if expected["number"] is None else f"match {expected['number']}"
+    for name, value in expected.items():
+        if found[name] != value:
+            raise RecordError(
+                f"{name} of {what} is {found[name]!r:.80}, expected {value!r} by the format and the seed"
+            )
+
+
+def _check_match(found: Match, expected: Match) -> None:
+    for name in Match.__slots__:
+        one, other = getattr(found, name), getattr(expected, name)
+        if one != other:
+            raise RecordError(
+                f"{name} of match {expected.number} is {one!r:.80}, expected {other!r} by the pairings"
+            )
+
+
+def _check_end(walk: _Walk, total: int, last: str) -> None:
+    if walk.place != total:
+        raise Finding(f"{walk.place} records, expected {total!r:.80}: so many the database has counted")
+    if walk.previous != last:
+        raise Finding(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
+
+
+def _check_standings(contest: Contest, store: Store, replayed: Tournament) -> None:
+    """Check that the recorded results give the same tables as the replayed games."""
+    found, expected = Tournament(contest, store.record_headers()).tables(), replayed.tables()
+    for event, rows in expected.events.items():
+        for one, other in zip(found.events[event], rows, strict=True):
+            if one != other:
+                raise Finding(f"in the standings {one!r}, expected {other!r}")

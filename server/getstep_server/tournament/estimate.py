@@ -1,0 +1,14 @@
+"""A number with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, and its interval, which contains the truth in 95 of 100 contests."""
+
+    value: float
+    low: float
+    high: float

@@ -1,0 +1,133 @@
+"""The score of a duel: pairs of matches, the difference in Elo, and the sequential test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import inf, log10
+
+from getstep_server.formats.match import MatchOptions, PairOutcomes
+from getstep_server.formats.sprt import HALF_POINTS, Sprt, mean_interval
+from getstep_server.records.match import Match
+from getstep_server.records.result import PLAYERS, Result
+from getstep_server.text import pluralize
+
+from .estimate import Estimate
+
+
+class Score:
+    """The score of ``team`` against ``opponent``, updated result by result.
+
+    Args:
+        options: the event's options.
+        team: the id and the name of the first of the two teams, whose score it is.
+        opponent: the name of the other one.
+    """
+
+    def __init__(self, options: MatchOptions, team: tuple[int, str], opponent: str) -> None:
+        self.options = options
+        self.team, self.name = team
+        self.opponent = opponent
+        self.faults: Counter[int] = Counter()
+        """The number of turns of each team that got the game's penalty."""
+        self._outcomes: dict[int, dict[int, str]] = {}
+
+    def take(self, result: Result) -> bool:
+        """Count a result, and return True if it completes a pair."""
+        match, pair = result.match, self._outcomes.setdefault(result.match.pairing, {})
+        for player in PLAYERS:
+            self.faults[match.teams[player]] += result.faults[player]
+        won = result.winner is not None and match.teams[result.winner] == self.team
+        pair[match.leg] = "draw" if result.winner is None else "win" if won else "loss"
+        return len(pair) == 2
+
+    @property
+    def pairs(self) -> list[PairOutcomes | None]:
+        """The pairs that have begun, in order; None for one that is not over."""
+        begun = range(1, max(self._outcomes, default=0) + 1)
+        return [_both(self._outcomes.get(number, {})) for number in begun]
+
+    @property
+    def over(self) -> list[PairOutcomes]:
+        """The pairs that are over."""
+        return [pair for pair in self.pairs if pair is not None]
+
+    @property
+    def elo(self) -> Estimate | None:
+        """The Elo difference of the team with its 95 % interval; None before the first pair is over."""
+        points = [sum(HALF_POINTS[outcome] for outcome in pair) for pair in self.over]
+        if not points:
+            return None
+        return Estimate(*map(_elo, mean_interval([points.count(result) for result in range(5)])))
+
+    def test(self) -> Sprt | None:
+        """Return the sequential test; None if the options have none."""
+        return self.options.test(self.pairs)
+
+    def line(self) -> str:
+        """Return the score as one line of text."""
+        outcomes = Counter(outcome for pair in self.over for outcome in pair)
+        games, elo, test = max(1, outcomes.total()), self.elo, self.test()
+        share = (outcomes["win"] + outcomes["draw"] / 2) / games
+        parts = [
+            f"{pluralize(len(self.over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
+            f" {outcomes['loss']} lost ({share:.1%})"
+        ]
+        if elo is not None:
+            parts.append(f"Elo {_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]")
+        if test is not None:
+            parts.append(f"LLR {test.llr:.2f} [{test.bounds[0]:.2f}, {test.bounds[1]:.2f}]")
+        return ", ".join(parts)
+
+    def verdict(self) -> str:
+        """Return the conclusion from the matches as a sentence."""
+        options, test, pairs = self.options, self.test(), pluralize(len(self.over), "pair")
+        if test is None or options.elo0 is None or options.elo1 is None:
+            return f"{len(self.over)} of {pluralize(options.pairs, 'pair')} played."
+        if test.verdict is None:
+            return f"Not decided after {pairs}: the LLR is still between its bounds."
+        less, more = options.elo0, options.elo1
+        if test.verdict == "H1":
+            claim = "stronger" if less >= 0 else "not weaker" if more > 0 else "not much weaker"
+            odds = f"{more:+g} Elo rather than {less:+g}; {options.alpha:.0%} of such tests are wrong"
+        else:
+            claim = "weaker" if more <= 0 else "not stronger" if less <= 0 else "not much stronger"
+            odds = f"{less:+g} Elo rather than {more:+g}; {options.beta:.0%} of such tests are wrong"
+        return f"{test.verdict} after {pairs}: {self.name} is {claim} than {self.opponent} ({odds})."
+
+
+def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | None:
+    """Return a warning if at most half of the pairs are different, move for move; else None.
+
+    Args:
+        games: the moves of each match, by its number.
+        matches: the matches by their numbers.
+    """
+    pairs: dict[int, dict[int, object]] = {}
+    for number, game in games.items():
+        pairs.setdefault(matches[number].pairing, {})[matches[number].leg] = game
+    different = {repr(sorted(pair.items())) for pair in pairs.values() if len(pair) == 2}
+    played = sum(len(pair) == 2 for pair in pairs.values())
+    if played < 2 or 2 * len(different) > played:
+        return None
+    few = pluralize(len(different), "pair")
+    return (
+        f"All {played} pairs are copies of {few}, move for move. Bots that hardly vary cannot be tested:"
+        f" the numbers above overstate what {few} can show."
+    )
+
+
+def _both(legs: Mapping[int, str]) -> PairOutcomes | None:
+    return (legs[1], legs[2]) if len(legs) == 2 else None
+
+
+def _elo(score: float) -> float:
+    if score in (0, 1):
+        return inf if score else -inf
+    return -400 * log10(1 / score - 1)
+
+
+def _signed(elo: float) -> str:
+    if abs(elo) == inf:
+        return "+∞" if elo > 0 else "-∞"
+    return f"{round(elo):+d}"

@@ -1,0 +1,14 @@
+"""The live page: a process of its own that shows a contest in the browser.
+
+In: records and turns, read from the database and the journal; HTTP requests of spectators. Out: pages, JSON
+snapshots and server-sent events.
+People play here, too: against sample bots in processes of their own, outside the contest.
+It must not know sockets of bots, the judge or a running server: whatever happens here, no clock notices.
+"""
+
+__all__ = [
+    "app",
+    "http",
+    "process",
+    "topics",
+]

@@ -1,0 +1,225 @@
+"""The pages and their data: which address shows what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import trio
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from getstep.draw import svg_style
+from getstep.replay import MODULES, STYLE_FILE, replay_data, source
+from getstep_engines import GAMES
+from getstep_engines.look import look_json
+from getstep_server.reports.replays import match_replays
+from getstep_server.text import escape_control_chars
+
+from .feed import Feed
+from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
+from .http import BINARY, JSON, TEXT, EventStream, Request, Response, problem
+from .pages import Pages
+from .people import People
+from .tables import PageTables
+from .topics import Topics, encode
+
+Answer: TypeAlias = Response | EventStream
+
+DEFAULT_PORT = 7777
+"""The port that `getstep` assumes."""
+
+_TYPES = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+class App:
+    """The handler of all requests.
+
+    Args:
+        feed: the contest.
+        tables: returns the current tables.
+    """
+
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables]) -> None:
+        self.feed = feed
+        self.tables = tables
+        self.pages = Pages(feed, tables)
+        self.topics = Topics(self.pages.find)
+        self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one after the other
+        self.wheels = WheelIndex(feed.contest.wheels)
+        self.people = People(feed, self.render)
+        self._templates = Environment(
+            loader=PackageLoader("getstep_server.web"),
+            autoescape=True,
+            finalize=lambda value: escape_control_chars(value) if type(value) is str else value,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    async def __call__(self, request: Request) -> Answer:
+        """Answer a request."""
+        if request.path == "/play" or request.path.startswith("/play/"):
+            return await self.people(request)
+        if request.method == "POST":
+            return problem(405, "nothing can be sent to this address")
+        for pattern, view in _VIEWS:
+            if found := pattern.fullmatch(request.path):
+                answer = view(self, request, *found.groups())
+                if isinstance(answer, Awaitable):
+                    answer = await answer
+                return _unless_known(request, answer) if isinstance(answer, Response) else answer
+        return self.render("error", status=404, title="Not found", text="There is no page at this address.")
+
+    def render(self, template: str, *, status: int = 200, **values: object) -> Response:
+        """Return a page made from a template."""
+        page = self._templates.get_template(f"{template}.html.j2")
+        text = page.render(contest=self.feed.contest.name, events=self.feed.contest.events, **values)
+        return Response(text.encode(), status=status)
+
+    # --- views ---
+
+    def page(self, _: Request, path: str) -> Answer:
+        """Return a live page: a frame that the script fills from its topic."""
+        found = self.pages.view_of(path)
+        if found is None:
+            return self.render("error", status=404, title="Not found", text="There is no page at this address.")
+        view, topic, title = found
+        return self.render("live", page=view, topic=topic, title=title)
+
+    def snapshot(self, _: Request, name: str) -> Answer:
+        """Return the state of a topic."""
+        topic = self.topics.get(name)
+        if topic is None:
+            return problem(404, "there is no such topic")
+        return Response(topic.snapshot(), JSON)
+
+    def events(self, _: Request, name: str) -> Answer:
+        """Return the changes of a topic as they come."""
+        if self.topics.crowded:
+            return problem(503, "too many spectators; load the page again later")
+        topic = self.topics.get(name)
+        return problem(404, "there is no such topic") if topic is None else EventStream(topic.follow)
+
+    def look(self, _: Request, name: str) -> Answer:
+        """Return how a game looks, for the script that draws boards."""
+        game = GAMES.get(name)
+        if game is None:
+            return problem(404, "there is no such game")
+        return Response(encode(look_json(game)), JSON, headers=(("Cache-Control", "no-cache"),))
+
+    def document(self, _: Request, name: str) -> Answer:
+        """Return the rules or the protocol."""
+        return self.render("document", title=DOCUMENTS[name], document=document(name))
+
+    def start(self, request: Request) -> Answer:
+        """Return what a contestant has to type, with this server's addresses."""
+        contest, server = self.feed.contest, self.feed.contest.file.server
+        authority = request.headers["host"]
+        host = urlsplit(f"//{authority}").hostname or "localhost"
+        offline = any(wheel.project == "getstep" for wheel in self.wheels.wheels())
+        index = f" --index-url http://{authority}/simple --trusted-host {host}" if offline else ""
+        games = dict.fromkeys(event.game.name for event in contest.events)
+        return self.render(
+            "start",
+            title="Take part",
+            offline=offline,
+            install=f"python -m pip install getstep{index}",
+            games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
+            starters=[game for game in games if starter(game) is not None],
+            host=host,
+            port="" if server.port == DEFAULT_PORT else f" --port {server.port}",
+            contest_events=contest.events,
+        )
+
+    def starter(self, _: Request, game: str) -> Answer:
+        """Return the first bot of a game as a file."""
+        text = starter(game)
+        return problem(404, "there is no such file") if text is None else Response(text, TEXT)
+
+    def packages(self, _: Request, project: str | None = None) -> Answer:
+        """Return the package index (PEP 503): the projects, or the wheels of one project with their hashes."""
+        wheels = self.wheels.wheels()
+        if project is None:
+            names = dict.fromkeys(wheel.project for wheel in wheels)
+            return self.render("index", links=[(name, f"/simple/{name}/") for name in names])
+        links = [
+            (wheel.path.name, f"/wheels/{wheel.path.name}#sha256={wheel.digest}")
+            for wheel in wheels
+            if wheel.project == normal(project)
+        ]
+        return self.render("index", links=links) if links else problem(404, "there is no such project here")
+
+    def wheel(self, _: Request, name: str) -> Answer:
+        """Return a wheel."""
+        content = self.wheels.find(name)
+        return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
+
+    async def replay(self, _: Request, text: str) -> Answer:
+        """Return the data of a match's replay: all attempts at it, as far as they were played."""
+        number, store, tournament = int(text), self.feed.store, self.feed.tournament
+        if store is None or number not in tournament.matches:
+            return problem(404, "there is no such match")
+
+        def read() -> Response:
+            replays = match_replays(store, number, self.feed.contest.running, tournament)
+            if not replays:
+                return problem(404, "nothing of this match was played")
+            return Response(encode(replay_data(replays, title=f"match {number}")), JSON)
+
+        return await trio.to_thread.run_sync(read, limiter=self._replays)
+
+    def static(self, _: Request, name: str) -> Answer:
+        """Return a script or a style sheet."""
+        text = static_files().get(name)
+        if text is None:
+            return problem(404, "there is no such file")
+        return Response(text, _TYPES[name.rpartition(".")[2]], headers=(("Cache-Control", "no-cache"),))
+
+
+_VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] = [
+    (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
+    (re.compile(r"/replay/([0-9]{1,9})\.json"), App.replay),
+    (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
+    (re.compile(r"/api/([a-z]+(?:/[0-9]{1,9})?)\.json"), App.snapshot),
+    (re.compile(r"/events/([a-z]+(?:/[0-9]{1,9})?)"), App.events),
+    (re.compile(r"/(rules|protocol)"), App.document),
+    (re.compile(r"/start"), App.start),
+    (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
+    (re.compile(r"/simple/?"), App.packages),
+    (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
+    (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),
+    (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,9})?)?)"), App.page),
+]
+"""The views by address, in the order in which they are tried."""
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Return the scripts and style sheets by name.
+
+    Boards and replays are drawn by the modules of `getstep.replay`. The style of boards is made from the looks.
+    """
+    folder = files("getstep_server.web").joinpath("static")
+    found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
+    replay = {name: source(name).encode() for name in (*MODULES, STYLE_FILE)}
+    return {**found, **replay, "board.css": svg_style(*(game.look for game in GAMES.values())).encode()}
+
+
+def _unless_known(request: Request, answer: Response) -> Response:
+    """Return the response, without its body if the browser has it already."""
+    if answer.status != 200 or not any(name == "Cache-Control" for name, _ in answer.headers):
+        return answer
+    tag = f'"{sha256(answer.body).hexdigest()[:24]}"'
+    headers = (*answer.headers, ("ETag", tag))
+    if request.headers.get("if-none-match") == tag:
+        return Response(b"", answer.content_type, 304, headers)
+    return Response(answer.body, answer.content_type, 200, headers)

@@ -1,0 +1,176 @@
+"""Reads a contest as it goes on: the records from the database, the turns from the journal, the run's status.
+
+All of it is polled. A change of the database or of the journal wakes nobody in another process, on any system, and
+a poll costs three system calls.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.records.game import is_void, result_of
+from getstep_server.records.record import parse
+from getstep_server.records.result import Result
+from getstep_server.reports.pace import PaceEstimator
+from getstep_server.storage.journal_tail import JournalTail
+from getstep_server.storage.lock import server_of
+from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
+
+from .live import LiveMatches
+
+POLL_SECONDS = 0.1
+"""The interval at which the journal and the status are read: a spectator takes it for at once."""
+
+RECORDS_EVERY = 3
+"""The records are read at each third poll: results are rarer than moves."""
+
+LATEST = 100
+"""The results that are kept as the latest ones."""
+
+SERVER_SECONDS = 2.0
+"""The interval at which the contest's lock is tried, to see whether a server runs."""
+
+
+class Feed:
+    """A contest as it goes on.
+
+    Args:
+        folder: of the contest.
+        clock: monotonic, in seconds.
+
+    Raises:
+        ConfigError: a file of the contest cannot be used.
+    """
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self.folder = folder
+        self.clock = clock
+        self.tournament = Tournament(load_contest(folder))
+        self.live = LiveMatches(lambda attempt: attempt in self.tournament.recorded)
+        self.status: RunStatus | None = None
+        self.server_runs = False
+        self.pace = PaceEstimator(clock)
+        self.played = 0
+        """The matches that ended while this process followed them."""
+        self.version: Counter[str] = Counter()
+        """Counts changes of "records", "turns" and "status"."""
+        self.latest: deque[Result] = deque(maxlen=LATEST)
+        """The latest results, the last one first, whether they are still official or not."""
+        self.store: Store | None = None
+        self._place = 0
+        self._stamp: tuple[int, int] | None = None
+        self._server_at = -SERVER_SECONDS
+
+    @property
+    def contest(self) -> Contest:
+        """The contest as its latest record of settings says."""
+        return self.tournament.contest
+
+    async def run(self, loaded: Callable[[], None]) -> None:
+        """Follow the contest until cancelled.
+
+        Args:
+            loaded: called when all records were read, at first and after the database was replaced.
+
+        Raises:
+            ConfigError, StoreError, RecordError: the contest cannot be read.
+        """
+        while True:
+            while not self._database_is_there():
+                self._poll_status()
+                await trio.sleep(1)
+            await self._follow(loaded)
+
+    def _database_is_there(self) -> bool:
+        path = self.contest.database
+        return path.exists() and path.stat().st_size > 0
+
+    async def _follow(self, loaded: Callable[[], None]) -> None:
+        """Follow one database until it is replaced."""
+        contest = load_contest(self.folder)
+        inode = contest.database.stat().st_ino
+        with Store(contest.database, reading=True) as store:
+            self.tournament, self._place = await trio.to_thread.run_sync(_project, contest, store)
+            self.store = store
+            self.live.running.clear()
+            self.latest = deque(self.tournament.results[: -LATEST - 1 : -1], LATEST)
+            tail = JournalTail(contest.running)
+            self.pace.begin()
+            loaded()
+            round_ = 0
+            try:
+                while round_ % RECORDS_EVERY or _inode(contest.database) == inode:
+                    self._poll_turns(tail)
+                    if round_ % RECORDS_EVERY == 0:
+                        await self._poll_records(store)
+                    self._poll_status()
+                    round_ += 1
+                    await trio.sleep(POLL_SECONDS)
+            finally:
+                self.store = None
+
+    def _poll_turns(self, tail: JournalTail) -> None:
+        lines = tail.poll()
+        at = min(time.time(), tail.written_at)
+        for line in lines:
+            begun = self.live.add(line, at)
+            if begun is not None:
+                self.pace.start(begun.match, lambda live=begun: live.played)  # type: ignore[misc]
+        self.version["turns"] += bool(lines)
+
+    async def _poll_records(self, store: Store) -> None:
+        for header in await store.tail(self._place):
+            fields = parse(header)
+            self.tournament.apply(fields)
+            self._place += 1
+            self.version["records"] += 1
+            if fields.get("type") == "game":
+                self._end(fields)
+
+    def _end(self, fields: dict[str, Any]) -> None:
+        result = result_of(fields)
+        if not is_void(result):
+            self.latest.appendleft(result)
+        live = self.live.end(result)
+        if live is None:
+            return
+        if self.tournament.final_result(result.match) is None:
+            self.pace.abandon(result.match)
+        else:
+            self.pace.end(result.match)
+            self.played += 1
+
+    def _poll_status(self) -> None:
+        running, now = self.contest.running, self.clock()
+        stamp = status_stamp(running)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self.status = read_status(running)
+            self.version["status"] += 1
+        if now >= self._server_at + SERVER_SECONDS:
+            self._server_at = now
+            runs = server_of(self.folder) is not None
+            self.version["status"] += runs != self.server_runs
+            self.server_runs = runs
+
+
+def _project(contest: Contest, store: Store) -> tuple[Tournament, int]:
+    """Return the tournament on record, and the place of the last record."""
+    headers = store.record_headers()
+    return Tournament(contest, headers), len(headers)
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return None

@@ -1,0 +1,138 @@
+"""Hand-outs on the page: rules and protocol, starter bots, and the contestants' packages as a package index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from getstep._starter import one_game
+from getstep_engines import GAMES
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+DOCUMENTS = {"rules": "Rules", "protocol": "Protocol"}
+"""The documents by name, with their titles."""
+
+MAX_WHEEL_BYTES = 32_000_000
+"""The size of a file that the index serves. A wheel of msgpack has 0.4 MB."""
+
+_WHEEL = re.compile(r"([A-Za-z0-9_.]+)-[A-Za-z0-9_.!+]+(?:-[0-9][A-Za-z0-9_.]*)?(?:-[A-Za-z0-9_.]+){3}\.whl")
+
+
+# --- documents --------------------------------------------------------------------------------------------------
+
+
+@cache
+def document(name: str) -> str:
+    """Return one of the `DOCUMENTS` as HTML.
+
+    The text is the project's own. Raw HTML in it would be shown as text.
+    """
+    from markdown_it import MarkdownIt  # here: most processes show no document, and it takes 30 ms to import
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(_source(name))
+    for heading, inline in pairwise(tokens):
+        if heading.type == "heading_open":
+            heading.attrSet("id", slug(inline.content))
+    for token in _all(tokens):
+        if token.type == "link_open":
+            token.attrSet("href", _link(str(token.attrGet("href") or "")))
+        if token.type == "table_open":
+            token.attrSet("tabindex", "0")  # it scrolls on a phone, with the keyboard too
+    text = str(parser.renderer.render(tokens, parser.options, {}))
+    return text.replace("<pre>", '<pre tabindex="0">')
+
+
+def _source(name: str) -> str:
+    """Return a document's text: from the installed package, or from the checkout that this is."""
+    packed = files("getstep_server.web").joinpath("documents", f"{name}.md")
+    path = Path(__file__).parents[3] / f"{name}.md"
+    return packed.read_text(encoding="utf-8") if packed.is_file() else path.read_text(encoding="utf-8")
+
+
+def _all(tokens: Iterable[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _all(token.children or ())
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _link(target: str) -> str:
+    """Return the address of a link here: other documents of the project are not all on the page."""
+    path, hash_, anchor = target.partition("#")
+    name = path.rpartition("/")[2].removesuffix(".md")
+    if not path or target.startswith(("http://", "https://")):
+        return target
+    return f"/{name}{hash_}{anchor}" if name in DOCUMENTS else "/start"
+
+
+# --- starter bots -----------------------------------------------------------------------------------------------
+
+
+def starter(game: str) -> bytes | None:
+    """Return the first bot that ``getstep new`` writes for a game; None if there is none."""
+    found = GAMES.get(game)
+    return None if found is None else one_game(found).encode()
+
+
+# --- the package index ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """A wheel in the contest's folder, with its project in normal form (PEP 503) and its SHA-256."""
+
+    path: Path
+    project: str
+    digest: str
+
+
+class WheelIndex:
+    """The wheels that ``getstep-server wheels`` has put into the contest's folder.
+
+    Args:
+        folder: with the wheels.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._digests: dict[tuple[str, int, int], str] = {}
+
+    def wheels(self) -> list[Wheel]:
+        """Return all wheels by name. Each file is read once, to compute its hash."""
+        return sorted(filter(None, map(self._wheel, self._folder.glob("*.whl"))), key=lambda wheel: wheel.path.name)
+
+    def find(self, name: str) -> bytes | None:
+        """Return the content of a wheel; None if there is no such file."""
+        wheel = self._wheel(self._folder / name) if _WHEEL.fullmatch(name) else None
+        return None if wheel is None else wheel.path.read_bytes()
+
+    def _wheel(self, path: Path) -> Wheel | None:
+        found = _WHEEL.fullmatch(path.name)
+        if found is None or not path.is_file():
+            return None
+        stat = path.stat()
+        if stat.st_size > MAX_WHEEL_BYTES:
+            return None
+        key = (path.name, stat.st_size, stat.st_mtime_ns)
+        if key not in self._digests:
+            self._digests[key] = sha256(path.read_bytes()).hexdigest()
+        return Wheel(path, normal(found[1]), self._digests[key])
+
+
+def normal(project: str) -> str:
+    """Return a project's name in normal form (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", project).lower()

@@ -1,0 +1,340 @@
+"""An HTTP/1.1 server for spectators, on trio, with h11 as its parser.
+
+Theory of operation
+-------------------
+
+*Why not Starlette on hypercorn.* Its trio worker sends inside a shielded cancel scope (hypercorn 0.18,
+``trio/tcp_server.py``). So an application cannot drop a reader that stopped reading, and 50 of those would hold
+their tasks until TCP gives up. It has no time limit for a request either. uvicorn needs asyncio, and closes a slow
+connection only after its buffer has been read. h11 is a parser without I/O, as `getstep.wire` is: 37 kB instead of
+ten packages. What is left to do here are the loop around it and the limits.
+
+*Limits.* Everything is bounded by a named constant of `limits`: connections in all and from one address, the head
+and the body of a request, the time for each, and the time in which a client must take what is sent to it. If there
+are too many connections, the one that has waited longest for a request is closed. If none waits, the new one is
+refused. `SO_SNDBUF` bounds what the kernel keeps for a client that does not read.
+
+*Host.* A page that checks no ``Host`` can be read by any web site through DNS rebinding: the site's own name then
+resolves to this server's address. An attack of that kind needs a name, so literal addresses are always accepted,
+and names only if they are this machine's or configured.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import socket
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import h11
+import trio
+
+from getstep_server.limits import (
+    MAX_PAGE_CONNECTIONS,
+    MAX_PAGE_CONNECTIONS_PER_ADDRESS,
+    PAGE_BODY_BYTES,
+    PAGE_HEAD_BYTES,
+    PAGE_IDLE_SECONDS,
+    PAGE_REQUEST_SECONDS,
+    PAGE_SEND_BUFFER,
+    PAGE_SEND_SECONDS,
+)
+
+Send: TypeAlias = Callable[[bytes], Awaitable[None]]
+"""Sends bytes to the client within PAGE_SEND_SECONDS, or ends its task."""
+
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+BINARY = "application/octet-stream"
+SECURITY_HEADERS = (
+    (
+        "Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+_METHODS = ("GET", "HEAD", "POST")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request whose target and host are checked. Names of headers are in lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    address: str
+
+    def form(self) -> dict[str, str]:
+        """Return the fields of a submitted form; the last of several values counts."""
+        return dict(parse_qsl(self.body.decode("utf-8", "replace"), max_num_fields=16))
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response with a whole body."""
+
+    body: bytes = b""
+    content_type: str = HTML
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventStream:
+    """A response that goes on: ``follow`` sends server-sent events until it is cancelled."""
+
+    follow: Callable[[Send], Awaitable[None]]
+
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response | EventStream]]
+
+
+def problem(status: int, text: str) -> Response:
+    """Return a response for a request that cannot be fulfilled."""
+    return Response(f"{status} {HTTPStatus(status).phrase}: {text}\n".encode(), TEXT, status)
+
+
+class HostCheck:
+    """Decides which ``Host`` headers are this server's: literal addresses, this machine's names, and ``names``."""
+
+    def __init__(self, names: Collection[str] = ()) -> None:
+        own = socket.gethostname().lower()
+        self._names = {"localhost", own, own.partition(".")[0], f"{own.partition('.')[0]}.local"}
+        self._names |= {name.lower() for name in names}
+
+    def allows(self, host: str) -> bool:
+        """Return True if a ``Host`` header, which may name a port, is this server's."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name in self._names:
+            return True
+        with contextlib.suppress(ValueError):
+            ipaddress.ip_address(name)
+            return True
+        return False
+
+
+class _ClientTooSlow(Exception):  # noqa: N818 - it never leaves this module
+    """Raised when a client did not take what was sent to it in time."""
+
+
+@dataclass(eq=False)
+class _Connection:
+    """A connection; ``waiting`` while it has no request."""
+
+    stream: trio.SocketStream
+    address: str
+    waiting: bool = True
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+
+
+class HttpServer:
+    """An HTTP server for a handful of pages.
+
+    Args:
+        handle: called with each request; an exception becomes status 500 and a traceback on standard error.
+        hosts: decides which ``Host`` headers are accepted.
+    """
+
+    def __init__(self, handle: Handler, hosts: HostCheck) -> None:
+        self._handle = handle
+        self._hosts = hosts
+        self._connections: dict[_Connection, None] = {}
+        self._by_address: Counter[str] = Counter()
+
+    @property
+    def connections(self) -> int:
+        """The number of open connections."""
+        return len(self._connections)
+
+    async def serve(self, listener: trio.SocketListener) -> None:
+        """Serve until cancelled, then close ``listener``. The failure of one connection never reaches another."""
+        listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PAGE_SEND_BUFFER)
+        async with listener, trio.open_nursery() as nursery:
+            while True:
+                try:
+                    stream = await listener.accept()
+                except OSError:  # out of file descriptors: some are closed soon
+                    await trio.sleep(0.1)
+                else:
+                    nursery.start_soon(self._run, stream)
+
+    async def _run(self, stream: trio.SocketStream) -> None:
+        async with stream:
+            try:
+                address = str(stream.socket.getpeername()[0])
+            except OSError:
+                return
+            connection = _Connection(stream, address)
+            if not self._make_room(address):
+                return
+            self._connections[connection] = None
+            self._by_address[address] += 1
+            try:
+                with connection.scope:
+                    await self._converse(connection)
+            except (trio.BrokenResourceError, trio.ClosedResourceError, _ClientTooSlow, OSError):
+                await trio.aclose_forcefully(stream)  # without it, closing would wait for nothing
+            except Exception:
+                traceback.print_exc(file=sys.stderr)
+            finally:
+                del self._connections[connection]
+                self._by_address[address] -= 1
+
+    def _make_room(self, address: str) -> bool:
+        """Return True if another connection may be served, after closing the one that waited longest if need be."""
+        if self._by_address[address] >= MAX_PAGE_CONNECTIONS_PER_ADDRESS:
+            crowd = [one for one in self._connections if one.address == address]
+        elif len(self._connections) >= MAX_PAGE_CONNECTIONS:
+            crowd = list(self._connections)
+        else:
+            return True
+        waiting = next((one for one in crowd if one.waiting and not one.scope.cancel_called), None)
+        if waiting is not None:
+            waiting.scope.cancel()
+        return waiting is not None
+
+    async def _converse(self, connection: _Connection) -> None:
+        """Answer the requests of a connection, one after the other."""
+        parser = h11.Connection(h11.SERVER, max_incomplete_event_size=PAGE_HEAD_BYTES)
+        seconds = PAGE_REQUEST_SECONDS
+        while True:
+            connection.waiting = True
+            with trio.move_on_after(seconds) as scope:
+                try:
+                    request = await self._read(parser, connection)
+                except h11.RemoteProtocolError as error:
+                    status = error.error_status_hint
+                    await self._refuse(parser, connection, problem(status, "the request is not valid HTTP"))
+                    return
+            if scope.cancelled_caught or request is None:
+                return
+            connection.waiting = False
+            answer = request if isinstance(request, Response) else await self._answer(request)
+            if isinstance(answer, EventStream):
+                await self._stream(connection, answer)
+                return
+            wants_body = isinstance(request, Response) or request.method != "HEAD"
+            await self._send_response(parser, connection, answer, body=wants_body)
+            if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
+                return
+            parser.start_next_cycle()
+            seconds = PAGE_IDLE_SECONDS
+
+    async def _read(self, parser: h11.Connection, connection: _Connection) -> Request | Response | None:
+        """Return the next request, or the response that refuses it; None if the client has closed."""
+        head: h11.Request | None = None
+        body = b""
+        while True:
+            event = parser.next_event()
+            if event is h11.NEED_DATA:
+                parser.receive_data(bytes(await connection.stream.receive_some(PAGE_HEAD_BYTES)))
+            elif isinstance(event, h11.Request):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += bytes(event.data)
+                if len(body) > PAGE_BODY_BYTES:
+                    return problem(413, f"expected a body of at most {PAGE_BODY_BYTES} bytes")
+            elif isinstance(event, h11.EndOfMessage) and head is not None:
+                return self._request(head, body, connection.address)
+            else:
+                return None
+
+    def _request(self, head: h11.Request, body: bytes, address: str) -> Request | Response:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        method = head.method.decode("latin-1")
+        if not self._hosts.allows(headers.get("host", "")):
+            return problem(421, "this name is not one of the server's; see web_names in contest.toml")
+        if method not in _METHODS:
+            return Response(b"", TEXT, 405, (("Allow", ", ".join(_METHODS)),))
+        path, _, query = head.target.decode("latin-1").partition("?")
+        try:
+            fields = dict(parse_qsl(query, max_num_fields=16))
+        except ValueError:
+            return problem(400, "expected at most 16 fields in the query")
+        return Request(method, unquote(path), fields, headers, body, address)
+
+    async def _answer(self, request: Request) -> Response | EventStream:
+        try:
+            return await self._handle(request)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            return problem(500, "the page failed; its log has the reason")
+
+    # --- sending ---
+
+    async def _send_response(
+        self, parser: h11.Connection, connection: _Connection, answer: Response, *, body: bool = True
+    ) -> None:
+        headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
+        headers += [*SECURITY_HEADERS, *answer.headers]
+        if not any(name == "Cache-Control" for name, _ in answer.headers):
+            headers.append(("Cache-Control", "no-store"))
+        head = h11.Response(status_code=answer.status, headers=headers, reason=HTTPStatus(answer.status).phrase)
+        parts = [parser.send(head), parser.send(h11.Data(answer.body)) if body else b""]
+        parts.append(parser.send(h11.EndOfMessage()))
+        await _send(connection.stream, b"".join(part for part in parts if part))
+
+    async def _refuse(self, parser: h11.Connection, connection: _Connection, answer: Response) -> None:
+        if parser.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            await self._send_response(parser, connection, answer)
+
+    async def _stream(self, connection: _Connection, answer: EventStream) -> None:
+        """Send events until the client closes, or reads too slowly.
+
+        The response has no length and ends with the connection, so that the bytes of an event are the same for all
+        subscribers and need no framing for each.
+        """
+        stream = connection.stream
+        await _send(stream, _EVENT_STREAM_HEAD)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_cancel_at_end, stream, nursery.cancel_scope)
+            await answer.follow(lambda data: _send(stream, data))
+            nursery.cancel_scope.cancel()
+
+
+_EVENT_STREAM_HEAD = "".join(
+    f"{line}\r\n"
+    for line in (
+        "HTTP/1.1 200 OK",
+        "Content-Type: text/event-stream",
+        "Cache-Control: no-store",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in SECURITY_HEADERS),
+        "",
+    )
+).encode()
+_PIECE = 1 << 16
+"""The part of a long body that a client must take within PAGE_SEND_SECONDS: 6.5 kB/s."""
+
+
+async def _send(stream: trio.SocketStream, data: bytes) -> None:
+    for start in range(0, len(data), _PIECE):
+        with trio.move_on_after(PAGE_SEND_SECONDS) as scope:
+            await stream.send_all(data[start : start + _PIECE])
+        if scope.cancelled_caught:
+            raise _ClientTooSlow
+
+
+async def _cancel_at_end(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
+    """Cancel ``scope`` when the client has closed, or sends anything: a subscriber has nothing to say."""
+    with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+        await stream.receive_some(1)
+    scope.cancel()

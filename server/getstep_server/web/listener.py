@@ -1,0 +1,38 @@
+"""The listening socket of the page, and the address that spectators type."""
+
+from __future__ import annotations
+
+import socket
+
+from getstep_server.config.handout import reachable_host
+
+PORTS_TRIED = 20
+"""The ports that are tried, from the wanted one upwards: other programs like 8080, too."""
+
+_BACKLOG = 512
+"""The connections that wait while the page starts again: those of a whole class that reloads."""
+
+
+def open_page_listener(host: str, port: int) -> socket.socket:
+    """Return a listening socket on ``port``, or on the next free port.
+
+    Raises:
+        OSError: all ports that were tried are taken, or ``host`` is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    dual = host == "::" and socket.has_dualstack_ipv6()
+    ports = range(port, min(port + PORTS_TRIED, 65536)) if port else [0]
+    for tried in ports:
+        try:
+            return socket.create_server((host, tried), family=family, backlog=_BACKLOG, dualstack_ipv6=dual)
+        except OSError:
+            if tried == ports[-1]:
+                raise
+    raise AssertionError("there is at least one port")
+
+
+def page_address(listener: socket.socket) -> str:
+    """Return the address of the page that others in the network can reach, such as ``http://192.168.1.10:8080/``."""
+    host, port = listener.getsockname()[:2]
+    host = reachable_host(host)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

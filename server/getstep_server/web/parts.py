@@ -1,0 +1,263 @@
+"""The JSON of the pages: what a spectator sees of a contest, as parts of topics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any
+
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import Reason
+from getstep_server.records.result import Result
+from getstep_server.reports.tables import describe_event, winner_text
+from getstep_server.tournament.tournament import Tournament
+
+from .feed import Feed
+from .live import LiveMatch
+from .tables import PageTables
+from .topics import Parts
+
+BOARDS = 12
+"""The boards of the overview: three rows of four on a large screen. Further matches are named in a list."""
+
+RESULTS = 12
+"""The latest results on the overview."""
+
+NEXT = 8
+"""The matches that are named as the next ones."""
+
+RUNNING = 64
+"""The running matches that are named beside the boards."""
+
+STAYS_SECONDS = 4.0
+"""The time for which a finished board stays, so that one sees how it ended."""
+
+BOARD_SECONDS = 0.02
+"""The time for applying moves before a topic is built. Boards that are behind then catch up later."""
+
+
+def team_text(tournament: Tournament, team: int) -> dict[str, Any]:
+    """Return a team as JSON."""
+    return {"id": team, "name": tournament.contest.team_name(team)}
+
+
+def result_json(tournament: Tournament, result: Result) -> dict[str, Any]:
+    """Return a result as JSON, with the reason in words."""
+    match, contest = result.match, tournament.contest
+    points = [_points(result, player) for player in (0, 1)]
+    finished = result.reason == Reason.FINISHED
+    return {
+        "match": match.number,
+        "event": contest.event(match.event).name if match.event <= len(contest.events) else match.game,
+        "round": match.round,
+        "teams": [team_text(tournament, team) for team in match.teams],
+        "points": points,
+        "winner": result.winner,
+        "text": winner_text(result, contest.team_name),
+        "reason": "" if finished else str(result.reason).replace("_", " "),
+        "why": result.detail,
+        "turns": result.turns,
+        "thought": [round(seconds, 3) for seconds in result.thought],
+        "faults": list(result.faults),
+        "seconds": round(result.seconds, 3),
+        "ended": round(1000 * (result.started + result.seconds)),
+    }
+
+
+def _points(result: Result, player: int) -> str:
+    outcome = result.outcome_for(player)  # type: ignore[arg-type]
+    return {"win": "1", "draw": "½", "loss": "0"}[outcome]
+
+
+def match_json(tournament: Tournament, match: Match) -> dict[str, Any]:
+    """Return a match that is to be played."""
+    return {
+        "match": match.number,
+        "event": tournament.contest.event(match.event).name,
+        "event_number": match.event,
+        "round": match.round,
+        "teams": [team_text(tournament, team) for team in match.teams],
+    }
+
+
+def board_json(tournament: Tournament, live: LiveMatch) -> dict[str, Any]:
+    """Return the board of a running match, with both clocks."""
+    state = live.state
+    game, position = state.game, state.state
+    to_move = live.to_move
+    board = {
+        **match_json(tournament, live.match),
+        "game": game.name,
+        "players": list(game.players),
+        "board": live.board(),
+        "touched": live.touched(),
+        "measures": game.measures(position),
+        "balance": round(live.balance(), 2),
+        "turn": state.turns,
+        "to_move": to_move,
+        "clock": _clock(live),
+        "faults": list(state.faults),
+        "stalled": live.stalled,
+    }
+    if live.result is not None:
+        board["result"] = result_json(tournament, live.result)
+    return board
+
+
+def _clock(live: LiveMatch) -> dict[str, Any]:
+    """Return the clocks: ``left`` in ms at the time ``asked`` (ms since the epoch), when the open question was."""
+    clocks = live.state.clocks
+    return {
+        "kind": clocks.control.kind,
+        "limit": round(1000 * clocks.control.seconds),
+        "used": [round(ms) for ms in clocks.thought_ms],
+        "left": [round(1000 * clocks.limit(player)) for player in (0, 1)],
+        "asked": round(1000 * live.asked_at),
+    }
+
+
+class Slots:
+    """The boards of the overview: a match keeps its place until it is over, and a moment longer.
+
+    Args:
+        feed: the contest.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._slots: list[LiveMatch | None] = [None] * BOARDS
+
+    def boards(self) -> list[LiveMatch | None]:
+        """Return the match in each place."""
+        now, running = time.monotonic(), self._feed.live.running
+        for place, live in enumerate(self._slots):
+            if live is None or running.get(live.match.number) is live:
+                continue
+            if live.result is None or now > live.over_at + STAYS_SECONDS:
+                self._slots[place] = None
+        shown = {live.match.number for live in self._slots if live is not None}
+        waiting = (live for number, live in running.items() if number not in shown)
+        for place, live in enumerate(self._slots):
+            if live is None:
+                self._slots[place] = next(waiting, None)
+        return self._slots
+
+
+class Overview:
+    """Builds the topic of the overview.
+
+    Args:
+        feed: the contest.
+        tables: returns the current tables.
+    """
+
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables]) -> None:
+        self._feed = feed
+        self._tables = tables
+        self._slots = Slots(feed)
+
+    def __call__(self) -> Parts:
+        feed, tournament = self._feed, self._feed.tournament
+        tables = self._tables()
+        boards = self._slots.boards()
+        catch_up([live for live in boards if live is not None])
+        shown = {live.match.number for live in boards if live is not None}
+        running = list(feed.live.running.values())
+        return {
+            "contest": contest_json(tournament),
+            "progress": progress_json(feed, tables),
+            "table": tables.main,
+            "results": [result_json(tournament, result) for result in latest_results(feed)],
+            "teams": presence_json(feed),
+            "next": [match_json(tournament, match) for match in _next(feed, tables)],
+            "running": [match_json(tournament, live.match) for live in running[:RUNNING]],
+            "more": max(0, len(running) - len(shown & feed.live.running.keys())),
+            **{
+                f"board{place}": None if live is None else board_json(tournament, live)
+                for place, live in enumerate(boards)
+            },
+        }
+
+
+def catch_up(lives: Sequence[LiveMatch]) -> None:
+    """Apply the turns of these matches, within BOARD_SECONDS in all."""
+    until = time.monotonic() + BOARD_SECONDS
+    for live in lives:
+        live.catch_up(until)
+
+
+def contest_json(tournament: Tournament) -> dict[str, Any]:
+    """Return what does not change while a contest is played."""
+    contest = tournament.contest
+    return {
+        "name": contest.name,
+        "teams": len(contest.teams),
+        "events": [
+            {
+                "number": event.number,
+                "name": event.name,
+                "game": event.game.name,
+                "title": event.game.title,
+                "format": event.format.name,
+                "about": describe_event(event, contest.file.time.lag_ms),
+                "teams": len(event.teams),
+            }
+            for event in contest.events
+        ],
+    }
+
+
+def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
+    """Return how far the contest is: its state, matches done and expected, and the expected end."""
+    tournament = feed.tournament
+    done, total = tournament.done, tournament.total
+    expected = max(tables.expected, total)
+    seconds = feed.pace.seconds_left(feed.played, expected - done, tables.left)
+    end = None if seconds is None or not feed.server_runs else round(time.time() + seconds, -1)
+    return {"state": state_of(feed), "done": done, "total": total, "expected": expected, "end": end}
+
+
+def state_of(feed: Feed) -> str:
+    """Return "waiting", "playing", "over", "stopped" or "new"."""
+    tournament, status = feed.tournament, feed.status
+    if feed.live.running and feed.server_runs:
+        return "playing"
+    if tournament.total and tournament.done == tournament.total and (not feed.server_runs or _over(feed)):
+        return "over"
+    if feed.server_runs:
+        return "waiting" if status is None or status.state == "gathering" or status.waiting else "playing"
+    return "stopped" if tournament.total else "new"
+
+
+def _over(feed: Feed) -> bool:
+    return feed.status is not None and feed.status.state == "over"
+
+
+def presence_json(feed: Feed) -> dict[str, Any]:
+    """Return which teams are missing and which are stalled; without a server nobody is expected."""
+    tournament = feed.tournament
+    stalled = [
+        {"match": live.match.number, "team": team_text(tournament, team)}
+        for live in feed.live.running.values()
+        for team in live.stalled
+    ]
+    if not feed.server_runs or feed.status is None or state_of(feed) == "over":
+        return {"known": False, "connected": 0, "missing": [], "stalled": stalled}
+    connected = feed.status.connected
+    missing = [team_text(tournament, team) for team in tournament.contest.teams if team not in connected]
+    return {"known": True, "connected": len(connected), "missing": missing, "stalled": stalled}
+
+
+def latest_results(feed: Feed, count: int = RESULTS) -> list[Result]:
+    """Return the latest results that are official now, the last one first."""
+    tournament = feed.tournament
+    official = (result for result in feed.latest if tournament.final_result(result.match) == result)
+    return list(islice(official, count))
+
+
+def _next(feed: Feed, tables: PageTables) -> list[Match]:
+    """Return the first matches that are open and not running."""
+    running, tournament = feed.live.running, feed.tournament
+    coming = (match for match in tables.coming if match.number not in running and tournament.is_open(match))
+    return list(islice(coming, NEXT))

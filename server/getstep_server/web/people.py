@@ -1,0 +1,259 @@
+"""The requests of people who play against a sample bot.
+
+A browser has a cookie with a random key to its `Person`, which is kept in memory only. A reload shows the same
+board. Only forms and scripts of this page may change anything: other sites are refused by their ``Origin``, and the
+cookie is not sent with their requests.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sys
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import orjson
+import trio
+
+from getstep_engines import GAMES, Game, IllegalMove, Player
+from getstep_server.bot_runner.sample_bots import sample_bots
+from getstep_server.limits import MAX_SAMPLE_GAMES, PERSON_AWAY_SECONDS
+
+from .choices import parse_picked
+from .feed import Feed
+from .http import JSON, EventStream, Request, Response, problem
+from .person import MOST_FOLLOWERS, Person, Refusal
+from .sample_game import PATIENT, SampleSettings, play_sample_game
+from .topics import encode
+
+Answer: TypeAlias = Response | EventStream
+Render: TypeAlias = Callable[..., Response]
+
+BOTS = {
+    "random_bot": "random: any legal move",
+    "greedy": "greedy: looks one move ahead",
+    "mcts": "mcts: simulates thousands of games",
+}
+"""The sample bots that people play against, the weakest first."""
+
+MOST_THINKING = 2
+"""The bots that think at the same time."""
+
+IDLE_SECONDS = 10.0
+"""The time without a browser after which a game makes room for another person, if all places are taken."""
+
+_COOKIE = "getstep_play"
+_KEY = re.compile(rf"(?:^|;\s*){_COOKIE}=([A-Za-z0-9_-]{{16,64}})(?:;|$)")
+
+
+@dataclass(eq=False)
+class _Place:
+    """A person's game: what plays it, and the scope that ends it."""
+
+    person: Person
+    kind: str
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    over: bool = False
+
+
+class People:
+    """All people who play.
+
+    Args:
+        feed: the contest.
+        render: makes a page from a template.
+    """
+
+    def __init__(self, feed: Feed, render: Render) -> None:
+        self._feed = feed
+        self._render = render
+        self._places: dict[str, _Place] = {}
+        self._thinking = trio.CapacityLimiter(MOST_THINKING)
+        self._nursery: trio.Nursery | None = None
+
+    async def run(self) -> None:
+        """Play the games until cancelled."""
+        async with trio.open_nursery() as self._nursery:
+            while True:
+                await trio.sleep(1)
+                self._forget()
+
+    async def __call__(self, request: Request) -> Answer:
+        """Answer a request for an address under ``/play``."""
+        view = _POST.get(request.path) if request.method == "POST" else _GET.get(request.path)
+        if view is None:
+            return problem(405 if request.method == "POST" else 404, "there is nothing at this address")
+        if request.method == "POST" and not _is_own(request):
+            return problem(403, "this form is not from this page; load the page again")
+        try:
+            return view(self, request)
+        except (Refusal, ValueError) as error:
+            return Response(encode({"problem": str(error)}), JSON)  # an answer: an illegal click is no failure
+
+    # --- pages ---
+
+    def start(self, request: Request, *, text: str = "", status: int = 200) -> Answer:
+        """Return the page on which a person chooses a game."""
+        games = [game for game in GAMES.values() if game.move_form.parts]
+        first = {event.game.name for event in self._feed.contest.events}
+        games.sort(key=lambda game: game.name not in first)
+        return self._render(
+            "play", status=status, title="Play", games=games, bots=BOTS, text=text, place=self._place(request)
+        )
+
+    def board(self, request: Request) -> Answer:
+        """Return the page with the board."""
+        if self._place(request) is None:
+            return _to("/play")
+        return self._render("board", title="Your game")
+
+    # --- what a person sends ---
+
+    def sample(self, request: Request) -> Answer:
+        """Begin a game against a sample bot."""
+        form = request.form()
+        game, bot = GAMES.get(form.get("game", "")), form.get("bot", "")
+        if game is None or not game.move_form.parts or bot not in BOTS or form.get("me") not in ("0", "1"):
+            return self.start(request, text="Choose a game, a bot and a side.", status=400)
+        if not self._has_room("sample", MAX_SAMPLE_GAMES, self._place(request)):
+            return self.start(request, text=_FULL, status=503)
+        return self._begin(request, "sample", self._sample_game(game, bot, form))
+
+    def _sample_game(self, game: Game, bot: str, form: dict[str, str]) -> Callable[[Person], Awaitable[None]]:
+        control = game.time_control if form.get("time") == "contest" else PATIENT
+        me: Player = 0 if form["me"] == "0" else 1
+        settings = SampleSettings(game, bot, sample_bots()[bot], me, control)
+        return lambda person: play_sample_game(person, settings, self._thinking)
+
+    def events(self, request: Request) -> Answer:
+        """Return the board as it changes."""
+        place = self._place(request)
+        if place is None:
+            return problem(404, "there is no game; choose one on the page Play")
+        if place.person.topic.subscribers >= MOST_FOLLOWERS:
+            return problem(503, "this game is open in too many windows; close some")
+        return EventStream(place.person.topic.follow)
+
+    def pick(self, request: Request) -> Answer:
+        """Return what can be picked next."""
+        person, number, form = self._turn(request)
+        return Response(encode(person.pick(number, _picked(form))), JSON)
+
+    def move(self, request: Request) -> Answer:
+        """Play a move."""
+        person, number, form = self._turn(request)
+        person.play(number, _picked(form))
+        return Response(b"{}", JSON)
+
+    def resign(self, request: Request) -> Answer:
+        """Give up the game."""
+        person, number, _ = self._turn(request)
+        person.resign(number)
+        return Response(b"{}", JSON)
+
+    def leave(self, request: Request) -> Answer:
+        """End the game, and go back to the first page."""
+        self._end(request)
+        return _to("/play")
+
+    # --- inside ---
+
+    def _has_room(self, kind: str, most: int, own: _Place | None) -> bool:
+        """Return True if a game of this kind may begin, perhaps in place of one that nobody follows."""
+        playing = [place for place in self._places.values() if place.kind == kind and not place.over]
+        if len(playing) < most or own in playing:
+            return True
+        idle = max(playing, key=lambda place: place.person.away_seconds)
+        if idle.person.away_seconds < IDLE_SECONDS:
+            return False
+        idle.over = True
+        idle.scope.cancel()
+        return True
+
+    def _begin(self, request: Request, kind: str, play: Callable[[Person], Awaitable[None]]) -> Answer:
+        """Begin a game in place of the one that this browser has."""
+        if self._nursery is None:
+            return problem(503, "the page has just started; load it again")
+        self._end(request)
+        place, key = _Place(Person(), kind), secrets.token_urlsafe(24)
+        self._places[key] = place
+        self._nursery.start_soon(self._play, place, play)
+        cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
+        return _to("/play/board", ("Set-Cookie", cookie))
+
+    async def _play(self, place: _Place, play: Callable[[Person], Awaitable[None]]) -> None:
+        """Play a game. Whatever fails in it, the page and the other games go on."""
+        try:
+            with place.scope:
+                await play(place.person)
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            place.person.show(result={"won": None, "text": _FAILED, "reason": "void"})
+        finally:
+            place.over = True
+
+    def _turn(self, request: Request) -> tuple[Person, int, dict[str, str]]:
+        place, form = self._place(request), request.form()
+        if place is None:
+            raise Refusal("There is no game; choose one on the page Play.")
+        number = form.get("question", "")
+        if not re.fullmatch("[0-9]{1,9}", number):
+            raise Refusal("It is not your turn now.")
+        return place.person, int(number), form
+
+    def _place(self, request: Request) -> _Place | None:
+        found = _KEY.search(request.headers.get("cookie", ""))
+        return self._places.get(found[1]) if found else None
+
+    def _end(self, request: Request) -> None:
+        found = _KEY.search(request.headers.get("cookie", ""))
+        place = self._places.pop(found[1], None) if found else None
+        if place is not None:
+            place.scope.cancel()
+
+    def _forget(self) -> None:
+        """Forget games that are over and that nobody looks at any more."""
+        for key, place in list(self._places.items()):
+            if place.over and place.person.away_seconds > PERSON_AWAY_SECONDS:
+                del self._places[key]
+
+
+_FAILED = "The page failed; its log has the reason."
+_FULL = f"{MAX_SAMPLE_GAMES} people are playing already; try again when one of them has finished."
+
+_GET: dict[str, Callable[[People, Request], Answer]] = {
+    "/play": People.start,
+    "/play/board": People.board,
+    "/play/events": People.events,
+}
+_POST: dict[str, Callable[[People, Request], Answer]] = {
+    "/play/sample": People.sample,
+    "/play/pick": People.pick,
+    "/play/move": People.move,
+    "/play/resign": People.resign,
+    "/play/leave": People.leave,
+}
+
+
+def _is_own(request: Request) -> bool:
+    """Return True unless the browser says that another site sent the request."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
+    return site in ("same-origin", "none") and (
+        origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    )
+
+
+def _picked(form: dict[str, str]) -> list[object]:
+    try:
+        return parse_picked(orjson.loads(form.get("picked", "[]")))
+    except (IllegalMove, orjson.JSONDecodeError) as error:
+        raise Refusal(str(error)) from None
+
+
+def _to(address: str, *headers: tuple[str, str]) -> Response:
+    """Return a redirection, which a browser follows with GET."""
+    return Response(b"", status=303, headers=(("Location", address), *headers))

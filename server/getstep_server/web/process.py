@@ -1,0 +1,138 @@
+"""The process of the page: reads the contest and serves it, at a lower priority than the server.
+
+It ends when its standard input does. So it cannot outlive the server that started it, however that one dies.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import trio
+
+from .app import App
+from .feed import Feed
+from .http import HostCheck, HttpServer
+from .listener import open_page_listener
+from .tables import PageTables, page_tables
+
+NICENESS = 19
+"""Added to the process's niceness. If both want the same core, the server gets 98 % of it.
+
+With 10, the page took 18 % of a core from 32 saturating matches on two cores, and with it 18 % of their moves.
+"""
+
+TABLE_RATIO = 30
+"""Tables rest for so many times as long as it took to make them: 3 % of a core while results keep coming."""
+
+TICK_SECONDS = 0.05
+"""The interval at which topics are checked for being due."""
+
+
+class TableMaker:
+    """The latest tables, made in a thread whenever there are new records.
+
+    Args:
+        feed: the contest.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._tables = PageTables()
+        self._made: tuple[int, int] = (-1, 0)
+        self._wanted: set[int] = set()
+        """The events whose ratings are wanted."""
+
+    def __call__(self) -> PageTables:
+        """Return the tables that were made last."""
+        return self._tables
+
+    def reset(self) -> None:
+        """Make the tables at once: all records were read again."""
+        self._made = self._version()
+        self._tables = page_tables(self._feed.tournament, self._wanted)
+
+    async def run(self) -> None:
+        """Make tables until cancelled; rest for TABLE_RATIO times as long as they took."""
+        while True:
+            version, began = self._version(), trio.current_time()
+            if version != self._made:
+                self._tables = await trio.to_thread.run_sync(page_tables, self._feed.tournament, self._wanted)
+                self._made = version
+            await trio.sleep(max(TICK_SECONDS, TABLE_RATIO * (trio.current_time() - began)))
+
+    def _version(self) -> tuple[int, int]:
+        return self._feed.version["records"], len(self._wanted)
+
+
+async def serve(
+    folder: Path,
+    listener: socket.socket,
+    *,
+    until: Callable[[], Awaitable[object]] = trio.sleep_forever,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve the page of a contest until ``until`` returns.
+
+    Args:
+        folder: of the contest.
+        listener: a listening socket.
+        until: waits for the end.
+        ready: called when the first request is answered from then on.
+
+    Raises:
+        ConfigError, StoreError, RecordError: the contest cannot be read.
+    """
+    feed = Feed(folder)
+    tables = TableMaker(feed)
+    tables.reset()
+    app = App(feed, tables)
+    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names))
+    listener.setblocking(False)
+
+    def loaded() -> None:
+        tables.reset()
+        app.topics.clear()
+        ready()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(feed.run, loaded)
+        nursery.start_soon(tables.run)
+        nursery.start_soon(_refresh, app)
+        nursery.start_soon(app.people.run)
+        nursery.start_soon(server.serve, trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
+        await until()
+        nursery.cancel_scope.cancel()
+
+
+async def _refresh(app: App) -> None:
+    while True:
+        app.topics.refresh((app.feed.version.total(), id(app.tables())))
+        await trio.sleep(TICK_SECONDS)
+
+
+async def _end_of_input() -> None:
+    """Wait until standard input ends, which it does with the process that holds its other end."""
+    await trio.to_thread.run_sync(sys.stdin.buffer.read, abandon_on_cancel=True)
+
+
+def main() -> None:
+    """Serve the page of a contest: the arguments are its folder, and the descriptor of a listening socket.
+
+    On Windows, which passes no descriptors, the second argument is a host, and a port follows.
+    """
+    folder, *where = sys.argv[1:]
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    if len(where) == 1:
+        listener = socket.socket(fileno=int(where[0]))
+    else:
+        listener = open_page_listener(where[0], int(where[1]))
+    trio.run(_main, Path(folder), listener)
+
+
+async def _main(folder: Path, listener: socket.socket) -> None:
+    await serve(folder, listener, until=_end_of_input)

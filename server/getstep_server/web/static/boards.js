@@ -1,0 +1,82 @@
+// A board with both players' names and running clocks.
+
+import { drawBoard, putDrawing, scoreLine } from "./board.js";
+import { clock, h, name } from "./dom.js";
+
+const looks = new Map();
+
+/** Return the look of a game; it is fetched once. */
+export function look(game) {
+  if (!looks.has(game)) {
+    looks.set(game, fetch(`/look/${game}.json`).then((answer) => answer.json()).catch(() => looks.delete(game) && null));
+  }
+  return looks.get(game);
+}
+
+/** A card: a board between its two players. */
+export class Card {
+  constructor({ heading = true } = {}) {
+    this.link = h("a", { class: "card-head" });
+    this.plates = [0, 1].map((player) => new Plate(player));
+    this.board = h("div", { class: "board" });
+    this.line = h("p", { class: "score" });
+    this.element = h("article", { class: "card" }, heading ? this.link : null, this.plates[0].element, this.board, this.plates[1].element, this.line);
+    this.drawn = "";
+  }
+
+  update(data) {
+    this.data = data;
+    this.element.hidden = !data;
+    if (!data) return;
+    this.link.href = `/match/${data.match}`;
+    this.link.replaceChildren(h("span", {}, `#${data.match}`), h("span", { class: "muted" }, data.event), h("span", { class: "muted" }, `move ${data.turn}`));
+    this.plates.forEach((plate) => plate.update(data));
+    this.element.classList.toggle("over", Boolean(data.result));
+    this.draw(data);
+  }
+
+  async draw(data) {
+    const found = await look(data.game);
+    const key = JSON.stringify([data.game, data.board, data.touched]);
+    if (!found || data !== this.data || key === this.drawn) return;
+    this.drawn = key;
+    putDrawing(this.board, drawBoard(found, data.board, data.touched));
+    this.line.textContent = data.result ? `${data.result.text}: ${data.result.why}` : data.measures ? scoreLine(found, data.measures) : "";
+  }
+
+  tick(now) {
+    if (this.data) this.plates.forEach((plate) => plate.tick(this.data, now));
+  }
+}
+
+class Plate {
+  constructor(player) {
+    this.player = player;
+    this.who = h("span", { class: "who" });
+    this.clock = h("span", { class: "clock" });
+    this.element = h("div", { class: `plate p${player}` }, this.who, this.clock);
+  }
+
+  update(data) {
+    const { player } = this;
+    const team = data.teams[player];
+    const faults = data.faults[player];
+    this.who.replaceChildren(
+      h("a", { href: `/team/${team.id}` }, name(team.name)),
+      h("small", {}, ` ${data.players[player]}`),
+      data.stalled.includes(team.id) ? h("small", { class: "bad" }, " stalled") : faults ? h("small", { class: "bad" }, ` ${faults} fault${faults > 1 ? "s" : ""}`) : "",
+    );
+    this.element.classList.toggle("turn", data.to_move === player);
+    this.element.classList.toggle("winner", Boolean(data.result) && data.result.winner === player);
+  }
+
+  tick(data, now) {
+    const { player } = this;
+    const { kind, left, used, asked } = data.clock;
+    const running = data.to_move === player ? Math.max(0, now - asked) : 0;
+    const ms = data.result ? used[player] : kind === "move" && !running ? left[player] : left[player] - running;
+    const text = data.result ? `${clock(ms)} used` : clock(ms);
+    if (this.clock.textContent !== text) this.clock.textContent = text;
+    this.element.classList.toggle("low", !data.result && running > 0 && ms < 0.2 * data.clock.limit);
+  }
+}

@@ -1,0 +1,100 @@
+// One event: its table, the bracket or the ladder, the crosstable and the ratings.
+
+import { fill, h, name } from "./dom.js";
+import { stateText } from "./overview.js";
+import { table } from "./table.js";
+
+export function create(root) {
+  const parts = {};
+  const section = (key, title) => {
+    const content = h("div", {});
+    parts[key] = { content, element: h("section", { "aria-labelledby": `${key}-title` }, h("h2", { id: `${key}-title` }, title), content) };
+    return parts[key].element;
+  };
+  const title = h("h1", {});
+  const about = h("p", { class: "muted" });
+  const status = h("p", { role: "status" });
+  root.append(title, about, status, section("bracket", "Bracket"), section("ladder", "Ladder"), section("table", "Table"), section("crosstable", "Crosstable"), section("ratings", "Ratings"));
+  const put = (key, content) => {
+    parts[key].element.hidden = content === null;
+    if (content !== null) fill(parts[key].content, content);
+  };
+  return {
+    update(state, changed) {
+      fill(title, name(state.event.name));
+      document.title = state.event.name;
+      about.textContent = `${state.event.title}: ${state.event.about}`;
+      status.textContent = stateText(state.progress);
+      if (changed.has("bracket")) put("bracket", state.bracket && bracket(state.bracket));
+      if (changed.has("ladder")) put("ladder", state.ladder && ladder(state.ladder));
+      if (changed.has("table")) put("table", [table(state.table, "Table"), notes(state.table.notes)]);
+      if (changed.has("crosstable")) put("crosstable", state.crosstable.teams.length > 1 ? crosstable(state.crosstable) : null);
+      if (changed.has("ratings")) put("ratings", state.ratings && [state.ratings.columns ? table(state.ratings, "Ratings") : null, notes(state.ratings.notes)]);
+    },
+  };
+}
+
+const notes = (list) => (list || []).map((note) => h("p", { class: "note" }, note));
+
+function crosstable(data) {
+  const head = data.teams.map((team, n) => h("th", { scope: "col", title: team.name }, h("abbr", { title: team.name }, n + 1)));
+  const rows = data.rows.map((cells, n) =>
+    h(
+      "tr",
+      {},
+      h("td", {}, n + 1),
+      h("th", { scope: "row", class: "left" }, h("a", { href: `/team/${data.teams[n].id}` }, name(data.teams[n].name))),
+      cells.map((cell, m) => (n === m ? h("td", { class: "own" }, "×") : !cell ? h("td", { class: "none" }, "·") : h("td", { class: cell[1] }, h("a", { href: `/match/${cell[2]}` }, cell[0])))),
+    ),
+  );
+  return [
+    h(
+      "div",
+      { class: "wide", role: "region", "aria-label": "Crosstable", tabindex: "0" },
+      h("table", { class: "crosstable" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), h("th", { scope: "col", class: "left" }, "team"), head)), h("tbody", {}, rows)),
+    ),
+    h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to the latest match.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
+  ];
+}
+
+function bracket(rounds) {
+  const last = rounds.length;
+  return h(
+    "div",
+    { class: "wide", role: "region", "aria-label": "Bracket", tabindex: "0" },
+    h(
+      "ol",
+      { class: "bracket" },
+      rounds.map((pairings, n) => h("li", {}, h("h3", {}, roundName(last - n)), h("ol", {}, pairings.map(pairing)))),
+    ),
+  );
+}
+
+const roundName = (left) => ({ 1: "Final", 2: "Semifinals", 3: "Quarterfinals" })[left] || `Last ${2 ** left}`;
+
+function pairing(one) {
+  const side = (team, n) =>
+    h(
+      "div",
+      { class: `side${team && one.winner === team.id ? " won" : ""}` },
+      team ? h("a", { href: `/team/${team.id}` }, name(team.name)) : h("span", { class: "muted" }, one.bye ? "bye" : "not known yet"),
+      team && !one.bye ? h("b", {}, one.wins[n]) : null,
+    );
+  return h(
+    "li",
+    { class: "pairing" },
+    one.third ? h("p", { class: "note" }, "Third place") : null,
+    one.teams.map(side),
+    one.matches.length ? h("p", { class: "note" }, one.matches.map((match, n) => [n ? ", " : "", h("a", { href: `/match/${match}` }, `#${match}`)])) : null,
+  );
+}
+
+function ladder(rungs) {
+  return h(
+    "ol",
+    { class: "ladder" },
+    rungs.map((rung, n) => [
+      h("li", {}, h("span", { class: "number" }, n + 1), h("a", { href: `/team/${rung.team.id}` }, name(rung.team.name)), rung.below ? h("span", { class: "rung muted" }, ` ${rung.below[0]}–${rung.below[1]} against the next`) : null),
+    ]),
+  );
+}

@@ -1,0 +1,111 @@
+// The overview: the boards that are played now, the table, the latest results, who is missing, what is next.
+
+import { Card } from "./boards.js";
+import { fill, h, name, plural, teamLink, timeOfDay } from "./dom.js";
+import { results, table } from "./table.js";
+
+const STATES = {
+  new: "Not started yet",
+  waiting: "Waiting for the teams",
+  playing: "Playing",
+  stopped: "Stopped; it goes on later",
+  over: "The contest is over",
+};
+
+/** Return the state of the contest in words. */
+export function stateText(progress) {
+  const count = progress.expected ? `, ${progress.done} of ${progress.expected > progress.total ? "about " : ""}${plural(progress.expected, "match")}` : "";
+  return `${STATES[progress.state] || progress.state}${count}`;
+}
+
+export function create(root) {
+  const parts = {};
+  const part = (key, element) => (parts[key] = element);
+  const section = (id, title, element, attributes = {}) => h("section", { "aria-labelledby": id, ...attributes }, h("h2", { id }, title), element);
+  const cards = [];
+  root.append(
+    h("h1", { class: "hidden" }, "Overview"),
+    h(
+      "div",
+      { class: "status" },
+      part("state", h("p", { role: "status", class: "state" })),
+      part("bar", h("progress", { "aria-label": "Matches played", max: 1, value: 0 })),
+      part("end", h("p", { class: "muted" })),
+    ),
+    part("people", h("div", { class: "people" })),
+    h(
+      "div",
+      { class: "columns" },
+      h("div", { class: "main" }, section("boards-title", "Boards", part("boards", h("div", { class: "boards" }))), part("more", h("p", { class: "note" }))),
+      h(
+        "div",
+        { class: "side" },
+        section("table-title", "Table", part("table", h("div", {}))),
+        section("results-title", "Latest results", part("results", h("div", {}))),
+        section("next-title", "Next", part("next", h("div", {}))),
+      ),
+    ),
+  );
+  return {
+    update(state, changed) {
+      if (changed.has("progress")) progress(parts, state.progress);
+      if (changed.has("teams")) fill(parts.people, people(state.teams));
+      if (changed.has("table")) fill(parts.table, table(state.table, "Table"));
+      if (changed.has("results")) fill(parts.results, results(state.results, "The first result will be here."));
+      if (changed.has("next") || changed.has("progress")) fill(parts.next, next(state));
+      for (let place = 0; `board${place}` in state; place++) {
+        if (!cards[place]) {
+          cards[place] = new Card();
+          parts.boards.append(cards[place].element);
+        }
+        if (changed.has(`board${place}`)) cards[place].update(state[`board${place}`]);
+      }
+      fill(parts.more, more(state, cards.every((card) => card.element.hidden)));
+    },
+    tick(now) {
+      cards.forEach((card) => card.tick(now));
+    },
+  };
+}
+
+function progress(parts, data) {
+  parts.state.textContent = stateText(data);
+  parts.bar.max = Math.max(1, data.expected);
+  parts.bar.value = data.done;
+  parts.end.textContent = data.end ? `expected end ${timeOfDay(1000 * data.end)}` : "";
+}
+
+function people(data) {
+  const rows = [];
+  if (data.missing.length) {
+    const shown = data.missing.slice(0, 12);
+    const more = data.missing.length - shown.length;
+    rows.push(h("p", {}, h("strong", {}, "Missing: "), separated(shown.map(teamLink)), more ? ` and ${more} more` : ""));
+  }
+  if (data.stalled.length) {
+    const stalled = data.stalled.map((one) => h("span", {}, teamLink(one.team), " (", h("a", { href: `/match/${one.match}` }, `#${one.match}`), ")"));
+    rows.push(h("p", {}, h("strong", {}, "Stalled: "), separated(stalled)));
+  }
+  return rows;
+}
+
+const separated = (nodes) => nodes.flatMap((node, n) => (n ? [", ", node] : [node]));
+
+function next(state) {
+  if (!state.next.length) {
+    const over = state.progress.state === "over";
+    return h("p", { class: "note" }, over ? "All matches are played." : "No further match is known yet.");
+  }
+  const rows = state.next.map((match) =>
+    h("li", {}, h("a", { href: `/match/${match.match}` }, h("span", { class: "number" }, `#${match.match}`), name(match.teams[0].name), " – ", name(match.teams[1].name)), h("span", { class: "muted" }, ` ${match.event}`)),
+  );
+  return h("ol", { class: "next" }, rows);
+}
+
+function more(state, empty) {
+  if (empty) {
+    const text = state.progress.state === "over" ? "All matches are over. Open a result to see its replay." : "No match is being played. Boards appear here as soon as one starts.";
+    return text;
+  }
+  return state.more ? `and ${plural(state.more, "further match")} now` : "";
+}

@@ -1,0 +1,111 @@
+"""The tables of the page, made in a thread: standings, and how many matches are expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.errors import NumpyMissingError
+from getstep_server.records.match import Match
+from getstep_server.reports.tables import combined_table, describe_event, standings_table
+from getstep_server.reports.text_table import TextTable
+from getstep_server.tournament.combined import Combined, Tables
+from getstep_server.tournament.standings import Standing
+from getstep_server.tournament.tournament import Tournament
+
+TableJson = dict[str, Any]
+
+RATED_TEAMS = 64
+"""The most teams whose ratings are computed: 64 take half a second in a thread."""
+
+COMING = 128
+"""The open matches from which the next ones are shown: more than are running at once."""
+
+
+@dataclass(frozen=True)
+class PageTables:
+    """The tables of one moment as JSON.
+
+    Attributes:
+        main: the combined table; with one event, its standings.
+        events: the standings by the event's number.
+        expected: the expected number of matches.
+        left: the matches that each team has left.
+        ranks: the rank of each team in the main table.
+        about: each event in words.
+        ratings: the ratings of events, where somebody wanted them before the tables were made.
+        want_ratings: asks for the ratings of an event in the next tables.
+        coming: open matches in the order in which they were issued, the first COMING of them.
+    """
+
+    main: TableJson = field(default_factory=dict)
+    events: Mapping[int, TableJson] = field(default_factory=dict)
+    expected: int = 0
+    left: Mapping[int, int] = field(default_factory=dict)
+    ranks: Mapping[int, int] = field(default_factory=dict)
+    coming: Sequence[Match] = ()
+    about: Mapping[int, str] = field(default_factory=dict)
+    ratings: Mapping[int, TableJson] = field(default_factory=dict)
+    want_ratings: Callable[[int], None] = field(default=lambda _: None, compare=False)
+
+
+def page_tables(tournament: Tournament, wanted: set[int] | None = None) -> PageTables:
+    """Return the tables of a contest. This takes some milliseconds for each thousand results.
+
+    Args:
+        tournament: the contest.
+        wanted: the events whose ratings are wanted; more may be added at any time.
+    """
+    wanted = set() if wanted is None else wanted
+    contest, tables = tournament.contest, tournament.tables()
+    events = {event.number: _standings(contest, event.number, tables) for event in contest.events}
+    rows: Sequence[Standing] | Sequence[Combined] = tables.combined or tables.events[1]
+    main = table_json(combined_table(contest, tables.combined), rows) if tables.combined else events[1]
+    return PageTables(
+        main=main,
+        events=events,
+        expected=tournament.total + sum(map(tournament.remaining_estimate, contest.events)),
+        left=tournament.open_by_team(),
+        about={event.number: describe_event(event, contest.file.time.lag_ms) for event in contest.events},
+        ratings={event.number: _ratings(tournament, event) for event in contest.events if event.number in wanted},
+        want_ratings=wanted.add,
+        ranks={row.team: row.rank for row in rows},
+        coming=list(islice(filter(tournament.is_open, tournament.matches.values()), COMING)),
+    )
+
+
+def _ratings(tournament: Tournament, event: ContestEvent) -> TableJson:
+    """Return an event's ratings, or a note that says why there are none."""
+    if len(event.teams) > RATED_TEAMS:
+        return {"notes": [f"Ratings of more than {RATED_TEAMS} teams: getstep-server ratings computes them."]}
+    from getstep_server.reports.ratings_table import ratings_table  # here: it imports numpy, which takes 100 ms
+
+    try:
+        return table_json(ratings_table(tournament, event))
+    except NumpyMissingError:
+        return {"notes": ["The host's server has no numpy, which ratings need."]}
+
+
+def _standings(contest: Contest, number: int, tables: Tables) -> TableJson:
+    rows = tables.events[number]
+    return table_json(standings_table(contest, contest.event(number), rows), rows)
+
+
+def table_json(table: TextTable, rows: Sequence[Standing] | Sequence[Combined] = ()) -> TableJson:
+    """Return a table for the browser: columns, cells by row, and the team of each row."""
+    columns = [
+        {"heading": column.heading, "names": column.names, "left": column.justify == "left", "spare": column.spare}
+        for column in table.columns
+    ]
+    cells = [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
+    return {
+        "columns": columns,
+        "rows": cells,
+        "teams": [row.team for row in rows],
+        "out": [bool(row.status) for row in rows],
+        "notes": list(table.notes),
+    }

@@ -1,0 +1,190 @@
+"""Topics: JSON that changes, and the spectators that follow it.
+
+Theory of operation
+-------------------
+
+A topic is a JSON object whose members are its *parts*, such as ``table`` or ``results``. `Topic.update` gets the
+whole object. It encodes each part once, whatever the number of subscribers, and gives a part that has changed the
+new version number. A subscriber gets all parts first, and then those whose version is higher than the last one it
+got. So there is no queue: a slow reader skips states, and costs no memory.
+
+Topics that nobody follows are not built. A topic is built again at most every TOPIC_SECONDS, and less often if it
+takes long to build or many subscribers would get many bytes: see `Topic.pause`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeAlias
+
+import orjson
+import trio
+
+from getstep_server.limits import (
+    HEARTBEAT_SECONDS,
+    MAX_SUBSCRIBERS,
+    MAX_TOPICS,
+    PAGE_BYTES_PER_SECOND,
+    TOPIC_SECONDS,
+)
+from getstep_server.text import escape_control_chars
+
+from .http import Send
+
+Parts: TypeAlias = Mapping[str, Any]
+Build: TypeAlias = Callable[[], Parts]
+
+QUIET_SECONDS = 1.0
+"""The interval at which a topic is built while nothing happens: boards of finished matches go away, for example."""
+
+BUILD_RATIO = 9
+"""A topic rests for so many times as long as it took to build: it takes at most a tenth of a core."""
+
+
+def encode(value: object) -> bytes:
+    """Return JSON in which no text has a control or bidi character: a team cannot turn the text around it."""
+    return orjson.dumps(_clean(value), option=orjson.OPT_NON_STR_KEYS)
+
+
+def _clean(value: Any) -> Any:
+    if type(value) is str:
+        return value if value.isprintable() else escape_control_chars(value)
+    if isinstance(value, dict):
+        return {key: _clean(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(member) for member in value]
+    return value
+
+
+class Topic:
+    """One topic: its parts, each with the version at which it last changed."""
+
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        self.version = 0
+        self.subscribers = 0
+        self.due_at = 0.0
+        self.stamp: Hashable = None
+        """The state of the contest at the latest build."""
+        self._parts: dict[str, tuple[int, bytes]] = {}
+        self._frames: dict[int, bytes] = {}
+        self._changed = trio.Event()
+
+    def update(self, parts: Parts) -> None:
+        """Take the new state, and wake the subscribers if a part has changed. A part that is gone becomes null."""
+        gone = dict.fromkeys(self._parts)
+        encoded = {name: encode(value) for name, value in {**gone, **parts}.items()}
+        changed = [name for name, text in encoded.items() if self._parts.get(name, (0, b""))[1] != text]
+        if not changed:
+            return
+        self.version += 1
+        self._parts.update((name, (self.version, encoded[name])) for name in changed)
+        self._frames.clear()
+        event, self._changed = self._changed, trio.Event()
+        event.set()
+
+    def snapshot(self) -> bytes:
+        """Return the whole object as JSON."""
+        return self._object(0)
+
+    def frame(self, seen: int) -> bytes:
+        """Return the parts that changed after the version ``seen`` as a server-sent event."""
+        if seen not in self._frames:
+            self._frames[seen] = b"data: %b\n\n" % self._object(seen)
+        return self._frames[seen]
+
+    def pause(self, seconds: float) -> float:
+        """Return how long the topic rests after a build that took ``seconds``."""
+        sent = self.subscribers * len(self.frame(self.version - 1)) if self.version else 0
+        return max(TOPIC_SECONDS, BUILD_RATIO * seconds, sent / PAGE_BYTES_PER_SECOND)
+
+    async def follow(self, send: Send) -> None:
+        """Send all parts, and then each change, until cancelled."""
+        self.subscribers += 1
+        try:
+            seen = -1
+            while True:
+                if self.version > seen:
+                    frame, seen = self.frame(max(seen, 0)), self.version
+                    await send(frame)
+                    continue
+                with trio.move_on_after(HEARTBEAT_SECONDS) as scope:
+                    await self._changed.wait()
+                if scope.cancelled_caught:
+                    await send(b":\n\n")
+        finally:
+            self.subscribers -= 1
+
+    def _object(self, seen: int) -> bytes:
+        """Return the parts after a version, and the server's clock in ms: browsers' clocks are often wrong."""
+        members = [b'"%b":%b' % (n.encode(), text) for n, (version, text) in self._parts.items() if version > seen]
+        return b"{%b}" % b",".join([b'"now":%d' % (1000 * time.time()), *members])
+
+
+class Topics:
+    """The topics that are followed now, by name.
+
+    Args:
+        find: returns the builder of a topic, or None if there is no such topic.
+        clock: in seconds.
+    """
+
+    def __init__(self, find: Callable[[str], Build | None], clock: Callable[[], float] = trio.current_time) -> None:
+        self._find = find
+        self._clock = clock
+        self._topics: dict[str, Topic] = {}
+
+    @property
+    def subscribers(self) -> int:
+        """The number of subscribers of all topics."""
+        return sum(topic.subscribers for topic in self._topics.values())
+
+    @property
+    def crowded(self) -> bool:
+        """True if there may be no further subscriber."""
+        return self.subscribers >= MAX_SUBSCRIBERS
+
+    def get(self, name: str) -> Topic | None:
+        """Return a topic in its current state; None if there is no such topic."""
+        topic = self._topics.get(name)
+        if topic is None:
+            build = self._find(name)
+            if build is None:
+                return None
+            self._forget()
+            topic = self._topics[name] = Topic(build)
+        if topic.due_at <= self._clock():
+            self._build(topic)
+        return topic
+
+    def refresh(self, stamp: Hashable) -> None:
+        """Build the topics that are followed and due.
+
+        Args:
+            stamp: changes with the contest. As long as it stays, a topic is built once a second: some of its parts
+                depend on the time.
+        """
+        now = self._clock()
+        for topic in list(self._topics.values()):
+            rest = 0.0 if topic.stamp != stamp else QUIET_SECONDS
+            if topic.subscribers and topic.due_at + rest <= now:
+                topic.stamp = stamp
+                self._build(topic)
+
+    def clear(self) -> None:
+        """Build all topics again, at once: the contest was read again from its beginning."""
+        for topic in self._topics.values():
+            topic.due_at = 0.0
+
+    def _build(self, topic: Topic) -> None:
+        began = self._clock()
+        topic.update(topic.build())
+        ended = self._clock()
+        topic.due_at = ended + topic.pause(ended - began)
+
+    def _forget(self) -> None:
+        """Drop topics that nobody follows, if there are too many."""
+        unused = [name for name, topic in self._topics.items() if not topic.subscribers]
+        for name in unused[: max(0, len(self._topics) + 1 - MAX_TOPICS)]:
+            del self._topics[name]

@@ -1,0 +1,75 @@
+"""The live page of a real contest, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.stage import Stage, is_running
+from tests.e2e.hosted import wait_until
+from tests.e2e.programs import write_contest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.programs import Programs
+
+NAME = "<img src=x onerror=alert(1)>"
+GONE = ("error: Failed to load resource: net::ERR_", "error: Failed to load resource: the server responded with")
+
+
+@pytest.fixture
+def stage(programs: Programs, tmp_path: Path) -> Stage:
+    """Two teams, one with a hostile name, that play hop up to move 4, and one team that does not come."""
+    folder = write_contest(tmp_path / "contest", ["", "", ""], events=("settings = {legs = 1}\n",))
+    teams = folder / "teams.toml"
+    teams.write_text(teams.read_text().replace('"Team 2"', f"'{NAME}'"))
+    return Stage(programs, folder, 2, moves=4)
+
+
+def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    expect_text(page, ".card .card-head", "move 4")
+    expect_text(page, ".card .plate.turn .clock", r"\d")
+    expect_text(page, ".people", "Missing: Team 3")
+    expect_text(page, ".card", re.escape(NAME))
+    assert page.locator("img").count() == 0
+    assert page.locator(".card svg").count() == 1
+    stage.play_to(6)
+    expect_text(page, ".card .card-head", "move 6")
+    stage.play_to(1000)
+    expect_text(page, ".results li", "[0½1]–[0½1]")
+    expect_text(page, ".state", "1 of 3 matches")
+
+
+def test_a_page_that_is_killed_comes_back(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    visitor.tolerated = GONE
+    expect_text(page, ".card .card-head", "move 4")
+    killed = stage.page_process()
+    os.kill(killed, signal.SIGKILL)
+    stage.server.expect(r"^! The live page ended with code -9; it starts again in 1 s$")
+    stage.play_to(8)
+    expect_text(page, ".card .card-head", "move 8")
+    assert stage.page_process() != killed
+    assert not is_running(killed)
+
+
+def test_the_page_ends_with_a_server_that_is_killed(stage: Stage) -> None:
+    page = stage.page_process()
+    stage.server.signal(signal.SIGKILL)
+    wait_until(lambda: not is_running(page))
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_overview_keeps_nobody_out(stage: Stage, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+    page = visitor.open(stage.url, size, color_scheme=scheme)
+    expect_text(page, ".card .card-head", "move 4")
+    assert no_sideways_scrolling(page)
+    assert barriers(page) == []

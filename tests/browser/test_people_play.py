@@ -1,0 +1,121 @@
+"""People who play on the page: against sample bots, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_engines import GAMES
+from tests.browser.board_clicks import begin, play_on
+from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.stage import Stage
+from tests.e2e.programs import write_contest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.programs import Programs
+
+OVER = re.compile("^(You won|You lost|A draw): ")
+
+
+@pytest.fixture
+def stage(programs: Programs, tmp_path: Path) -> Stage:
+    """A contest whose teams do not come."""
+    folder = write_contest(tmp_path / "contest", ["", ""], events=("settings = {legs = 1}\n",))
+    return Stage(programs, folder, 0)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_person_plays_to_the_end(stage: Stage, visitor: Visitor, game: str) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, game)
+    assert OVER.match(play_on(page))
+
+
+def test_an_illegal_click_is_explained_and_costs_nothing(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "hop")
+    page.get_by_role("button", name="row 0, column 1: empty").click()
+    expect_text(page, "#why", r"\(0, 1\) is not one of Black's pieces")
+    expect_text(page, "#say", "^Your turn")
+    assert page.locator("#notes li").count() == 0
+    page.get_by_role("button", name="row 2, column 2: ").click()
+    page.get_by_role("button", name=re.compile("row 2, column 3: .*, can be picked")).click()
+    expect_text(page, "#notes", r"You: 2,2-2,3")
+
+
+def test_a_hop_goes_square_by_square(stage: Stage, visitor: Visitor) -> None:
+    """Back and forth over one's own piece: a hop may go on, so it is played by a button or on its last square."""
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "hop")
+    page.get_by_role("button", name="row 0, column 0: ").click()
+    page.get_by_role("button", name=re.compile("row 0, column 1: .*, can be picked")).click()
+    expect_text(page, "#notes", "You: 0,0-0,1")
+    expect_text(page, "#say", "^Your turn")
+    page.get_by_role("button", name=re.compile("row 0, column 1: .*")).click()
+    page.get_by_role("button", name=re.compile("row 2, column 1: .*, can be picked")).click()
+    page.get_by_role("button", name="Play this move").click()
+    expect_text(page, "#notes", "You: 0,1-2,1")
+
+
+def test_a_reload_in_mid_game_resumes(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "pseudo_tonga")
+    play_on(page, 5)
+    expect_text(page, "#say", "^Your turn")
+    before = page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    page.reload()
+    expect_text(page, "#say", "^Your turn")
+    assert page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))") == before
+    assert OVER.match(play_on(page))
+
+
+def test_the_clock_of_the_player_on_turn_is_seen(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "hop")
+    expect_text(page, "#plate0.turn .clock", "1:5[0-9]")
+    begin(page, stage.url, "hop", time="contest")
+    expect_text(page, "#plate0 .clock", r"[0-5]\.[0-9] s")
+
+
+def test_the_keyboard_is_enough(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "hop")
+    page.locator(".square").first.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect_text(page, "#say", "Pick the next square")
+    page.keyboard.press("Escape")
+    expect_text(page, "#say", r"^Your turn: you are Black\.$")
+    page.keyboard.press("Enter")
+    expect_text(page, "#say", "Pick the next square")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect_text(page, "#notes", "You: 2,2-2,3")
+
+
+def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    begin(page, stage.url, "linkage", me="1")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Resign").click()
+    expect_text(page, "#say", "^You lost: Fewer resigned")
+    page.get_by_role("button", name="Leave the game").click()
+    expect_text(page, "h1", "^Play$")
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_board_keeps_nobody_out(stage: Stage, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+    page = visitor.open(f"{stage.url}play", size, color_scheme=scheme)
+    assert no_sideways_scrolling(page)
+    assert barriers(page) == []
+    begin(page, stage.url, "linkage")
+    page.get_by_role("radio", name="R").click()
+    page.locator(".square.can").first.click()
+    expect_text(page, "#say", "Pick the next square")
+    assert no_sideways_scrolling(page)
+    assert barriers(page) == []

@@ -1,0 +1,74 @@
+"""The live page as a program: its address, its package index, and what it is told by the server."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from getstep_server.config.contest import load_contest
+from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.storage.run_status import RunStatus, read_status
+from getstep_server.web.listener import open_page_listener, page_address
+from tests.e2e.hosted import wait_until
+
+if TYPE_CHECKING:
+    from .programs import MakeContest, Programs
+
+STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
+
+
+def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
+    folder = tmp_path / "contest"
+    shutil.copytree(STORED, folder)
+    contest = load_contest(folder)
+    contest.wheels.mkdir()
+    package = write_contestants_package(contest)
+    package.rename(contest.wheels / package.name)
+    page = programs.start(
+        sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"
+    )
+    url = page.expect(r"^Live page .*: (http://\S+)/$")[1]
+    target = tmp_path / "target"
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--isolated",
+        "--no-deps",
+        "--no-cache-dir",
+        "--target",
+        str(target),
+    ]
+    installed = programs.start(*pip, "getstep", "--index-url", f"{url}/simple", "--disable-pip-version-check")
+    assert installed.wait() == 0, installed.output
+    assert (target / "getstep" / "__init__.py").exists()
+    assert (target / "getstep_engines" / "__init__.py").exists()
+
+
+def test_the_next_free_port_is_used() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with open_page_listener("127.0.0.1", port) as listener:
+            assert port < listener.getsockname()[1] < port + 20
+            assert page_address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
+
+
+def test_the_address_is_one_that_others_can_reach() -> None:
+    with open_page_listener("0.0.0.0", 0) as listener:
+        assert "0.0.0.0" not in page_address(listener)
+
+
+def test_the_page_is_told_which_teams_are_connected(programs: Programs, make_contest: MakeContest) -> None:
+    folder = make_contest(["", ""])
+    server = programs.serve(folder)
+    bot = folder / "bot.py"
+    bot.write_text("def get_step(board, is_black):\n    raise SystemExit\n")
+    programs.play(server, bot, 2)
+    wait_until(lambda: read_status(folder / "running") == RunStatus(connected={2: 1}))
+    server.signal(2)
+    assert server.wait() == 130
+    assert read_status(folder / "running") is None

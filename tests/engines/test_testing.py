@@ -1,0 +1,123 @@
+"""`getstep_engines.testing`: our games pass its checks, and each check finds the mistake that it is for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from getstep import wire
+from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Option, Outcome
+from getstep_engines import testing as checks
+from getstep_engines.pseudo_tonga import PseudoTongaState
+from getstep_engines.testing import CHECKS, check_game
+
+TONGA = GAMES["pseudo_tonga"]
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_our_games_pass(name: str, check: Callable[[Game], None]) -> None:
+    check(GAMES[name])
+
+
+def test_all_checks_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = [value for name, value in vars(checks).items() if name.startswith("check_") and value is not check_game]
+    assert list(CHECKS) == named
+    ran: list[Game] = []
+    monkeypatch.setattr(checks, "CHECKS", (ran.append, ran.append))
+    check_game(TONGA)
+    assert ran == [TONGA, TONGA]
+
+
+def test_the_bounds_are_those_of_the_protocol() -> None:
+    assert checks.MOST_SIDE == wire.MAX_ARRAY
+
+
+def broken(**methods: Any) -> Game:
+    """Return pseudo_tonga on 6×6 with other methods in its state."""
+    kind = type("BrokenState", (PseudoTongaState,), {"__slots__": (), **methods})
+    return dataclasses.replace(
+        TONGA,
+        _start=lambda size: kind(size, (0, 0), 0),
+        options={"size": Option("size", 6, 6, 6, 2, "the size")},
+    )
+
+
+def raising(self: PseudoTongaState, move: Move) -> None:
+    PseudoTongaState.play(self, move if isinstance(move, (list, tuple)) else [*move])
+
+
+def forgetful(self: PseudoTongaState, move: Move) -> None:
+    self.to_move = 1 - self.to_move  # type: ignore[assignment]
+    PseudoTongaState.play(self, move)
+
+
+MISTAKES: dict[str, tuple[Callable[[Game], None], Game, str]] = {
+    "no rules": (checks.check_fields, dataclasses.replace(TONGA, rules=""), "rules is empty"),
+    "a name with a space": (checks.check_fields, dataclasses.replace(TONGA, name="a b"), "name is 'a b'"),
+    "another form": (
+        checks.check_moves,
+        dataclasses.replace(TONGA, move_form=MoveForm("a path", ("path",))),
+        "does not have the form",
+    ),
+    "a legal move refused": (checks.check_moves, broken(is_legal=lambda self, move: False), "is_legal"),
+    "a shared copy": (checks.check_copies, broken(copy=lambda self: self), "changes a copy"),
+    "a TypeError": (checks.check_hostile_moves, broken(play=raising), "expected IllegalMove"),
+    "a change by an illegal move": (checks.check_hostile_moves, broken(play=forgetful), "changes the position"),
+    "a legal move that play refuses": (
+        checks.check_hostile_moves,
+        broken(is_legal=lambda self, move: True),
+        "although is_legal is True",
+    ),
+    "an estimate out of range": (checks.check_estimates, broken(estimate=lambda self: 2.0), "expected -1 to 1"),
+    "a constant estimate": (checks.check_estimates, broken(estimate=lambda self: 0.0), "is the same"),
+    "a fault without effect": (checks.check_faults, broken(fault=lambda self: None), "one after the other"),
+    "a fault after the end": (
+        checks.check_ends,
+        broken(fault=lambda self: None),
+        "works after the end",
+    ),
+    "no winner": (
+        checks.check_ends,
+        broken(_result=lambda self: Outcome(None, (1, 2), "because")),
+        "the higher score wins",
+    ),
+    "a shared board": (
+        checks.check_boards,
+        broken(board=lambda self, board=[[0] * 6 for _ in range(6)]: board),
+        "reads another board|from_board",
+    ),
+    "a board that is accepted": (
+        checks.check_wrong_boards,
+        dataclasses.replace(TONGA, _from_board=lambda board, to_move: TONGA.start()),
+        "accepts it; expected ValueError",
+    ),
+    "no piece": (checks.check_look, dataclasses.replace(TONGA, look=Look(pieces={})), "no piece for the values"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_found_and_named(mistake: str) -> None:
+    check, game, message = MISTAKES[mistake]
+    with pytest.raises(AssertionError, match=message):
+        check(game)
+
+
+def test_a_game_without_an_end_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MOST_TURNS", 10)
+    with pytest.raises(AssertionError, match="not over after 10 turns"):
+        checks.check_turns(broken())
+
+
+def test_a_refusal_without_a_message_is_found() -> None:
+    def play(self: PseudoTongaState, move: Move) -> None:
+        try:
+            PseudoTongaState.play(self, move)
+        except IllegalMove:
+            raise IllegalMove from None
+
+    with pytest.raises(AssertionError, match="has 0 characters"):
+        checks.check_hostile_moves(broken(play=play))

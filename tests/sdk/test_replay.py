@@ -1,0 +1,333 @@
+"""Replays: their data, the page, and the script that reads the data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import subprocess
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep.draw import Picture, draw_svg
+from getstep.replay import Replay, ReplayTurn, as_data_block, replay_data, replay_page, script, source, style
+from getstep_engines import GAMES, TimeControl, Touched, look_json
+from tests.node import NEEDS_NODE, NODE, Call, call_in_node
+from tests.replays import decoded, played_replay
+
+MOST_BYTES = 40_000
+SEEDS = (1, 2)
+ALL = [(name, seed) for name in GAMES for seed in SEEDS]
+
+HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>\u202e'\"&\x00\ud800"
+
+
+def data_of(*replays: Replay) -> dict[str, Any]:
+    """The data as a browser gets it."""
+    data: dict[str, Any] = json.loads(as_data_block(replay_data(replays, title="Replay")))
+    return data
+
+
+def short(turns: list[ReplayTurn], **fields: Any) -> Replay:
+    game = GAMES["hop"]
+    return Replay(game, "hop", ("Ada", "Blaise"), turns, **{"limit": game.time_control, **fields})
+
+
+# --- the data -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "seed"), ALL)
+def test_the_boards_of_a_game_come_back_from_its_data(name: str, seed: int) -> None:
+    replay, boards = played_replay(name, seed, faults=0.1 if name in ("hop", "pseudo_tonga") else 0.0)
+    (game,) = data_of(replay)["games"]
+    assert decoded(game) == boards
+    assert [turn["p"] for turn in game["turns"]] == [turn.player for turn in replay.turns]
+    assert "problem" not in game
+
+
+def test_the_score_line_has_its_numbers_after_each_turn() -> None:
+    replay, _ = played_replay("chain_reaction", 3)
+    (game,) = data_of(replay)["games"]
+    state, score = GAMES["chain_reaction"].start(), game["score"]
+    for turn, made in zip(game["turns"], replay.turns, strict=True):
+        state.play(made.move)
+        score = turn.get("g", score)
+        assert score == list(GAMES["chain_reaction"].measures(state) or ())
+
+
+def test_a_chain_of_hops_has_a_step_for_each_hop() -> None:
+    replay, _ = played_replay("hop", 5)
+    (game,) = data_of(replay)["games"]
+    lengths = [len(turn["s"]) for turn in game["turns"] if "s" in turn]
+    assert lengths == [len(turn.move) - 1 for turn in replay.turns if turn.kind == "move"]
+    assert max(lengths) > 1
+
+
+def test_a_turn_has_its_times_code_reason_and_notes() -> None:
+    turns = [
+        ReplayTurn(0, move=[(2, 2), (2, 3)], seconds=0.00123, left=19.99877, notes=["The server was restarted."]),
+        ReplayTurn(1, "fault", code="illegal_move", tried="0,0", reason="not a piece", seconds=1.2344),
+        ReplayTurn(0, "end", code="resigned", seconds=0.5),
+    ]
+    (game,) = data_of(short(turns))["games"]
+    first, second, third = game["turns"]
+    assert (first["m"], first["t"], first["l"], first["n"]) == (
+        "2,2-2,3",
+        1.2,
+        19999,
+        ["The server was restarted."],
+    )
+    assert {key: second[key] for key in "pkmcwt"} == {
+        "p": 1, "k": "fault", "m": "0,0", "c": "illegal_move", "w": "not a piece", "t": 1234,
+    }  # fmt: skip
+    assert third == {"p": 0, "k": "end", "c": "resigned", "t": 500}
+
+
+def test_a_game_without_its_rules_has_its_moves_and_says_so() -> None:
+    gone = Replay(None, "othello", ("Ada", "Blaise"), [ReplayTurn(0, move=[3, 4])], TimeControl("move", 5.0))
+    (game,) = data_of(gone)["games"]
+    assert game["problem"] == "The rules of othello are not installed: no boards."
+    assert game["turns"] == [{"p": 0, "m": "3,4", "t": 0}]
+    assert "start" not in game
+
+
+def test_options_that_the_installed_rules_do_not_have() -> None:
+    (game,) = data_of(short([ReplayTurn(0, move=[[2, 2], [2, 3]])], options={"size": 9}))["games"]
+    assert "hop has no option 'size'" in game["problem"]
+    assert len(game["turns"]) == 1
+
+
+@pytest.mark.parametrize("move", [[[0, 0], [7, 7]], None, "x", [[2, 2], [2, 3, 4]], {"a": 1}, [[0, 1e300]]])
+def test_a_turn_that_the_rules_do_not_allow_ends_the_replay_there(move: Any) -> None:
+    good = ReplayTurn(0, move=[[2, 2], [2, 3]])
+    (game,) = data_of(short([good, ReplayTurn(1, move=move), good]))["games"]
+    assert len(game["turns"]) == 1
+    assert game["problem"].startswith("The turns from 2 on are missing: the rules do not allow it (")
+
+
+def test_a_turn_of_the_wrong_player_or_after_the_end() -> None:
+    good = ReplayTurn(0, move=[[2, 2], [2, 3]])
+    assert "expected player 1" in data_of(short([good, good]))["games"][0]["problem"]
+    whole, _ = played_replay("longest_path", 1)
+    (game,) = data_of(replace(whole, turns=[*whole.turns, ReplayTurn(0, move=(0, 0))]))["games"]
+    assert len(game["turns"]) == 121
+    assert "the game is over" in game["problem"]
+
+
+def test_a_game_without_any_turn() -> None:
+    (game,) = data_of(short([], result="Ada wins", reason="never_arrived: Blaise did not come"))["games"]
+    assert (game["turns"], game["result"]) == ([], "Ada wins")
+    assert game["start"] == GAMES["hop"].start().board()
+
+
+def test_a_page_of_many_games_has_each_look_once() -> None:
+    data = data_of(*(played_replay(name, 1)[0] for name in ("hop", "linkage", "hop")))
+    assert [game["look"] for game in data["games"]] == [0, 1, 0]
+    assert [look["game"] for look in data["looks"]] == ["hop", "linkage"]
+
+
+# --- the size -------------------------------------------------------------------------------------------------
+
+
+def test_a_game_of_400_turns_takes_at_most_40_kb() -> None:
+    games = [replay for replay, _ in (played_replay("hop", seed) for seed in range(6)) if len(replay.turns) == 400]
+    assert games
+    for replay in games:
+        assert len(as_data_block(replay_data([replay], title="Match 7"))) <= MOST_BYTES
+
+
+def test_a_game_of_400_turns_with_faults_takes_at_most_40_kb() -> None:
+    replay, _ = played_replay("hop", 3, faults=0.7)
+    assert len(replay.turns) == 400
+    assert len(as_data_block(replay_data([replay], title="Match 7"))) <= MOST_BYTES
+
+
+def test_a_long_game_of_chain_reaction_takes_at_most_40_kb() -> None:
+    games = [played_replay("chain_reaction", seed)[0] for seed in range(20)]
+    longest = max(games, key=lambda replay: len(as_data_block(replay_data([replay], title=""))))
+    assert len(longest.turns) > 110
+    assert len(as_data_block(replay_data([longest], title="Match 7"))) <= MOST_BYTES
+
+
+def test_the_script_and_the_style_stay_small() -> None:
+    """The live page may have 80 kB of script, and this is a part of it."""
+    assert len(script().encode()) <= 30_000
+    assert len(style().encode()) <= 12_000
+
+
+# --- the page -------------------------------------------------------------------------------------------------
+
+
+def test_hostile_texts_are_data_and_nothing_else() -> None:
+    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, notes=[HOSTILE])
+    replay = short([turn], title=HOSTILE, result=HOSTILE, reason=HOSTILE, facts=[(HOSTILE, HOSTILE)])
+    replay = replace(replay, names=(HOSTILE, HOSTILE))
+    data = replay_data([replay], title=HOSTILE, links=[(HOSTILE, "7.html")])
+    page = replay_page(data)
+    page.replace("\ud800", "").encode()
+    assert page.count("<script") == page.count("</script>") == 2
+    assert page.count("alert(1)") == page.count(html.escape(HOSTILE)) + page.count(as_data_block(HOSTILE)[1:-1])
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert block is not None
+    assert json.loads(block[1]) == data
+
+
+def test_the_policy_allows_this_script_and_this_style_only() -> None:
+    page = replay_page(data_of(short([])))
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    inline = re.findall(r"<(?:script|style)>(.*?)</(?:script|style)>", page, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline]
+    assert len(hashes) == 2
+    assert re.findall(r"'sha256-([^']*)'", policy[1]) == list(reversed(hashes))
+    assert policy[1].startswith("default-src 'none'; img-src data:; script-src ")
+    assert "unsafe" not in policy[1]
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def test_pages_may_share_script_and_style() -> None:
+    page = replay_page(data_of(short([])), assets='a"b/')
+    assert '<link rel="stylesheet" href="a&quot;b/replay.css">' in page
+    assert '<script src="a&quot;b/replay.js"></script>' in page
+    assert len(page) < 8_000
+
+
+# --- the script -----------------------------------------------------------------------------------------------
+
+in_node = pytest.mark.skipif(NODE is None, reason=NEEDS_NODE)
+
+
+def test_the_script_is_one_text_without_modules_and_comments() -> None:
+    assert not re.search(r"^\s*(import|export|//|/\*|\*)", script(), re.MULTILINE)
+    for name in ("board.js", "frames.js", "viewer.js"):
+        assert max(map(len, source(name).splitlines())) <= 120, name
+
+
+@in_node
+def test_node_reads_the_script(tmp_path: Path) -> None:
+    path = tmp_path / "replay.js"
+    path.write_text(script(), encoding="utf-8")
+    ran = subprocess.run([str(NODE), "--check", str(path)], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+@in_node
+@pytest.mark.parametrize("name", GAMES)
+def test_the_script_computes_the_same_boards(name: str) -> None:
+    played = [played_replay(name, seed, faults=0.1 if name == "hop" else 0.0) for seed in SEEDS]
+    games = data_of(*(replay for replay, _ in played))["games"]
+    for frames, (replay, boards) in zip(
+        call_in_node([("frames.js", "expand", [game]) for game in games]), played, strict=True
+    ):
+        assert [frame["steps"][-1]["board"] for frame in frames] == boards
+        check_touched(frames, replay)
+
+
+def check_touched(frames: list[Any], replay: Replay) -> None:
+    assert replay.game is not None
+    state = replay.game.start()
+    for frame, turn in zip(frames[1:], replay.turns, strict=True):
+        if turn.kind == "pass":
+            assert frame["steps"][0]["touched"] is None
+            continue
+        steps = replay.game.trace(state, turn.move) if turn.kind == "move" else replay.game.trace_fault(state)
+        for found, step in zip(frame["steps"], steps, strict=True):
+            touched = found["touched"] or asdict(Touched())
+            squares = {name: tuple(map(tuple, touched[name])) for name in touched}
+            assert squares == {name: getattr(step.touched, name) for name in squares}
+        if turn.kind == "move":
+            state.play(turn.move)
+        else:
+            state.fault()
+
+
+@in_node
+@pytest.mark.parametrize("name", GAMES)
+def test_the_script_draws_the_boards_that_python_draws(name: str) -> None:
+    """Each step of a game by itself, and the whole turn; both texts are equal to the last character."""
+    game, replay = GAMES[name], played_replay(name, 7)[0]
+    look, state = look_json(game), game.start()
+    expected = [draw_svg(Picture(game.look, game.view(state)), title="a<b>&\"'\u202e\x01\n", style=False)]
+    calls: list[Call] = [
+        ("board.js", "drawBoard", [look, game.view(state), None, {"title": "a<b>&\"'\u202e\x01\n"}])
+    ]
+    turns = [turn for turn in replay.turns if turn.kind == "move"]
+    for turn in turns:
+        steps = game.trace(state, turn.move)
+        for step in steps:
+            expected.append(draw_svg(Picture(game.look, step.board, step.touched), title=game.title, style=False))
+            calls.append(("board.js", "drawBoard", [look, step.board, asdict(step.touched)]))
+        state.play(turn.move)
+    assert call_in_node(calls) == expected
+
+
+@in_node
+def test_the_script_marks_a_whole_turn_as_python_does() -> None:
+    game = GAMES["hop"]
+    replay, state = played_replay("hop", 5)[0], game.start()
+    expected, calls = [], []
+    for turn in replay.turns:
+        if turn.kind == "move":
+            steps = game.trace(state, turn.move)
+            expected.append(asdict(Picture.after(game, steps).touched))
+            calls.append(("board.js", "mergeTouched", [[asdict(step.touched) for step in steps]]))
+            state.play(turn.move)
+    assert call_in_node(calls) == json.loads(json.dumps(expected))
+
+
+@in_node
+def test_the_script_draws_values_and_faults_that_no_game_knows() -> None:
+    game = GAMES["longest_path"]
+    board = [[0, 1, 2], [77777, -5, 0]]
+    picture = Picture(game.look, board, Touched(to=((0, 1),)), fault=((1, 0), (0, 1)))
+    options = {"title": "x", "fault": [[1, 0], [0, 1]]}
+    drawn = call_in_node([("board.js", "drawBoard", [look_json(game), board, {"to": [[0, 1]]}, options])])
+    assert drawn == [draw_svg(picture, title="x", style=False)]
+
+
+@in_node
+def test_the_script_writes_the_score_line_and_draws_a_players_piece() -> None:
+    hop, linkage = look_json(GAMES["hop"]), look_json(GAMES["linkage"])
+    calls: list[Call] = [
+        ("board.js", "scoreLine", [hop, [3, 4]]),
+        ("board.js", "scoreLine", [hop, None]),
+        ("board.js", "drawPiece", [hop, 1]),
+        ("board.js", "drawPiece", [linkage, 1]),
+    ]
+    line, nothing, piece, none = call_in_node(calls)
+    assert (line, nothing, none) == ("pieces home: Black 3, White 4", "", "")
+    assert "gs-white" in piece
+
+
+@in_node
+def test_the_script_knows_the_clocks_and_who_is_on_turn() -> None:
+    budget = TimeControl("budget", 20.0)
+    turns = [
+        ReplayTurn(0, move=[[2, 2], [2, 3]], seconds=1.0, left=19.0),
+        ReplayTurn(1, "fault", code="raised", seconds=0.25, left=19.75),
+        ReplayTurn(0, "pass"),
+        ReplayTurn(1, "fault", code="raised", seconds=0.75, left=19.0),
+    ]
+    (game,) = data_of(replace(short(turns, limit=budget), game=None))["games"]
+    (frames,) = call_in_node([("frames.js", "expand", [game])])
+    at = [("frames.js", "clocksAt", [game, frames, n]) for n in (0, 1, 4)]
+    start, first, last = call_in_node(at)
+    assert start == [{"used": None, "left": 20000}, {"used": None, "left": 20000}]
+    assert first == [{"used": 1000, "left": 19000}, {"used": None, "left": 20000}]
+    assert last == [{"used": 1000, "left": 19000}, {"used": 750, "left": 19000}]
+    on_turn = call_in_node([("frames.js", "onTurn", [frames, n]) for n in range(5)])
+    assert on_turn == [0, 1, 1, 1, None]
+
+
+@in_node
+def test_the_script_writes_times_and_turns_for_people() -> None:
+    times = call_in_node([("frames.js", "duration", [ms]) for ms in (0.25, 12, 999, 1234, 5000, 61234)])
+    assert times == ["0.3 ms", "12 ms", "999 ms", "1.23 s", "5 s", "1:01.2 min"]
+    fault = {"k": "fault", "c": "illegal_move", "m": "0,0"}
+    texts = call_in_node([("frames.js", "turnText", [turn]) for turn in ({"m": "3,4"}, {"k": "pass"}, fault)])
+    assert texts == ["3,4", "Skip", "(illegal_move) 0,0"]

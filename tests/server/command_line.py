@@ -1,0 +1,41 @@
+"""The host's command, run in the process of the test."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from getstep_server.cli.main import run_command
+
+
+class Ran(NamedTuple):
+    """The result of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """Runs the command in this process, in a folder of its own."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> Ran:
+        if arguments[:1] == ("run",) and "--help" not in arguments:
+            arguments = (*arguments, "--no-web")  # the live page is a process, which tests/browser watches
+        try:
+            code = run_command(arguments)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return Ran(code, *self._capsys.readouterr())
+
+    def complaint(self, *arguments: str) -> str:
+        """Return the error message of a mistake: exit code 2, nothing on standard output."""
+        ran = self(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        lines = ran.err.splitlines()
+        assert all(line.startswith("getstep-server: ") for line in lines)
+        return "\n".join(line.removeprefix("getstep-server: ") for line in lines)

@@ -1,0 +1,73 @@
+"""Fixtures of the server's tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from getstep_server.config.contest import Contest, contest_path, load_contest
+from getstep_server.net import registry
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.storage.store import Store
+from getstep_server.tournament.settings_record import record_of_settings
+from getstep_server.tournament.tournament import Tournament
+from tests.server.command_line import Command
+from tests.server.decided_contests import save
+from tests.server.recorded import play_scenes, scenes_of_hop
+
+
+@pytest.fixture(scope="session")
+def hop_contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
+    """A finished contest in which everything has happened. Tests only read it, or change a copy."""
+    return play_scenes(tmp_path_factory.mktemp("played") / "hop", "hop", scenes_of_hop, teams=4)
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.chdir(tmp_path)
+    return Command(capsys)
+
+
+@pytest.fixture
+def autumn(command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A contest of three teams that nobody plays for: its matches are forfeited after a hundredth of a second.
+
+    A resumed contest does not wait for teams to come back for their goodbye either.
+    """
+    monkeypatch.setattr(registry, "SHUTDOWN_SECONDS", 0.01)
+    command("init", "autumn", "--name", "Autumn contest")
+    command("teams", "add", "autumn", "Ada", "Blaise", "Charles")
+    path = Path("autumn/contest.toml")
+    text = path.read_text(encoding="utf-8").replace("absent_seconds = 60", "absent_seconds = 0.01")
+    path.write_text(text.replace("port = 7777", "port = 0"), encoding="utf-8")
+    return Path("autumn")
+
+
+@pytest.fixture
+def seeded(autumn: Path) -> None:
+    """The same matches each time."""
+    path = contest_path(autumn)
+    path.write_text(re.sub(r"(?m)^seed = \d+", "seed = 5", path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+@pytest.fixture
+def played(command: Command, autumn: Path, seeded: None) -> Path:
+    """All six matches of three teams were lost by both."""
+    assert command("run", "autumn", "--now").code == 0
+    return autumn
+
+
+@pytest.fixture
+def begun(autumn: Path, seeded: None) -> Path:
+    """Three teams, six matches, and nothing played."""
+    contest = load_contest(autumn)
+    tournament = Tournament(contest)
+    settings, fields = tournament.settings.due(), tournament.next_pairings(contest.events[0])
+    assert settings is not None
+    assert fields is not None
+    with Store(contest.database) as store:
+        save(store, record_of_settings(settings))
+        save(store, record_of_pairings(fields))
+    return autumn

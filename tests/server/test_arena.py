@@ -1,0 +1,270 @@
+"""The arena: who is paired, how ratings follow, and a director whose teams come and go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trio.testing import MockClock
+
+from getstep_server.config.contest import Contest, ContestFile, init_contest, load_contest
+from getstep_server.events import MatchEnded, MatchStarted
+from getstep_server.formats import Pairing, Played
+from getstep_server.formats.arena import REPEAT_COST, START_RATING, _expected, rate
+from getstep_server.runtime.arena import closing_time
+from getstep_server.runtime.run import RunOutcome
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+from getstep_server.validation import ValidationError, validated
+from tests.server.players import connected, make_contest, running
+from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
+from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, make
+
+SEEDS = st.integers(0, 2**32)
+
+
+def pairs(new: list[Pairing]) -> set[frozenset[int]]:
+    return {frozenset(pairing.teams) for pairing in new}
+
+
+def game(first: int, second: int, points: tuple[float, float] | None = WIN, *, number: int = 1) -> Played:
+    return Played(Pairing(number, number, 1, first, second), points)
+
+
+# --- pairing --------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(teams=st.integers(2, 12), house=st.sets(st.integers(1, 12), max_size=3), seed=SEEDS)
+def test_only_idle_teams_are_paired_and_house_bots_play_contestants_only(
+    teams: int, house: set[int], seed: int
+) -> None:
+    rng = Random(seed)
+    arena = make("arena", matches=60, house=sorted(house))
+    tournament = Tournament(arena, list(range(1, teams + 1)), by_chance(rng))
+
+    def check() -> None:
+        idle = set(tournament.teams)
+        for played in tournament.games:
+            assert not set(played.pairing.teams) <= house
+            if played.open:
+                assert idle.issuperset(played.pairing.teams), "a team in two matches at a time"
+                idle -= set(played.pairing.teams)
+
+    tournament.play(check, rng)
+    contestants = teams - len(house & set(tournament.teams))
+    assert len(tournament.games) == (60 if contestants and teams > 1 else 0)
+
+
+@pytest.mark.parametrize("teams", [3, 4, 9])
+def test_colours_are_balanced_and_all_play_about_equally_often(teams: int) -> None:
+    tournament = Tournament(make("arena", matches=300), list(range(1, teams + 1)), by_chance(Random(1)))
+    games = tournament.play(lambda: None, Random(2))
+    firsts = Counter(played.pairing.first for played in games)
+    seconds = Counter(played.pairing.second for played in games)
+    assert all(abs(firsts[team] - seconds[team]) <= 3 for team in tournament.teams)
+    assert all(firsts[team] + seconds[team] >= 0.8 * 600 / teams for team in tournament.teams)
+
+
+def test_few_repeats() -> None:
+    """With six equal teams no pair plays much more often than any other."""
+    tournament = Tournament(make("arena", matches=300), [1, 2, 3, 4, 5, 6], lambda _: DRAW)
+    games = tournament.play(lambda: None, Random(3))
+    met = Counter(frozenset(played.pairing.teams) for played in games)
+    assert len(met) == 15
+    assert max(met.values()) <= 2 * min(met.values())
+
+
+def test_opponents_are_near_in_rating() -> None:
+    teams = list(range(1, 21))
+    tournament = Tournament(make("arena", matches=900), teams, by_strength(teams))
+    games = tournament.play(lambda: None, Random(4))
+    late = [abs(played.pairing.first - (played.pairing.second or 0)) for played in games[600:]]
+    assert sum(late) / len(late) < 5, "by chance it would be 7"
+    places = tournament.format.places(teams, games)
+    assert all(abs(places[team] - team) <= 4 for team in teams)
+
+
+def test_teams_that_have_just_played_each_other_wait_for_others() -> None:
+    arena = make("arena")
+    games = [game(1, 2), game(3, 4, None, number=2)]
+    assert arena.next_pairings([1, 2, 3, 4], games) == []
+    assert pairs(arena.next_pairings([1, 2, 3, 4], [game(1, 2), game(3, 4, number=2)])) == {
+        frozenset({1, 3}),
+        frozenset({2, 4}),
+    }
+    assert pairs(arena.next_pairings([1, 2], [game(1, 2)])) == {frozenset({1, 2})}, "nobody else is there"
+
+
+def test_house_bots_fill_in() -> None:
+    arena = make("arena", house=[8, 9])
+    assert arena.next_pairings([8, 9], []) == []
+    assert pairs(arena.next_pairings([1, 8], [])) == {frozenset({1, 8})}
+    assert pairs(arena.next_pairings([1, 2, 8], [])) == {frozenset({1, 2})}
+    assert len(pairs(arena.next_pairings([1, 2, 3, 8, 9], []))) == 2
+    often = [game(*((1, 2) if number % 2 else (2, 1)), DRAW, number=number) for number in range(1, 4)]
+    assert REPEAT_COST * len(often) > 300
+    assert pairs(arena.next_pairings([1, 2, 8, 9], often)) == {frozenset({1, 8}), frozenset({2, 9})}
+
+
+def test_no_more_matches_than_the_setting() -> None:
+    arena = make("arena", matches=1)
+    (only,) = arena.next_pairings([1, 2, 3, 4], [])
+    assert arena.next_pairings([1, 2, 3, 4], [Played(only, WIN)]) == []
+
+
+# --- ratings --------------------------------------------------------------------------------------------------
+
+
+def test_a_rating_moves_by_the_surplus() -> None:
+    assert rate([game(1, 2)]) == {1: 100 * (START_RATING + 20), 2: 100 * (START_RATING - 20)}
+    assert rate([game(1, 2, DRAW)]) == {1: 100 * START_RATING, 2: 100 * START_RATING}
+    assert rate([game(1, 2, None), Played(Pairing(1, 2, 1, 1, 2), WIN, cancelled=True)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("difference", "percent"), [(0, 50), (3, 50), (4, 51), (-4, 49), (191, 75), (735, 99), (736, 100), (-9999, 0)]
+)
+def test_the_table_of_fide(difference: int, percent: int) -> None:
+    assert _expected(100 * difference) == percent
+
+
+def test_the_stronger_team_is_rated_higher() -> None:
+    games = [game(1, 2, LOSS if number % 10 == 0 else WIN, number=number) for number in range(1, 200)]
+    ratings = rate(games)
+    assert 250 < (ratings[1] - ratings[2]) / 100 < 550  # 90 % are 366 points
+    assert sum(ratings.values()) == 2 * 100 * START_RATING
+    places = make("arena").places([3, 2, 1], games)
+    assert places == {1: 1, 2: 2, 3: 3}
+
+
+# --- settings -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("until", ["tomorrow", "2030-02-30 10:00", "2030-12-01 25:00", "2030-12-01"])
+def test_a_closing_time_that_is_none(until: str) -> None:
+    with pytest.raises(ValidationError, match="until"):
+        make("arena", until=until)
+    assert closing_time("2030-12-01 18:00") > closing_time("2030-12-01 17:59")
+
+
+def test_an_arena_is_alone() -> None:
+    events = [{"game": "hop", "format": "arena"}, {"game": "linkage"}]
+    with pytest.raises(ValidationError, match="format"):
+        validated(ContestFile, {"contest": {"name": "Test"}, "event": events})
+
+
+def test_one_command_makes_an_arena(tmp_path: Path) -> None:
+    init_contest(tmp_path / "lab", name="lab", games=["hop"], format_="arena")
+    (event,) = load_contest(tmp_path / "lab").events
+    assert event.format.name == "arena"
+    assert event.format.options.until is None
+
+
+# --- a director -----------------------------------------------------------------------------------------------
+
+
+def arena(folder: Path, teams: int = 4, **options: Any) -> Contest:
+    event = {**SMALL["event"], "format": "arena", "settings": {"pause_seconds": 1, **options}}
+    return make_contest(folder, teams, event=event, start={"absent_seconds": PATIENCE})
+
+
+def played_by(stage: DecidedStage, team: int) -> int:
+    return sum(team in result.match.teams for result in stage.store.saved)
+
+
+async def test_teams_come_and_go_without_forfeits(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(arena(tmp_path, matches=20))
+
+    async def come() -> None:
+        await trio.sleep(100)
+        assert played_by(stage, 3) == 0
+        stage.come(3)
+        stage.come(4)
+
+    await stage.play(1, 2, seconds=slow(1, 2), during=come)
+    assert {result.reason for result in stage.store.saved} == {"finished"}
+    assert len(stage.store.saved) == 20
+    assert min(played_by(stage, team) for team in (1, 2, 3, 4)) >= 4
+    stage.check(tmp_path)
+
+
+async def test_a_team_that_is_alone_waits_for_another(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(arena(tmp_path, matches=2))
+
+    async def come() -> None:
+        await trio.sleep(50 * PATIENCE)
+        assert stage.of(MatchStarted) == stage.store.saved == []
+        stage.come(2)
+
+    await stage.play(1, during=come)
+    assert [result.reason for result in stage.store.saved] == ["finished"] * 2
+    stage.check(tmp_path)
+
+
+async def test_it_ends_at_its_closing_time(tmp_path: Path, autojump_clock: MockClock) -> None:
+    stage = DecidedStage(arena(tmp_path, until="2030-12-01 18:00"))
+    stage._director._arena._clock = lambda: closing_time("2030-12-01 18:00") - 60 + trio.current_time()
+    await stage.play(1, 2, 3, seconds=slow(1, 2, 3))
+    assert 60 <= trio.current_time() < 60 + 2 * 36
+    assert len(stage.store.saved) >= 2
+    stage.check(tmp_path)
+
+
+# --- a whole contest ------------------------------------------------------------------------------------------
+
+
+async def test_an_arena_is_stopped_resumed_and_verified(tmp_path: Path) -> None:
+    """Over sockets. A team leaves and comes back; the run is cut off in the middle of a match and resumed."""
+    contest = arena(tmp_path, 3, pause_seconds=0, matches=50)
+    async with running(contest) as server, trio.open_nursery() as nursery:
+        for team in (1, 2):
+            nursery.start_soon(play, server.port, team)
+        await server.recorder.wait_for(MatchEnded, 3)
+        third = trio.CancelScope()
+        nursery.start_soon(play_in, third, server.port, 3)
+        await joined(server, 3)
+        third.cancel()  # the match that it plays is lost; those that it has not begun are cancelled
+        await server.recorder.wait_for(MatchEnded, len(server.recorder.of(MatchEnded)) + 5)
+        nursery.cancel_scope.cancel()
+    before = tournament_of(contest)
+    assert 0 < before.done < 50
+
+    async with running(contest) as server, trio.open_nursery() as nursery:
+        for team in (1, 2, 3):
+            nursery.start_soon(play, server.port, team)
+        await server.finished()
+        nursery.cancel_scope.cancel()
+    assert server.ending is RunOutcome.FINISHED
+    tournament = tournament_of(contest)
+    assert "never_arrived" not in {result.reason for result in tournament.results}
+    assert tournament.issued(1) == 50
+    assert tournament.open() == []
+    with Store(contest.database) as store:
+        assert verify(contest, store).played == tournament.total
+
+
+async def play(port: int, team: int) -> None:
+    async with connected(port) as player:
+        await player.login(team)
+        await player.play()
+
+
+async def play_in(scope: trio.CancelScope, port: int, team: int) -> None:
+    with scope:
+        await play(port, team)
+
+
+async def joined(server: Any, team: int) -> None:
+    """Wait until ``team`` has ended a match."""
+    count = 1
+    while not any(team in ended.result.match.teams for ended in server.recorder.of(MatchEnded)):
+        count = len(server.recorder.of(MatchEnded)) + 1
+        await server.recorder.wait_for(MatchEnded, count)

@@ -1,0 +1,243 @@
+"""Credential slips: the commands on them work, and each team has a page of its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import socket
+import stat
+import zipfile
+from email.parser import HeaderParser
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace as replace_fields
+
+import getstep.cli
+from getstep_engines import GAMES
+from getstep_server.cli.main import run_command
+from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
+from getstep_server.config.contestants_package import NAME as WHEEL
+from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.config.handout import address_to_type, as_html, as_text, commands, lan_address
+from getstep_server.errors import ConfigError
+from getstep_server.validation import validated
+
+TEAMS = [
+    Team(id=1, name="Ada", token="kq3m-x7fd-29pt"),
+    Team(id=0, name="<script>alert(\"x\")</script> & 'Co.'", token="aaaa-bbbb-cccc"),
+    Team(id=77, name="{host} {token} {0}", token="<b>&amp;</b>"),
+]
+
+
+def contest_of(*teams: Team, event: dict[str, Any] | None = None, **server: Any) -> Contest:
+    file = validated(
+        ContestFile,
+        {"contest": {"name": "Autumn & <i>co</i>"}, "event": [event or {"game": "hop"}], "server": server},
+    )
+    return Contest(Path("autumn"), file, {team.id: team for team in teams})
+
+
+def facts(page: str) -> dict[str, str]:
+    """Return the values of a page of text by their labels: ``  host     192.0.2.7``."""
+    return dict(re.findall(r"^  (host|port|team id|token) +(.*)$", page, re.MULTILINE))
+
+
+def test_a_page_for_each_team() -> None:
+    pages = as_text(contest_of(*TEAMS), "192.0.2.7").split("\f")
+    assert [page.splitlines()[0] for page in pages] == [team.name for team in TEAMS]
+    for page, team in zip(pages, TEAMS, strict=True):
+        expected = {"host": "192.0.2.7", "port": "7777", "team id": str(team.id), "token": team.token}
+        assert facts(page) == expected
+        others = [other.token for other in TEAMS if other is not team]
+        assert not any(token in page for token in others)
+        assert page.endswith("\n")
+
+
+def test_the_commands_to_type() -> None:
+    contest = contest_of(TEAMS[0])
+    assert commands(contest, TEAMS[0], "192.0.2.7") == {
+        "install": f"python3 -m venv .venv\n. .venv/bin/activate\npython -m pip install {WHEEL}",
+        "new": "getstep new my_bot.py --game hop",
+        "play": "getstep play my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+        "check": "getstep check my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+    }
+    elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host")
+    assert "--host 'a host' --port 7000 --team 1" in elsewhere["play"]
+    typed = "\n".join(commands(contest, TEAMS[0], "192.0.2.7").values()).splitlines()
+    page = as_text(contest, "192.0.2.7").splitlines()
+    assert [line for line in page if line[2:] in typed] == [f"  {line}" for line in typed]
+    assert max(map(len, page)) < 80
+
+
+def test_a_slip_has_the_address_of_the_live_page_and_its_qr_code() -> None:
+    contest = contest_of(TEAMS[0])
+    assert "rules and starter bots:\n\n  http://192.0.2.7:8080/\n" in as_text(contest, "192.0.2.7")
+    page = as_html(contest, "192.0.2.7")
+    assert "<td>http://192.0.2.7:8080/</td>" in page
+    assert page.count("<svg ") == page.count("</svg>") == 1
+    assert "http://[2001:db8::7]:8080/" in as_text(contest, "2001:db8::7")
+
+
+def test_a_terminal_shows_where_a_page_ends() -> None:
+    text = as_text(contest_of(*TEAMS), "192.0.2.7")
+    assert text.count("\n" + 79 * "-" + "\n\f") == len(TEAMS) - 1
+    assert "---" not in as_text(contest_of(TEAMS[0]), "192.0.2.7")
+
+
+def test_a_team_with_several_seats_reads_how_many() -> None:
+    alone, three = (contest_of(replace_fields(TEAMS[0], seats=seats)) for seats in (1, 3))
+    for write in (as_text, as_html):
+        assert "bots at once" not in write(alone, "192.0.2.7")
+        assert "may connect 3 bots at once" in write(three, "192.0.2.7")
+    page = as_text(three, "192.0.2.7")
+    assert max(map(len, page.splitlines())) < 80
+    assert page.index("may connect 3 bots") < page.index("getstep play")
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_the_command_new_writes_a_bot(
+    game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = shlex.split(commands(contest_of(TEAMS[0], event={"game": game}), TEAMS[0], "192.0.2.7")["new"])
+    assert typed[0] == "getstep"
+    assert getstep.cli.main(typed[1:]) == 0
+    assert "def get_step(" in Path("my_bot.py").read_text(encoding="utf-8")
+
+
+class Page(HTMLParser):
+    """Tags and text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data.strip())
+
+
+def test_the_page_for_the_printer() -> None:
+    page = Page()
+    page.feed(as_html(contest_of(*TEAMS), "192.0.2.7"))
+    assert page.tags.count("section") == 3
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert page.links == []  # it needs nothing from the network
+    for team in TEAMS:
+        assert page.texts.count(team.name) == 1
+        assert page.texts.count(team.token) == 1
+        for typed in commands(contest_of(*TEAMS), team, "192.0.2.7").values():
+            assert typed in page.texts
+    assert "Autumn & <i>co</i>" in page.texts  # the title
+    assert "Autumn & <i>co</i>: hop, 5 s a move" in page.texts
+
+
+def test_the_budget_is_shown() -> None:
+    page = as_text(contest_of(TEAMS[0], event={"game": "pseudo_tonga"}), "192.0.2.7")
+    assert "pseudo_tonga, 20 s for all of one's moves in a game" in page
+
+
+def test_the_increment_is_shown() -> None:
+    event = {"game": "hop", "budget_seconds": 60.0, "increment_seconds": 0.5}
+    page = as_text(contest_of(TEAMS[0], event=event), "192.0.2.7")
+    assert "hop, 60 s a game + 0.5 s a move" in page
+
+
+# --- the address ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("listening", "typed"), [("192.0.2.9", "192.0.2.9"), ("host.lan", "host.lan"), ("::1", "::1")]
+)
+def test_an_address_that_contest_toml_names(listening: str, typed: str) -> None:
+    assert address_to_type(contest_of(host=listening)) == typed
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
+def test_the_lan_address_stands_for_all_addresses(everywhere: str) -> None:
+    assert address_to_type(contest_of(host=everywhere)) == lan_address()
+
+
+def test_the_address_on_the_lan_is_this_machines() -> None:
+    assert socket.getaddrinfo(lan_address(), 0)
+    assert lan_address() not in ("0.0.0.0", "")
+
+
+def test_without_a_network_it_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Offline(socket.socket):
+        def connect(self, address: Any) -> None:
+            raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket, "socket", Offline)
+    assert lan_address() == socket.gethostname()
+
+
+def test_slips_need_a_fixed_port() -> None:
+    with pytest.raises(ConfigError, match=r"^autumn/contest\.toml: server\.port = 0, expected a fixed port"):
+        address_to_type(contest_of(port=0))
+
+
+# --- the command ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def autumn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contest:
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["init", "autumn"]) == 0
+    assert run_command(["teams", "add", "autumn", "Ada", "Blaise"]) == 0
+    return load_contest(Path("autumn"))
+
+
+def test_slips_for_the_printer(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run_command(["teams", "slips", "autumn", "--host", "192.0.2.7"]) == 0
+    path = Path("autumn/slips.html")
+    assert capsys.readouterr().out.startswith(f"2 slips for host 192.0.2.7 in {path}: open it in a browser")
+    assert path.read_text(encoding="utf-8") == as_html(autumn, "192.0.2.7")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert Path("autumn", WHEEL).stat().st_size < 2_000_000
+
+
+def test_slips_as_text(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run_command(["teams", "slips", "autumn", "--text"]) == 0
+    assert capsys.readouterr().out == as_text(autumn, lan_address())
+    assert not Path("autumn/slips.html").exists()
+
+
+def test_slips_that_cannot_be_written(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("autumn/slips.html").mkdir()
+    assert run_command(["teams", "slips", "autumn"]) == 2
+    assert "autumn/slips.html: Is a directory" in capsys.readouterr().err
+
+
+# --- the contestants' package --------------------------------------------------------------------------------
+
+
+def test_the_contestants_package_is_one_wheel_that_needs_msgpack_only(autumn: Contest) -> None:
+    with zipfile.ZipFile(write_contestants_package(autumn)) as wheel:
+        names = wheel.namelist()
+        assert wheel.testzip() is None
+        about = HeaderParser().parsestr(wheel.read(f"{names[-1].partition('/')[0]}/METADATA").decode())
+        listed = [line.split(",") for line in wheel.read(names[-1]).decode().splitlines()]
+        assert {name: len(wheel.read(name)) for name in names[:-1]} == {n: int(s) for n, _, s in listed[:-1]}
+    assert {name.partition("/")[0] for name in names} == {
+        *("getstep", "getstep_engines", "getstep_bots"),
+        f"getstep-{getstep.__version__}.dist-info",
+    }
+    assert [line.partition(">")[0] for line in about.get_all("Requires-Dist") or []] == ["msgpack"]
+    assert about["Name"] == "getstep"
+
+
+def test_the_contestants_package_is_the_same_each_time(autumn: Contest) -> None:
+    first = write_contestants_package(autumn).read_bytes()
+    assert write_contestants_package(autumn).read_bytes() == first

@@ -1,0 +1,265 @@
+"""The page's HTTP server: what it answers, and that a spectator cannot take more of it than a share."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from getstep_server.web.http import EventStream, HostCheck, HttpServer, Request, Response, Send
+from tests.patience import PATIENCE_SECONDS
+
+HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def echo(request: Request) -> Response:
+    """Answers with what was asked."""
+    return Response(f"{request.method} {request.path} {dict(request.query)} {request.form()}".encode())
+
+
+@asynccontextmanager
+async def serving(
+    handle: Callable[..., object] = echo, names: tuple[str, ...] = ()
+) -> AsyncIterator[tuple[HttpServer, Callable[[], object]]]:
+    server = HttpServer(handle, HostCheck(names))  # type: ignore[arg-type]
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listener.socket.getsockname()[1]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server.serve, listener)
+        yield server, lambda: trio.open_tcp_stream("127.0.0.1", port)
+        nursery.cancel_scope.cancel()
+
+
+async def all_of(stream: trio.SocketStream) -> bytes:
+    """Return all bytes until the other side closes."""
+    text = b""
+    try:
+        async for part in stream:
+            text += part
+    except trio.BrokenResourceError:
+        pass
+    return text
+
+
+async def answer(connect: Callable[[], object], request: bytes) -> bytes:
+    async with await connect() as stream:  # type: ignore[misc]
+        await stream.send_all(request)
+        await stream.send_eof()
+        return await all_of(stream)
+
+
+def status(text: bytes) -> int:
+    return int(text.split(b" ", 2)[1])
+
+
+async def test_requests_of_one_connection_are_answered_in_order() -> None:
+    async with serving() as (_, connect):
+        text = await answer(connect, HEAD + HEAD.replace(b"GET /", b"GET /a%20b?c=d"))
+    assert text.count(b"HTTP/1.1 200") == 2
+    assert text.endswith(b"GET /a b {'c': 'd'} {}")
+
+
+async def test_every_answer_has_the_security_headers() -> None:
+    async with serving() as (_, connect):
+        text = await answer(connect, HEAD)
+    assert b"default-src 'none'; script-src 'self'; style-src 'self'" in text
+    assert b"unsafe" not in text
+    assert b"X-Content-Type-Options: nosniff" in text
+
+
+async def test_a_head_request_gets_no_body() -> None:
+    async with serving() as (_, connect):
+        text = await answer(connect, HEAD.replace(b"GET", b"HEAD"))
+    assert text.endswith(b"\r\n\r\n")
+    assert status(text) == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost:8080", 200),
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("192.168.1.10", 200),
+        ("Contest.School.example", 200),
+        ("evil.example", 421),
+        ("localhost.evil.example", 421),
+        ("127.0.0.1.evil.example", 421),
+        ("", 421),
+        ("[", 421),
+    ],
+)
+async def test_only_own_names_are_accepted_as_host(host: str, expected: int) -> None:
+    async with serving(names=("contest.school.example",)) as (_, connect):
+        assert status(await answer(connect, HEAD.replace(b"localhost", host.encode()))) == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"nonsense\r\n\r\n", 400),
+        (b"GET /?" + b"&".join(b"a%d=1" % n for n in range(17)) + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+    ],
+)
+async def test_what_is_no_valid_request_is_refused(request_: bytes, expected: int) -> None:
+    async with serving() as (_, connect):
+        assert status(await answer(connect, request_)) == expected
+
+
+async def test_a_head_has_at_most_16_kib() -> None:
+    async with serving() as (_, connect):
+        long = HEAD.replace(b"\r\n\r\n", b"\r\nX: " + b"x" * 60_000 + b"\r\n\r\n")
+        assert status(await answer(connect, long)) == 431
+
+
+async def test_a_body_has_at_most_4_kib() -> None:
+    post = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
+    async with serving() as (_, connect):
+        assert status(await answer(connect, post % 4096 + b"a" * 4096)) == 200
+        assert status(await answer(connect, post % 4097 + b"a" * 4097)) == 413
+
+
+async def test_a_failure_of_a_page_is_answered_and_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    async def fail(_: Request) -> Response:
+        raise ZeroDivisionError
+
+    async with serving(fail) as (_, connect):
+        assert status(await answer(connect, HEAD)) == 500
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+# --- limits -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_request_has_ten_seconds(autojump_clock: MockClock) -> None:
+    async with serving() as (_, connect):
+        async with await connect() as stream:  # type: ignore[misc]
+            began = trio.current_time()
+            await stream.send_all(HEAD[:20])
+            assert await all_of(stream) == b""
+            assert 9 < trio.current_time() - began < 11
+
+
+async def test_the_next_request_has_thirty_seconds(autojump_clock: MockClock) -> None:
+    async with serving() as (_, connect):
+        async with await connect() as stream:  # type: ignore[misc]
+            began = trio.current_time()
+            await stream.send_all(HEAD)
+            assert status(await all_of(stream)) == 200
+            assert 29 < trio.current_time() - began < 31
+
+
+async def test_a_client_that_does_not_read_is_dropped_after_ten_seconds(autojump_clock: MockClock) -> None:
+    ended = trio.Event()
+
+    async def flood(send: Send) -> None:
+        try:
+            while True:
+                await send(b"x" * 65_536)
+        finally:
+            ended.set()
+
+    async def stream_of(_: Request) -> EventStream:
+        return EventStream(flood)
+
+    async with serving(stream_of) as (server, connect):
+        async with await connect() as stream:  # type: ignore[misc]
+            began = trio.current_time()
+            await stream.send_all(HEAD)
+            await ended.wait()
+            assert 9 < trio.current_time() - began < 21
+            with trio.fail_after(PATIENCE_SECONDS):
+                while server.connections:
+                    await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_the_kernel_keeps_little_for_a_client_that_does_not_read() -> None:
+    handle = Waiting()
+    async with serving(handle) as (server, connect):
+        async with await connect() as stream:  # type: ignore[misc]
+            await stream.send_all(HEAD)
+            while not handle.begun:
+                await trio.sleep(0.01)
+            (connection,) = server._connections
+            kept = connection.stream.socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    assert kept <= 2 * 64 * 1024  # Linux reports twice what was asked for
+
+
+async def test_a_stream_ends_with_its_client() -> None:
+    ended = trio.Event()
+
+    async def wait(send: Send) -> None:
+        try:
+            await send(b"data: {}\n\n")
+            await trio.sleep_forever()
+        finally:
+            ended.set()
+
+    async def stream_of(_: Request) -> EventStream:
+        return EventStream(wait)
+
+    async with serving(stream_of) as (_, connect):
+        stream = await connect()  # type: ignore[misc]
+        await stream.send_all(HEAD)
+        assert b"text/event-stream" in await stream.receive_some()
+        await stream.aclose()
+        await ended.wait()
+
+
+class Waiting:
+    """Requests that are answered only at the end."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.end = trio.Event()
+
+    async def __call__(self, _: Request) -> Response:
+        self.begun += 1
+        await self.end.wait()
+        return Response(b"late")
+
+
+async def test_one_address_has_so_many_connections(autojump_clock: MockClock) -> None:
+    handle = Waiting()
+    async with serving(handle) as (server, connect):
+        streams = [await connect() for _ in range(512)]  # type: ignore[misc]
+        for stream in streams:
+            await stream.send_all(HEAD)
+        while handle.begun < 512:
+            await trio.sleep(0.01)
+        async with await connect() as one_more:  # type: ignore[misc]
+            with suppress(trio.BrokenResourceError), trio.move_on_after(PATIENCE_SECONDS):
+                await one_more.send_all(HEAD)
+                assert await all_of(one_more) == b""
+        assert handle.begun == server.connections == 512
+        for stream in streams:
+            await stream.aclose()
+
+
+async def test_a_connection_without_a_request_makes_room(autojump_clock: MockClock) -> None:
+    async with serving() as (server, connect):
+        streams = [await connect() for _ in range(512)]  # type: ignore[misc]
+        while server.connections < 512:
+            await trio.sleep(0.01)
+        assert status(await answer(connect, HEAD)) == 200
+        assert await all_of(streams[0]) == b""
+        for stream in streams:
+            await stream.aclose()
+
+
+async def test_all_addresses_together_have_so_many_connections(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = HttpServer(echo, HostCheck())
+    monkeypatch.setattr(server, "_connections", {object(): None for _ in range(1023)})
+    assert server._make_room("10.0.0.1")
+    crowd = [type("C", (), {"waiting": False, "address": f"10.0.{n}"})() for n in range(1024)]
+    monkeypatch.setattr(server, "_connections", dict.fromkeys(crowd))
+    assert not server._make_room("10.0.0.1")

@@ -1,0 +1,208 @@
+"""What the pages show of a stored contest, without a browser and without a socket."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+
+from getstep_engines import GAMES
+from getstep_server.config.contestants_package import NAME, write_contestants_package
+from getstep_server.web.app import App, static_files
+from getstep_server.web.feed import Feed
+from getstep_server.web.http import EventStream, Request, Response
+from getstep_server.web.process import TableMaker
+from tests.e2e.programs import write_contest
+from tests.patience import PATIENCE_SECONDS
+
+STORED = Path(__file__).with_name("stored")
+MOST_SCRIPT_BYTES = 80_000
+
+
+class Site:
+    """The pages of a contest, asked for directly."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Response:
+        request = Request(method, path, {}, {"host": "192.0.2.7:8080", **headers}, b"", "192.0.2.8")
+        answer = await self.app(request)
+        assert isinstance(answer, Response)
+        return answer
+
+    async def json(self, path: str) -> Any:
+        answer = await self.get(path)
+        assert answer.status == 200, (path, answer.body)
+        return json.loads(answer.body)
+
+
+@pytest.fixture
+async def site(tmp_path: Path) -> AsyncIterator[Site]:
+    """The contest that is over, whose teams have made every mistake."""
+    folder = tmp_path / "finished"
+    shutil.copytree(STORED / "finished", folder)
+    async with trio.open_nursery() as nursery:
+        yield await following(folder, nursery)
+        nursery.cancel_scope.cancel()
+
+
+async def following(folder: Path, nursery: trio.Nursery) -> Site:
+    feed = Feed(folder)
+    tables = TableMaker(feed)
+    loaded = trio.Event()
+
+    def ready() -> None:
+        tables.reset()
+        loaded.set()
+
+    nursery.start_soon(feed.run, ready)
+    await loaded.wait()
+    return Site(App(feed, tables))
+
+
+async def test_the_overview_of_a_contest_that_is_over(site: Site) -> None:
+    overview = await site.json("/api/overview.json")
+    assert overview["progress"]["state"] == "over"
+    assert overview["progress"]["done"] == overview["progress"]["total"] > 0
+    assert [board for name, board in overview.items() if name.startswith("board")] == [None] * 12
+    assert overview["teams"]["known"] is False
+    assert len(overview["table"]["rows"]) == len(overview["table"]["teams"]) == 5
+    assert {"match", "why", "reason", "points"} <= overview["results"][0].keys()
+
+
+async def test_each_match_team_and_event_has_a_page(site: Site) -> None:
+    tournament = site.app.feed.tournament
+    for number in tournament.matches:
+        page = await site.json(f"/api/match/{number}.json")
+        assert page["match"]["match"] == number
+        assert page["state"] in ("over", "cancelled")
+    for team in tournament.contest.teams:
+        page = await site.json(f"/api/team/{team}.json")
+        own = [result for result in tournament.results if team in result.match.teams]
+        assert page["totals"]["played"] == len(own) == len(page["results"])
+        assert sum(page["totals"][outcome] for outcome in ("won", "drawn", "lost")) == len(own)
+    for event in tournament.contest.events:
+        page = await site.json(f"/api/event/{event.number}.json")
+        size = len(page["crosstable"]["teams"])
+        assert [len(row) for row in page["crosstable"]["rows"]] == [size] * size
+        assert (page["bracket"] is None) == (event.format.name != "knockout")
+        assert (page["ladder"] is None) == (event.format.name != "ladder")
+
+
+async def test_a_played_match_has_its_replay(site: Site) -> None:
+    played = next(result for result in site.app.feed.tournament.results if result.turns)
+    data = await site.json(f"/replay/{played.match.number}.json")
+    assert len(data["games"][-1]["turns"]) >= played.turns
+    assert data["games"][-1]["result"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "/api", "//"),
+        *("/api/match/9999.json", "/api/nothing.json", "/replay/9999.json", "/look/chess.json"),
+        *("/static/nothing.js", "/static/../app.py", "/static/..%2fapp.py", "/starters/chess.py"),
+        *("/wheels/nothing.whl", "/wheels/..", "/wheels/../contest.db", "/simple/nothing", "/teams.toml"),
+    ],
+)
+async def test_there_is_nothing_at_other_addresses(site: Site, path: str) -> None:
+    assert (await site.get(path)).status == 404
+
+
+async def test_nothing_can_be_posted(site: Site) -> None:
+    assert (await site.get("/", method="POST")).status == 405
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/wall", "/match/1", "/team/1", "/event/1", "/start", "/rules", "/protocol", "/x"]
+)
+async def test_a_page_has_no_script_or_style_in_it(site: Site, path: str) -> None:
+    text = (await site.get(path)).body.decode()
+    assert re.findall(r"<script(?![^>]* src=\"/static/)", text) == []
+    assert re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text) == []
+    assert re.findall(r"(?:src|href)=\"(?:https?:)?//(?!192\.0\.2\.7)[^\"]*\.(?:js|css)", text) == []
+
+
+def test_all_script_together_is_small() -> None:
+    sizes = {name: len(text) for name, text in static_files().items() if name.endswith(".js")}
+    assert {"page.js", "board.js", "viewer.js"} <= sizes.keys()
+    assert sum(sizes.values()) <= MOST_SCRIPT_BYTES
+
+
+async def test_a_file_that_the_browser_has_is_not_sent_again(site: Site) -> None:
+    first = await site.get("/static/page.js")
+    tag = dict(first.headers)["ETag"]
+    again = await site.get("/static/page.js", **{"if-none-match": tag})
+    assert (again.status, again.body) == (304, b"")
+
+
+async def test_every_game_has_a_look_and_a_starter(site: Site) -> None:
+    for name in GAMES:
+        assert (await site.json(f"/look/{name}.json"))["game"] == name
+        assert b"def get_step" in (await site.get(f"/starters/{name}.py")).body
+
+
+async def test_rules_and_protocol_are_whole(site: Site) -> None:
+    rules, protocol = [(await site.get(path)).body.decode() for path in ("/rules", "/protocol")]
+    assert 'id="chain_reaction"' in rules
+    assert "<table" in rules
+    assert 'href="/rules' in protocol
+    assert "](" not in re.sub(r"<(pre|code).*?</\1>", "", rules + protocol, flags=re.DOTALL)
+
+
+async def test_the_package_index(site: Site) -> None:
+    assert b"--index-url" not in (await site.get("/start")).body
+    folder = site.app.feed.contest.wheels
+    folder.mkdir()
+    content = write_contestants_package(site.app.feed.contest).rename(folder / NAME).read_bytes()
+    (folder / "notes.txt").write_text("not a wheel")
+    assert b'href="/simple/getstep/"' in (await site.get("/simple/")).body
+    page = (await site.get("/simple/getstep/")).body.decode()
+    assert re.findall(r'href="(/wheels/[^#]*)#sha256=[0-9a-f]{64}"', page) == [f"/wheels/{NAME}"]
+    assert (await site.get(f"/wheels/{NAME}")).body == content
+    start = (await site.get("/start")).body.decode()
+    assert "pip install getstep --index-url http://192.0.2.7:8080/simple --trusted-host 192.0.2.7" in start
+
+
+async def test_subscribers_are_bounded(site: Site) -> None:
+    request = Request("GET", "/events/overview", {}, {"host": "localhost"}, b"", "192.0.2.8")
+    assert isinstance(await site.app(request), EventStream)
+    topic = site.app.topics.get("overview")
+    assert topic is not None
+    topic.subscribers = 500
+    answer = await site.app(request)
+    assert isinstance(answer, Response)
+    assert answer.status == 503
+
+
+async def test_a_contest_that_has_not_begun(tmp_path: Path) -> None:
+    folder = write_contest(tmp_path / "contest", ["", ""])
+    feed = Feed(folder)
+    tables = TableMaker(feed)
+    tables.reset()
+    overview = await Site(App(feed, tables)).json("/api/overview.json")
+    assert overview["progress"] == {"state": "new", "done": 0, "total": 0, "expected": 0, "end": None}
+
+
+async def test_a_match_that_was_interrupted_keeps_its_board(tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    shutil.copytree(STORED / "killed", folder)
+    async with trio.open_nursery() as nursery:
+        site = await following(folder, nursery)
+        with trio.fail_after(PATIENCE_SECONDS):
+            while not site.app.feed.live.running:
+                await trio.sleep(0.01)
+        (number,) = site.app.feed.live.running
+        page = await site.json(f"/api/match/{number}.json")
+        assert page["state"] == "interrupted"
+        assert page["board"]["turn"] > 0
+        assert len(page["moves"]) >= page["board"]["turn"]
+        assert page["board"]["touched"]["to"]
+        nursery.cancel_scope.cancel()

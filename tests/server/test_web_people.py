@@ -1,0 +1,158 @@
+"""People who play on the page: places, forms and bounds, without a browser."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from getstep.referee import MatchState
+from getstep_engines import GAMES, TimeControl
+from getstep_server.bot_runner.sample_bots import SampleBot, sample_bots
+from getstep_server.errors import BotFailed
+from getstep_server.web.http import Request, Response
+from getstep_server.web.people import IDLE_SECONDS, People
+from getstep_server.web.person import Person, Refusal
+from getstep_server.web.sample_game import SampleGame, SampleSettings
+
+HOP = {"game": "hop", "bot": "random_bot", "me": "0", "time": "patient"}
+
+
+def request(path: str, form: Any = None, **headers: str) -> Request:
+    method = "GET" if form is None else "POST"
+    found = {"host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    return Request(method, path, {}, found, urlencode(form or {}).encode(), "127.0.0.1")
+
+
+def render(template: str, *, status: int = 200, **values: object) -> Response:
+    return Response(f"{template} {values.get('text', '')}".encode(), status=status)
+
+
+@asynccontextmanager
+async def peopled() -> AsyncIterator[People]:
+    feed = SimpleNamespace(contest=SimpleNamespace(events=()))
+    people = People(feed, render)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(people.run)
+        await trio.testing.wait_all_tasks_blocked()
+        yield people
+        nursery.cancel_scope.cancel()
+
+
+async def answer(people: People, path: str, form: Any = None, **headers: str) -> Response:
+    found = await people(request(path, form, **headers))
+    assert isinstance(found, Response)
+    return found
+
+
+async def begin(people: People, **form: str) -> str:
+    """Begin a game; return the browser's cookie."""
+    found = await answer(people, "/play/sample", {**HOP, **form})
+    assert found.status == 303
+    return dict(found.headers)["Set-Cookie"].partition(";")[0]
+
+
+async def test_a_game_begins_and_asks_for_a_move() -> None:
+    async with peopled() as people:
+        cookie = await begin(people)
+        await trio.testing.wait_all_tasks_blocked()
+        picked = json.dumps([[2, 2]])
+        found = await answer(people, "/play/pick", {"question": 1, "picked": picked}, cookie=cookie)
+        assert [2, 3] in json.loads(found.body)["squares"]
+        for wrong in ("[[0, 1]]", "[", "{}", "[[0]]"):
+            found = await answer(people, "/play/pick", {"question": 1, "picked": wrong}, cookie=cookie)
+            assert json.loads(found.body)["problem"]
+        found = await answer(people, "/play/move", {"question": 2, "picked": picked}, cookie=cookie)
+        assert json.loads(found.body) == {"problem": "It is not your turn now."}
+        found = await answer(people, "/play/move", {"question": 1, "picked": picked}, cookie=cookie)
+        assert json.loads(found.body) == {"problem": "The move is not complete."}
+
+
+@pytest.mark.parametrize("wrong", [{"game": "chess"}, {"bot": "../mcts"}, {"me": "2"}, {"me": ""}])
+async def test_a_wrong_choice_is_refused(wrong: dict[str, str]) -> None:
+    async with peopled() as people:
+        assert (await answer(people, "/play/sample", {**HOP, **wrong})).status == 400
+
+
+@pytest.mark.parametrize(
+    "headers", [{"origin": "http://evil.example"}, {"sec_fetch_site": "cross-site"}, {"origin": "null"}]
+)
+async def test_another_site_can_do_nothing(headers: dict[str, str]) -> None:
+    async with peopled() as people:
+        assert (await answer(people, "/play/sample", HOP, **headers)).status == 403
+        assert (await answer(people, "/play/sample", HOP, origin="http://localhost")).status == 303
+
+
+async def test_without_a_cookie_there_is_no_game() -> None:
+    async with peopled() as people:
+        await begin(people)
+        for cookie in ("", "getstep_play=x", "getstep_play=" + "a" * 32):
+            assert (await answer(people, "/play/events", cookie=cookie)).status == 404
+            assert (await answer(people, "/play/board", cookie=cookie)).status == 303
+
+
+async def test_so_many_people_play_at_the_same_time() -> None:
+    async with peopled() as people:
+        cookies = [await begin(people) for _ in range(8)]
+        found = await answer(people, "/play/sample", HOP)
+        assert (found.status, b"try again" in found.body) == (503, True)
+        assert (await answer(people, "/play/sample", HOP, cookie=cookies[0])).status == 303
+
+
+async def test_a_game_that_nobody_follows_makes_room(autojump_clock: MockClock) -> None:
+    async with peopled() as people:
+        for _ in range(8):
+            await begin(people)
+        await trio.sleep(IDLE_SECONDS + 1)
+        await begin(people)
+
+
+async def test_a_game_ends_when_nobody_is_at_the_board(autojump_clock: MockClock) -> None:
+    async with peopled() as people:
+        cookie = await begin(people)
+        await trio.sleep(118)
+        assert (await answer(people, "/play/board", cookie=cookie)).status == 200
+        await trio.sleep(245)
+        assert (await answer(people, "/play/board", cookie=cookie)).status == 303
+
+
+async def test_a_missed_limit_costs_the_games_penalty_and_three_lose(autojump_clock: MockClock) -> None:
+    person = Person()
+    settings = SampleSettings(GAMES["hop"], "echo", sample_bots()["random_bot"], 0, TimeControl("move", 5.0))
+    game = SampleGame(person, settings, trio.CapacityLimiter(1))
+    state: MatchState = game._state
+    for misses in (1, 2):
+        await game._persons_turn()
+        assert (state.faults, state.state.to_move, state.outcome) == ([misses, 0], 1, None)
+        state.move(next(state.state.legal_moves()), 0.0)
+    await game._persons_turn()
+    assert state.outcome is not None
+    assert (state.outcome.winner, state.outcome.reason) == (1, "absent")
+
+
+async def test_a_closed_question_takes_no_answer() -> None:
+    person = Person()
+    game = GAMES["pseudo_tonga"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(person.ask, game, game.start())
+        await trio.testing.wait_all_tasks_blocked()
+        person.play(1, [(0, 0)])
+        with pytest.raises(Refusal):
+            person.play(1, [(0, 0)])
+
+
+async def test_a_sample_bot_answers_in_a_process_and_one_that_fails_is_named() -> None:
+    turn = {"game": "hop", "match": 1, "move_number": 1, "opponent": "a person", "last_move": None}
+    board = GAMES["hop"].start().board()
+    async with SampleBot(sample_bots()["random_bot"]) as bot:
+        move = await bot.move(board, True, {**turn, "time_left_ms": 5000})
+        assert GAMES["hop"].start().is_legal(move)
+        with pytest.raises(BotFailed, match="random_bot: the sample bot exited"):
+            await bot.move([], True, {**turn, "time_left_ms": 5000})

@@ -1,0 +1,159 @@
+"""Topics: subscribers get what has changed, built once for all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from getstep_server.web.topics import Topic, Topics, encode
+
+
+class Spectator:
+    """Keeps the state that it was sent, as a browser does."""
+
+    def __init__(self) -> None:
+        self.state: dict[str, Any] = {}
+        self.frames: list[dict[str, Any]] = []
+        self.heartbeats = 0
+
+    async def send(self, data: bytes) -> None:
+        if data == b":\n\n":
+            self.heartbeats += 1
+            return
+        assert data.startswith(b"data: ")
+        assert data.endswith(b"\n\n")
+        frame = json.loads(data[6:])
+        assert isinstance(frame.pop("now"), int)
+        self.frames.append(frame)
+        self.state |= frame
+
+
+class Source:
+    """The data of a topic."""
+
+    def __init__(self, **parts: Any) -> None:
+        self.parts: Mapping[str, Any] = parts
+        self.built = 0
+
+    def __call__(self) -> Mapping[str, Any]:
+        self.built += 1
+        return self.parts
+
+
+async def test_a_spectator_gets_all_first_and_then_what_has_changed() -> None:
+    topic, spectator = Topic(Source()), Spectator()
+    topic.update({"a": 1, "b": 1})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(topic.follow, spectator.send)
+        await wait_all_tasks_blocked()
+        topic.update({"a": 1, "b": 2})
+        await wait_all_tasks_blocked()
+        topic.update({"a": 1, "b": 2})
+        await wait_all_tasks_blocked()
+        topic.update({"b": 2})
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert spectator.frames == [{"a": 1, "b": 1}, {"b": 2}, {"a": None}]
+    assert topic.subscribers == 0
+
+
+async def test_a_slow_spectator_skips_states() -> None:
+    topic, spectator, gate = Topic(Source()), Spectator(), trio.Event()
+
+    async def slowly(data: bytes) -> None:
+        await spectator.send(data)
+        await gate.wait()
+
+    topic.update({"n": 0, "same": True})
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(topic.follow, slowly)
+        await wait_all_tasks_blocked()
+        for number in range(1, 1000):
+            topic.update({"n": number, "same": True})
+        gate.set()
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert spectator.frames == [{"n": 0, "same": True}, {"n": 999}]
+
+
+async def test_a_quiet_stream_has_a_heartbeat(autojump_clock: MockClock) -> None:
+    topic, spectator = Topic(Source()), Spectator()
+    topic.update({"a": 1})
+    with trio.move_on_after(50):
+        await topic.follow(spectator.send)
+    assert spectator.heartbeats == 3
+
+
+async def test_a_topic_is_built_for_its_subscribers_only(autojump_clock: MockClock) -> None:
+    source = Source(a=1)
+    topics = Topics({"one": source}.get)
+    assert topics.get("two") is None
+    topic = topics.get("one")
+    assert topic is not None
+    assert source.built == 1
+    for stamp in range(10):
+        await trio.sleep(1)
+        topics.refresh(stamp)
+    assert source.built == 1
+    topic.subscribers = 300
+    for stamp in range(10):
+        await trio.sleep(0.1)
+        topics.refresh(stamp)
+    assert 3 <= source.built - 1 <= 5  # every 0.25 s, however many spectators there are
+
+
+async def test_a_topic_in_which_nothing_changes_is_built_once_a_second(autojump_clock: MockClock) -> None:
+    source = Source(a=1)
+    topics = Topics({"one": source}.get)
+    topic = topics.get("one")
+    assert topic is not None
+    topic.subscribers = 1
+    for _ in range(100):
+        await trio.sleep(0.1)
+        topics.refresh("same")
+    assert 7 <= source.built <= 11
+
+
+async def test_many_bytes_are_sent_less_often() -> None:
+    topic = Topic(Source())
+    topic.update({"a": "x" * 20_000})
+    topic.subscribers = 10
+    assert topic.pause(0) == 0.25
+    topic.subscribers = 500
+    assert topic.pause(0) == pytest.approx(5, rel=0.01)
+    assert topic.pause(1) == 9
+
+
+async def test_so_many_topics_are_kept() -> None:
+    topics = Topics(lambda name: Source(name=name))
+    first = topics.get("0")
+    assert first is not None
+    first.subscribers = 1
+    for number in range(1, 400):
+        topics.get(str(number))
+    assert len(topics._topics) == 256
+    assert topics.get("0") is first
+
+
+async def test_so_many_spectators_get_events() -> None:
+    topics = Topics(lambda name: Source(name=name))
+    for name in ("a", "b"):
+        topic = topics.get(name)
+        assert topic is not None
+        assert not topics.crowded
+        topic.subscribers = 250
+    assert topics.crowded
+
+
+def test_no_text_can_turn_the_text_around_it() -> None:
+    value = {"name": "a\u202eb", "list": [("\x1b[2J", "ok"), 1, None, True], "deep": {"x": "\u2066"}}
+    assert json.loads(encode(value)) == {
+        "name": "a\\u202eb",
+        "list": [["\\u001b[2J", "ok"], 1, None, True],
+        "deep": {"x": "\\u2066"},
+    }

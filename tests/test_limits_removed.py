@@ -1,0 +1,24 @@
+"""Each limit is held by a test: it fails when the limit is taken away. See `tests.limits_removed`."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.limits_removed import ALL_SECONDS, REMOVED, Scratch, holding
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+    """A copy of the project in which the tests pass: else a limit would seem to be held whatever is removed."""
+    made = Scratch(tmp_path_factory.mktemp("limits-removed"))
+    assert made.failing(holding(REMOVED), ALL_SECONDS) is None
+    return made
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_test_fails_without_the_limit(scratch: Scratch, name: str) -> None:
+    failed = scratch.without(name)
+    print(f"{name}: {failed}")
+    assert failed is not None
