@@ -24,9 +24,7 @@ def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
     folder = tmp_path / "contest"
     shutil.copytree(STORED, folder)
     contest = load_contest(folder)
-    contest.wheels.mkdir()
-    package = write_contestants_package(contest)
-    package.rename(contest.wheels / package.name)
+    write_contestants_package(contest)
     page = programs.start(
         sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"
     )
@@ -43,7 +41,7 @@ def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
         "--target",
         str(target),
     ]
-    installed = programs.start(*pip, "getstep", "--index-url", f"{url}/simple", "--disable-pip-version-check")
+    installed = programs.start(*pip, "-r", f"{url}/pip", "--disable-pip-version-check")  # as a slip says
     assert installed.wait() == 0, installed.output
     assert (target / "getstep" / "__init__.py").exists()
     assert (target / "getstep_engines" / "__init__.py").exists()

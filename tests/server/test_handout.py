@@ -42,7 +42,7 @@ def contest_of(*teams: Team, event: dict[str, Any] | None = None, **server: Any)
 
 def facts(page: str) -> dict[str, str]:
     """Return the values of a page of text by their labels: ``  host     192.0.2.7``."""
-    return dict(re.findall(r"^  (host|port|team id|token) +(.*)$", page, re.MULTILINE))
+    return dict(re.findall(r"^  (host|port|team id|token|live page|rules)  +(.*)$", page, re.MULTILINE))
 
 
 def test_a_page_for_each_team() -> None:
@@ -50,6 +50,7 @@ def test_a_page_for_each_team() -> None:
     assert [page.splitlines()[0] for page in pages] == [team.name for team in TEAMS]
     for page, team in zip(pages, TEAMS, strict=True):
         expected = {"host": "192.0.2.7", "port": "7777", "team id": str(team.id), "token": team.token}
+        expected |= {"live page": "http://192.0.2.7:8080/", "rules": "http://192.0.2.7:8080/rules"}
         assert facts(page) == expected
         others = [other.token for other in TEAMS if other is not team]
         assert not any(token in page for token in others)
@@ -59,13 +60,15 @@ def test_a_page_for_each_team() -> None:
 def test_the_commands_to_type() -> None:
     contest = contest_of(TEAMS[0])
     assert commands(contest, TEAMS[0], "192.0.2.7") == {
-        "install": f"python3 -m venv .venv\n. .venv/bin/activate\npython -m pip install {WHEEL}",
+        "install": "python3 -m venv .venv\n. .venv/bin/activate\npython -m pip install -r http://192.0.2.7:8080/pip",
         "new": "getstep new my_bot.py --game hop",
-        "play": "getstep play my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
-        "check": "getstep check my_bot.py --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+        "practice": "getstep practice my_bot.py",
+        "login": "getstep login --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
+        "check": "getstep check my_bot.py",
+        "play": "getstep play my_bot.py",
     }
     elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host")
-    assert "--host 'a host' --port 7000 --team 1" in elsewhere["play"]
+    assert "--host 'a host' --port 7000 --team 1" in elsewhere["login"]
     typed = "\n".join(commands(contest, TEAMS[0], "192.0.2.7").values()).splitlines()
     page = as_text(contest, "192.0.2.7").splitlines()
     assert [line for line in page if line[2:] in typed] == [f"  {line}" for line in typed]
@@ -73,12 +76,43 @@ def test_the_commands_to_type() -> None:
 
 
 def test_a_slip_has_the_address_of_the_live_page_and_its_qr_code() -> None:
-    contest = contest_of(TEAMS[0])
-    assert "rules and starter bots:\n\n  http://192.0.2.7:8080/\n" in as_text(contest, "192.0.2.7")
-    page = as_html(contest, "192.0.2.7")
-    assert "<td>http://192.0.2.7:8080/</td>" in page
+    page = as_html(contest_of(TEAMS[0]), "192.0.2.7")
+    assert ">http://192.0.2.7:8080/</td>" in page
     assert page.count("<svg ") == page.count("</svg>") == 1
-    assert "http://[2001:db8::7]:8080/" in as_text(contest, "2001:db8::7")
+    assert "http://[2001:db8::7]:8080/" in as_text(contest_of(TEAMS[0]), "2001:db8::7")
+
+
+def test_without_a_fixed_port_of_the_page_a_slip_names_the_file() -> None:
+    contest = contest_of(TEAMS[0], web_port=0)
+    page = as_text(contest, "192.0.2.7")
+    assert facts(page)["live page"] == "see the host's screen"
+    assert facts(page)["rules"] == "getstep rules"
+    assert commands(contest, TEAMS[0], "192.0.2.7")["install"].endswith(f"python -m pip install {WHEEL}")
+    assert "/pip" not in page
+    assert "<svg" not in as_html(contest, "192.0.2.7")
+
+
+def test_practice_needs_the_game_if_there_are_several() -> None:
+    """`getstep practice` asks for one if a bot's file names several."""
+    file = validated(
+        ContestFile,
+        {"contest": {"name": "Autumn"}, "event": [{"name": "1", "game": "hop"}, {"name": "2", "game": "linkage"}]},
+    )
+    contest = Contest(Path("autumn"), file, {1: TEAMS[0]})
+    assert commands(contest, TEAMS[0], "192.0.2.7")["practice"] == "getstep practice my_bot.py --game hop"
+
+
+def test_a_slip_names_some_of_many_events() -> None:
+    limits = [{"name": f"E{n}", "game": "hop", "move_seconds": n} for n in range(1, 9)]
+    file = validated(ContestFile, {"contest": {"name": "Autumn"}, "event": limits})
+    page = as_text(Contest(Path("autumn"), file, {1: TEAMS[0]}), "192.0.2.7")
+    assert "hop, 6 s a move; 2 more\n" in page
+    assert max(map(len, page.splitlines())) < 80
+
+
+@pytest.mark.parametrize(("paper", "rule"), [(None, "@page { margin"), ("letter", "@page { size: letter; margin")])
+def test_the_size_of_the_paper(paper: str | None, rule: str) -> None:
+    assert rule in as_html(contest_of(TEAMS[0]), "192.0.2.7", paper)
 
 
 def test_a_terminal_shows_where_a_page_ends() -> None:
@@ -135,15 +169,18 @@ def test_the_page_for_the_printer() -> None:
     for team in TEAMS:
         assert page.texts.count(team.name) == 1
         assert page.texts.count(team.token) == 1
-        for typed in commands(contest_of(*TEAMS), team, "192.0.2.7").values():
+        commands_typed = commands(contest_of(*TEAMS), team, "192.0.2.7")
+        commands_typed["check"] += f"\n{commands_typed.pop('play')}"  # in one box
+        for typed in commands_typed.values():
             assert typed in page.texts
-    assert "Autumn & <i>co</i>" in page.texts  # the title
-    assert "Autumn & <i>co</i>: hop, 5 s a move" in page.texts
+    assert "Autumn & <i>co</i>: slips" in page.texts  # the title
+    assert page.texts.count("Autumn & <i>co</i>") == 3
+    assert page.texts.count("hop, 5 s a move") == 3
 
 
 def test_the_budget_is_shown() -> None:
     page = as_text(contest_of(TEAMS[0], event={"game": "pseudo_tonga"}), "192.0.2.7")
-    assert "pseudo_tonga, 20 s for all of one's moves in a game" in page
+    assert "pseudo_tonga, 20 s for all of one's moves in a game" in page.replace("\n", " ")
 
 
 def test_the_increment_is_shown() -> None:
@@ -211,6 +248,7 @@ def test_slips_as_text(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert run_command(["teams", "slips", "autumn", "--text"]) == 0
     assert capsys.readouterr().out == as_text(autumn, lan_address())
+    assert Path("autumn", WHEEL).exists()  # the command on the slip installs it
     assert not Path("autumn/slips.html").exists()
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contestants_package import write_contestants_package
-from getstep_server.config.handout import address_to_type, as_html, as_text
+from getstep_server.config.handout import PAPERS, address_to_type, as_html, as_text
 from getstep_server.config.roster import add_teams, import_teams
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import MAX_SEATS
@@ -35,12 +35,17 @@ may use the classic wire. The tokens are shown only with --tokens.
 """
 _SLIPS = """\
 Write slips.html into the contest's folder, for the printer. A slip is one page
-for one team: the host's address and port, the team's id and secret token, and
-all commands to type. The file has secrets: do not show it on a projector.
+for one team, on A4 and on US Letter: the host's address and port, the team's
+id and secret token, all commands to type, and the live page with its QR code.
+The file has secrets: do not show it on a projector.
+
+The contestants' package is written beside it. The live page serves it, so that
+the command on the slip installs it while the server runs.
 
 examples:
   getstep-server teams slips autumn
   getstep-server teams slips autumn --host 192.168.1.10
+  getstep-server teams slips autumn --paper letter
   getstep-server teams slips autumn --text
 """
 _IMPORT = """\
@@ -94,6 +99,7 @@ def add_teams_actions(teams: argparse.ArgumentParser) -> None:
     )
     folder_argument(slips)
     slips.add_argument("--host", help="the address that contestants type (default: this machine's on the LAN)")
+    slips.add_argument("--paper", choices=PAPERS, help="the size of the paper (default: the printer's own)")
     slips.add_argument("--text", action="store_true", help="print plain text instead of writing slips.html")
     slips.set_defaults(command=_teams_slips)
     add_team_decisions(actions)
@@ -150,18 +156,20 @@ def _teams_list(args: argparse.Namespace) -> int:
 def _teams_slips(args: argparse.Namespace) -> int:
     contest = contest_with_teams(args.contest)
     host = args.host or address_to_type(contest)
+    path = contest.folder / "slips.html"
+    try:
+        package = write_contestants_package(contest)
+        if not args.text:
+            path.touch(mode=0o600)  # before the secrets are in it
+            path.write_text(as_html(contest, host, args.paper), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
     if args.text:
         print(as_text(contest, host), end="")
         return EXIT_OK
-    path = contest.folder / "slips.html"
-    try:
-        path.touch(mode=0o600)  # before the secrets are in it
-        path.write_text(as_html(contest, host), encoding="utf-8")
-        package = write_contestants_package(contest)
-    except OSError as error:
-        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
     print(f"{pluralize(len(contest.teams), 'slip')} for host {host} in {path}: open it in a browser and print it.")
     print("If contestants reach this machine at another address, give it with --host.")
-    print(f"Give the file {package} to all contestants. Then run the contest:")
+    print("The command on the slips installs the package while the server runs. For those who install")
+    print(f"it before, hand out the file {package}. Then run the contest:")
     print(f"  {shell_command('run', args.contest)}")
     return EXIT_OK

@@ -1,7 +1,7 @@
 """Credential slips: one printed page for each team, with all that a contestant has to type.
 
 A *slip* has the team's id and secret token, the host's address and port, and the commands to install the package,
-to write a bot, to play and to find out why something does not work.
+to write a bot, to practise, to log in and to play.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import html
 import shlex
 import socket
 import textwrap
+from collections.abc import Sequence
 
 from getstep_engines import GAMES
 from getstep_server.errors import ConfigError
@@ -18,91 +19,135 @@ from .contest import Contest, Team, contest_path
 from .contestants_package import NAME as WHEEL
 from .event import ContestEvent
 
+_SHOWN_EVENTS = 6
+"""How many games of a team are named, so that a slip stays one page: a contest may have 256 events."""
+
+PAPERS = ("a4", "letter")
+"""The sizes of paper that a slip can ask the printer for. Without one, the browser uses the printer's own."""
+
 # An environment of its own: many systems refuse to install anything outside of one (PEP 668), and inside it the
 # command `getstep` is on the path.
-_INSTALL = f"""\
+_INSTALL = """\
 python3 -m venv .venv
 . .venv/bin/activate
-python -m pip install {WHEEL}"""
+python -m pip install {source}"""
 
-_NOTES = f"""\
+_NOTES = """\
 Type the second line again in each new terminal. On Windows, type this instead:
-py -m pip install {WHEEL}
+py -m pip install {source}
 and then "py -m getstep" wherever this page says "getstep"."""
 
-_START = "Play. Start it before the contest: it waits for its matches"
-_START_SEVERAL = f"""\
-{_START}.
-This team may connect {{seats}} bots at once. Start the same command {{seats}} times,
+_FROM_PAGE = "Install once, with Python 3.10 or newer. The host's page must be running"
+_FROM_FILE = f"Install once, with Python 3.10 or newer and the file {WHEEL} from the host"
+_OR_FILE = f"""\
+Without the page, ask the host for a file and type:
+python -m pip install {WHEEL}"""
+
+_PLAY = "Check everything, and play. The bot waits for its matches: start it early"
+_PLAY_SEVERAL = f"""\
+{_PLAY}.
+This team may connect {{seats}} bots at once. Start the last command {{seats}} times,
 each in a terminal of its own, on one computer or several"""
 
 _PAGE = """\
 <section>
-{qr}<h1>{name}</h1>
-<p>{contest}: {games}</p>
+<header>
+<div><p>{contest}</p>
+<h1>{name}</h1>
+<p>{games}</p></div>
+{qr}</header>
 <table>
-<tr><th>host</th><td>{host}</td></tr>
-<tr><th>port</th><td>{port}</td></tr>
-<tr><th>team id</th><td>{team}</td></tr>
-<tr><th>token</th><td>{token}</td></tr>
-<tr><th>live page</th><td>{page}</td></tr>
+<tr><th>host</th><td>{host}</td><th>port</th><td class="short">{port}</td></tr>
+<tr><th>team id</th><td>{team}</td><th>token</th><td class="short">{token}</td></tr>
+<tr><th>live page</th><td colspan="3">{page}</td></tr>
+<tr><th>rules</th><td colspan="3">{rules}</td></tr>
 </table>
-<p>The token is your team's password. Install once, with Python 3.10 or newer and the file <code>{wheel}</code> from
-the host:</p>
+<p>The token is your team's password: show it to nobody.</p>
+<ol>
+<li><p>{get}:</p>
 <pre>{install}</pre>
-<p>{notes}</p>
-<p>Write a bot that already plays, then make it better:</p>
-<pre>{new}</pre>
-<p>{start}:</p>
-<pre>{play}</pre>
-<p>If something does not work, this says why:</p>
-<pre>{check}</pre>
+<p class="lines">{notes}</p></li>
+<li><p>Write a bot that already plays, then make it better:</p>
+<pre>{new}</pre></li>
+<li><p>Practise at home, without the host:</p>
+<pre>{practice}</pre></li>
+<li><p>Log in, once on each computer:</p>
+<pre>{login}</pre></li>
+<li><p>{start}:</p>
+<pre>{check}
+{play}</pre></li>
+</ol>
 </section>
 """
 _TEXT_PAGE = """\
 {name}
-{contest}: {games}
+{contest}
 
-  host     {host}
-  port     {port}
-  team id  {team}
-  token    {token}
+{games}
 
-The live page has the contest, the rules and starter bots:
+  host       {host}
+  port       {port}
+  team id    {team}
+  token      {token}
+  live page  {page}
+  rules      {rules}
 
-  {page}
+The token is your team's password: show it to nobody.
 
-The token is your team's password. Install once, with Python 3.10 or newer
-and the file {wheel} from the host:
+1. {get}:
 
 {install}
 
 {notes}
 
-Write a bot that already plays, then make it better:
+2. Write a bot that already plays, then make it better:
 
   {new}
 
-{start}:
+3. Practise at home, without the host:
 
-  {play}
+  {practice}
 
-If something does not work, this says why:
+4. Log in, once on each computer:
+
+  {login}
+
+5. {start}:
 
   {check}
+  {play}
 """
 _BETWEEN = "\n" + 79 * "-" + "\n\f"
 """The end of a page: a line for terminals, which do not show a form feed, and the form feed for printers."""
 
+# The page is for paper, so its lengths are millimetres and points. A slip fits on a page as wide as A4 and as high as US
+# Letter, also with the longest names.
 _DOCUMENT = """\
 <!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 14pt/1.5 sans-serif; margin: 2em; }}
-section {{ break-after: page; border-bottom: 1px dashed; padding-bottom: 2em; }}
-th {{ text-align: left; padding-right: 2em; }} td, pre, code {{ font-family: monospace; }}
-.qr {{ float: right; width: 32mm; height: 32mm; }}
-pre {{ white-space: pre-wrap; background: #eee; padding: .5em; }}
-@media print {{ section {{ border: 0; }} }}
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}: slips</title><style>
+@page {{ {size}margin: 12mm; }}
+* {{ box-sizing: border-box; overflow-wrap: anywhere; }}
+body {{ font: 10pt/1.4 system-ui, sans-serif; margin: 0; color: #000; background: #fff; }}
+section {{ max-width: 186mm; margin: 0 auto; padding: 12mm 0; border-bottom: 1px dashed #555; break-inside: avoid; }}
+header {{ display: flex; gap: 8mm; justify-content: space-between; align-items: start; }}
+h1 {{ font-size: 18pt; line-height: 1.2; margin: 1mm 0; }}
+p {{ margin: 0 0 1mm; }}
+.lines {{ white-space: pre-line; }}
+figure {{ flex: none; width: 34mm; margin: 0; text-align: center; font-size: 9pt; }}
+.qr {{ display: block; width: 34mm; height: 34mm; }}
+table {{ width: 100%; margin: 3mm 0 2mm; border-collapse: collapse; }}
+th, td {{ padding: 1mm 2mm; border: 1px solid #999; text-align: left; }}
+th {{ width: 22mm; font-weight: normal; white-space: nowrap; }}
+.short {{ white-space: nowrap; }}
+td, pre, code {{ font-family: ui-monospace, Consolas, "DejaVu Sans Mono", monospace; }}
+td {{ font-weight: bold; }}
+ol {{ margin: 3mm 0 0; padding-left: 6mm; }}
+li {{ margin-bottom: 2.5mm; }}
+li::marker {{ font-weight: bold; }}
+pre {{ margin: 0 0 1mm; padding: 1.5mm 3mm; border: 1px solid #999; font-size: 10pt; white-space: pre-wrap; }}
+@media screen {{ body {{ padding: 0 4mm; }} }}
+@media print {{ section {{ padding: 0; border: 0; }} section + section {{ break-before: page; }} }}
 </style></head><body>
 {pages}</body></html>
 """
@@ -142,15 +187,18 @@ def address_to_type(contest: Contest) -> str:
 
 
 def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
-    """Return the commands of a team: "install" (three lines), "new", "play" and "check"."""
+    """Return the commands of a team: "install" (three lines), "new", "practice", "login", "check" and "play"."""
     port = contest.file.server.port
     where = f"--host {shlex.quote(host)}" + (f" --port {port}" if port != 7777 else "")
-    login = f"{where} --team {team.id} --token {team.token}"
+    games = list(dict.fromkeys(event.game.name for event in _events(contest, team)))
+    asked = f" --game {games[0]}" if len(games) > 1 else ""
     return {
-        "install": _INSTALL,
-        "new": f"getstep new my_bot.py {_game_options(contest, team)}",
-        "play": f"getstep play my_bot.py {login}",
-        "check": f"getstep check my_bot.py {login}",
+        "install": _INSTALL.format(source=_source(contest, host)),
+        "new": f"getstep new my_bot.py {_game_options(games)}",
+        "practice": f"getstep practice my_bot.py{asked}",
+        "login": f"getstep login {where} --team {team.id} --token {team.token}",
+        "check": "getstep check my_bot.py",
+        "play": "getstep play my_bot.py",
     }
 
 
@@ -159,10 +207,17 @@ def as_text(contest: Contest, host: str) -> str:
     return _BETWEEN.join(_text_page(contest, team, host) for team in contest.teams.values())
 
 
-def as_html(contest: Contest, host: str) -> str:
-    """Return all slips as one HTML page for the printer, which loads nothing from the network."""
+def as_html(contest: Contest, host: str, paper: str | None = None) -> str:
+    """Return all slips as one HTML page for the printer, which loads nothing from the network.
+
+    Args:
+        contest: with its teams.
+        host: the address that contestants type.
+        paper: one of `PAPERS`; None leaves the size to the printer.
+    """
     pages = "".join(_html_page(contest, team, host) for team in contest.teams.values())
-    return _DOCUMENT.format(title=html.escape(contest.name), pages=pages)
+    size = f"size: {paper}; " if paper else ""
+    return _DOCUMENT.format(title=html.escape(contest.name), pages=pages, size=size)
 
 
 def _events(contest: Contest, team: Team) -> list[ContestEvent]:
@@ -170,14 +225,20 @@ def _events(contest: Contest, team: Team) -> list[ContestEvent]:
     return [event for event in contest.events if team.id in event.teams] or list(contest.events)
 
 
-def _game_options(contest: Contest, team: Team) -> str:
-    games = dict.fromkeys(event.game.name for event in _events(contest, team))
+def _game_options(games: Sequence[str]) -> str:
     return "--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games)
 
 
+def _source(contest: Contest, host: str) -> str:
+    """Return the operand of ``pip install``: the live page's list, or the file if the page has no fixed address."""
+    page = page_address_to_type(contest, host)
+    return f"-r {page}pip" if page else WHEEL
+
+
 def _text_page(contest: Contest, team: Team, host: str) -> str:
-    install = textwrap.indent(_INSTALL, "  ")
-    return _TEXT_PAGE.format_map({**_fields(contest, team, host), "install": install})
+    fields = _fields(contest, team, host)
+    install, games = textwrap.indent(str(fields["install"]), "  "), textwrap.fill(str(fields["games"]), 79)
+    return _TEXT_PAGE.format_map({**fields, "install": install, "games": games})
 
 
 def _html_page(contest: Contest, team: Team, host: str) -> str:
@@ -193,26 +254,36 @@ def page_address_to_type(contest: Contest, host: str) -> str:
 
 
 def _qr_code(address: str) -> str:
-    """Return a QR code as an SVG element; "" for no address."""
+    """Return a QR code as an SVG element with its caption; "" for no address."""
     if not address:
         return ""
     import segno  # here: only slips for the printer have it
 
-    return str(segno.make(address, micro=False).svg_inline(svgclass="qr", lineclass=None, omitsize=True)) + "\n"
+    code = segno.make(address, micro=False).svg_inline(svgclass="qr", lineclass=None, omitsize=True)
+    return f"<figure>{code}live page</figure>\n"
+
+
+def _games(contest: Contest, team: Team) -> str:
+    """Return the games of a team with their time limits, as many as fit."""
+    games = list(dict.fromkeys(f"{event.game.name}, {event.time_control}" for event in _events(contest, team)))
+    more = [f"{len(games) - _SHOWN_EVENTS} more"] if len(games) > _SHOWN_EVENTS else []
+    return "; ".join([*games[:_SHOWN_EVENTS], *more])
 
 
 def _fields(contest: Contest, team: Team, host: str) -> dict[str, object]:
+    page, notes = page_address_to_type(contest, host), _NOTES.format(source=_source(contest, host))
     return {
         "name": team.name,
         "contest": contest.name,
-        "games": "; ".join(f"{event.game.name}, {event.time_control}" for event in _events(contest, team)),
+        "games": _games(contest, team),
         "host": host,
         "port": contest.file.server.port,
         "team": team.id,
         "token": team.token,
-        "wheel": WHEEL,
-        "page": page_address_to_type(contest, host) or "see the host's screen",
-        "notes": _NOTES,
-        "start": _START if team.seats == 1 else _START_SEVERAL.format(seats=team.seats),
+        "page": page or "see the host's screen",
+        "rules": f"{page}rules" if page else "getstep rules",
+        "get": _FROM_PAGE if page else _FROM_FILE,
+        "notes": f"{notes}\n{_OR_FILE}" if page else notes,
+        "start": _PLAY if team.seats == 1 else _PLAY_SEVERAL.format(seats=team.seats),
         **commands(contest, team, host),
     }

@@ -293,4 +293,5 @@ def _in_elo(tally: Tally, model: Model, triples: Floats) -> Ratings:
 
 
 def _rank(rating: Rating) -> tuple[float, int]:
-    return (inf if rating.elo is None else -rating.elo.value, rating.team)
+    # Equal teams are listed by their ids. The last digits of a fit differ between processors.
+    return (inf if rating.elo is None else -round(rating.elo.value, 6), rating.team)

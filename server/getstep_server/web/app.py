@@ -17,6 +17,7 @@ from getstep.draw import svg_style
 from getstep.replay import MODULES, STYLE_FILE, replay_data, source
 from getstep_engines import GAMES
 from getstep_engines.look import look_json
+from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.replays import match_replays
 from getstep_server.text import escape_control_chars
 
@@ -54,7 +55,7 @@ class App:
         self.pages = Pages(feed, tables)
         self.topics = Topics(self.pages.find)
         self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one after the other
-        self.wheels = WheelIndex(feed.contest.wheels)
+        self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
         self.people = People(feed, self.render)
         self._templates = Environment(
             loader=PackageLoader("getstep_server.web"),
@@ -123,17 +124,18 @@ class App:
     def start(self, request: Request) -> Answer:
         """Return what a contestant has to type, with this server's addresses."""
         contest, server = self.feed.contest, self.feed.contest.file.server
-        authority = request.headers["host"]
-        host = urlsplit(f"//{authority}").hostname or "localhost"
-        offline = any(wheel.project == "getstep" for wheel in self.wheels.wheels())
-        index = f" --index-url http://{authority}/simple --trusted-host {host}" if offline else ""
+        authority, host = _authority(request)
+        projects = {wheel.project for wheel in self.wheels.wheels()}
         games = dict.fromkeys(event.game.name for event in contest.events)
         return self.render(
             "start",
             title="Take part",
-            offline=offline,
-            install=f"python -m pip install getstep{index}",
+            offered="getstep" in projects,
+            offline="msgpack" in projects,
+            install=f"-r http://{authority}/pip" if "getstep" in projects else CONTESTANTS_PACKAGE,
+            package=CONTESTANTS_PACKAGE,
             games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
+            practised=f" --game {next(iter(games))}" if len(games) > 1 else "",
             starters=[game for game in games if starter(game) is not None],
             host=host,
             port="" if server.port == DEFAULT_PORT else f" --port {server.port}",
@@ -144,6 +146,13 @@ class App:
         """Return the first bot of a game as a file."""
         text = starter(game)
         return problem(404, "there is no such file") if text is None else Response(text, TEXT)
+
+    def requirements(self, request: Request) -> Answer:
+        """Return a requirements file for pip, so that the command to type is short and always right."""
+        authority, host = _authority(request)
+        text = self.wheels.requirements(authority, host)
+        missing = "the host has not written the contestants' package; getstep-server teams slips writes it"
+        return problem(404, missing) if text is None else Response(text.encode(), TEXT)
 
     def packages(self, _: Request, project: str | None = None) -> Answer:
         """Return the package index (PEP 503): the projects, or the wheels of one project with their hashes."""
@@ -194,12 +203,19 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/(rules|protocol)"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
+    (re.compile(r"/pip"), App.requirements),
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
     (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),
     (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,9})?)?)"), App.page),
 ]
 """The views by address, in the order in which they are tried."""
+
+
+def _authority(request: Request) -> tuple[str, str]:
+    """Return this page's host and port as the client has typed them, and the host alone."""
+    authority = request.headers["host"]
+    return authority, urlsplit(f"//{authority}").hostname or "localhost"
 
 
 @cache

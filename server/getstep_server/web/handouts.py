@@ -101,24 +101,46 @@ class Wheel:
 
 
 class WheelIndex:
-    """The wheels that ``getstep-server wheels`` has put into the contest's folder.
+    """The contestants' package, and the wheels that ``getstep-server wheels`` has downloaded.
 
     Args:
-        folder: with the wheels.
+        folders: with the wheels. Of two files with the same name, that of the first folder is served.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, *folders: Path) -> None:
+        self._folders = folders
         self._digests: dict[tuple[str, int, int], str] = {}
 
     def wheels(self) -> list[Wheel]:
         """Return all wheels by name. Each file is read once, to compute its hash."""
-        return sorted(filter(None, map(self._wheel, self._folder.glob("*.whl"))), key=lambda wheel: wheel.path.name)
+        paths = {path.name: path for folder in reversed(self._folders) for path in folder.glob("*.whl")}
+        return list(filter(None, (self._wheel(paths[name]) for name in sorted(paths))))
 
     def find(self, name: str) -> bytes | None:
         """Return the content of a wheel; None if there is no such file."""
-        wheel = self._wheel(self._folder / name) if _WHEEL.fullmatch(name) else None
+        found = map(self._wheel, (folder / name for folder in self._folders)) if _WHEEL.fullmatch(name) else ()
+        wheel = next(filter(None, found), None)
         return None if wheel is None else wheel.path.read_bytes()
+
+    def requirements(self, authority: str, host: str) -> str | None:
+        """Return the requirements file for ``pip install -r``, which installs `getstep` from this page.
+
+        With the wheels of msgpack here, pip needs no internet; without them it takes msgpack from there.
+
+        Args:
+            authority: the page's host and port.
+            host: the host alone, which pip has to trust because the page has no certificate.
+
+        Returns:
+            None if the host has not written the contestants' package.
+        """
+        wheels = self.wheels()
+        package = next((wheel for wheel in wheels if wheel.project == "getstep"), None)
+        if package is None:
+            return None
+        if any(wheel.project == "msgpack" for wheel in wheels):
+            return f"--index-url http://{authority}/simple\n--trusted-host {host}\ngetstep\n"
+        return f"getstep @ http://{authority}/wheels/{package.path.name}#sha256={package.digest}\n"
 
     def _wheel(self, path: Path) -> Wheel | None:
         found = _WHEEL.fullmatch(path.name)
