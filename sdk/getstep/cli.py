@@ -10,7 +10,7 @@ from pathlib import Path
 
 from getstep_engines import GAMES, Game, UnknownGameError
 
-from . import _bot, _starter
+from . import _bot, starter
 from ._check import check
 from ._client import Client
 from ._errors import BotError, GetstepError, SetupError
@@ -183,15 +183,15 @@ def _plain(markdown: str) -> str:
 def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
     """Return the files to write. For several games there is one for each, and ``path`` calls the right one."""
     if len(games) == 1:
-        return {path: _starter.one_game(GAMES[games[0]])}
+        return {path: starter.one_game(GAMES[games[0]])}
     if not path.stem.isidentifier():
         raise SetupError(
             f"With several games, {path.name} imports one file for each, and Python cannot import"
             f" the name {path.stem!r}.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
         )
     parts = {game: f"{path.stem}_{game}" for game in games}
-    files = {path.with_name(f"{part}.py"): _starter.one_game(GAMES[game]) for game, part in parts.items()}
-    return {path: _starter.several_games(parts), **files}
+    files = {path.with_name(f"{part}.py"): starter.one_game(GAMES[game]) for game, part in parts.items()}
+    return {path: starter.several_games(parts), **files}
 
 
 def _importable(stem: str) -> str:

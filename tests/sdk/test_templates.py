@@ -12,8 +12,8 @@ import pytest
 
 from getstep._bot import load
 from getstep._games import first_move_error, move_text, start_board
-from getstep._starter import one_game
 from getstep._turn import Callback, Turn
+from getstep.starter import one_game
 from getstep.wire import Connection, Role, State, Step
 from getstep_engines import GAMES, Starter
 

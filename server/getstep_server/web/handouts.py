@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getstep._starter import one_game
+from getstep.starter import one_game
 from getstep_engines import GAMES
 
 if TYPE_CHECKING:
