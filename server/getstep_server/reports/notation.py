@@ -34,13 +34,15 @@ def move_text(move: Any, game: Game | None) -> str:
 
     ``game`` is None if it is not installed.
     """
-    if game is not None and game.look.notation:
-        # The move may be anything if the record has not been verified.
+    # `Game.notation` takes legal moves; this one may be anything if the record has not been verified.
+    if _is_squares(move) or (game is not None and game.look.notation):
         with contextlib.suppress(TypeError, ValueError, LookupError):
-            return escape_control_chars(game.look.notation(move))
-    if _is_square(move) or (isinstance(move, list) and move and all(map(_is_square, move))):
-        return coordinates(move)
+            return escape_control_chars(coordinates(move) if game is None else game.notation(move))
     return escape_control_chars(orjson.dumps(move).decode())
+
+
+def _is_squares(move: Any) -> bool:
+    return _is_square(move) or (isinstance(move, list) and bool(move) and all(map(_is_square, move)))
 
 
 def _is_square(value: Any) -> bool:
