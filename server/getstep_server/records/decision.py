@@ -17,13 +17,13 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.fields import Name, check_unique
 from getstep_server.limits import MAX_EVENTS, MAX_MATCHES
 from getstep_server.text import join_limited, pluralize
-from getstep_server.validation import Check, Model
+from getstep_server.validation import Check
 
 from .match import Match
 from .reasons import TEAM_KINDS, DecisionKind, Reason
-from .record import RECORD_VERSION, SOFTWARE, Record, RecordError, as_json, plain, read
+from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
-from .values import MAX_SCORE, TWO, Count, Line, Number, Score, TeamId, Time, Who
+from .values import MAX_SCORE, TWO, Line, Number, Score, TeamId, Time, Who
 
 NO_SHOW_RULE = "the no-show rule"
 """The ``by`` in the record of a late arrival."""
@@ -105,11 +105,8 @@ class Decision:
 # --- records ------------------------------------------------------------------------------------------------------
 
 
-class _DecisionHead(Model, frozen=True, kw_only=True):
-    record: int = RECORD_VERSION
+class _DecisionHead(Head, frozen=True, kw_only=True):
     type: str = "decision"
-    contest: Name
-    seed: Count
     decision: str
 
 

@@ -14,14 +14,13 @@ from msgspec import Meta
 from getstep.referee import EDITION, MatchState
 from getstep_engines import GAMES, UnknownGameError
 from getstep_server.config.contest import Contest
-from getstep_server.config.fields import Name
 from getstep_server.limits import MAX_TRIED_BYTES
 from getstep_server.text import utc_time
 from getstep_server.validation import Model
 
 from .match import Match
 from .reasons import VOID_REASONS
-from .record import RECORD_VERSION, SOFTWARE, Record, RecordError, as_json, plain, read
+from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .settings import TeamEntry, TimeEntry, control_of, milliseconds, time_entry
 from .values import MAX_INCIDENTS, TWO, Count, Line, Ms, Number, Seconds, TeamId, Text, Time, Who
@@ -38,13 +37,10 @@ class IncidentEntry(Model, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=1, le=MAX_INCIDENTS)]
 
 
-class GameHeader(Model, frozen=True, kw_only=True):
+class GameHeader(Head, frozen=True, kw_only=True):
     """The fields of a game's record before the first turn; the journal of the match begins with them."""
 
-    record: int = RECORD_VERSION
     type: str = "game"
-    contest: Name
-    seed: Count
     match: Number
     event: Number
     round: Number

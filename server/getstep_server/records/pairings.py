@@ -15,8 +15,8 @@ from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Check, Model
 
 from .match import Match
-from .record import RECORD_VERSION, SOFTWARE, Record, as_json, plain, read
-from .values import Count, Line, Number, TeamId
+from .record import SOFTWARE, Head, Record, as_json, plain, read
+from .values import Line, Number, TeamId
 
 
 class PairingEntry(Model, frozen=True, kw_only=True):
@@ -30,13 +30,10 @@ class PairingEntry(Model, frozen=True, kw_only=True):
     second: TeamId | None
 
 
-class PairingsHead(Model, frozen=True, kw_only=True):
+class PairingsHead(Head, frozen=True, kw_only=True):
     """A record of pairings without its ``matches``: everything that the pairings depend on."""
 
-    record: int = RECORD_VERSION
     type: str = "pairings"
-    contest: Name
-    seed: Count
     event: Number
     name: Name
     game: str

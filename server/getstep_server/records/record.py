@@ -19,9 +19,11 @@ import msgspec
 import orjson
 
 from getstep_server import __version__
+from getstep_server.config.fields import Name
 from getstep_server.validation import Model, ValidationError, validated
 
 from .match import Match
+from .values import Count
 
 M = TypeVar("M", bound=Model)
 
@@ -32,6 +34,15 @@ FIRST = "0" * 64
 
 _SEAL = b',"hash":"'
 _SEAL_BYTES = len(_SEAL) + 64 + len(b'"}')
+
+
+class Head(Model, frozen=True, kw_only=True):
+    """The fields that every record begins with. A kind of record says its ``type``, which stays in its place."""
+
+    record: int = RECORD_VERSION
+    type: str
+    contest: Name
+    seed: Count
 
 
 class RecordError(Exception):

@@ -12,8 +12,8 @@ from getstep_server.config.fields import Name, check_unique
 from getstep_server.limits import MAX_EVENTS, MAX_TEAMS
 from getstep_server.validation import Check, Mistake, Model, wrong
 
-from .record import RECORD_VERSION, RecordError, as_json, plain, read
-from .values import Count, Limit, Line, Ms, Number, TeamId, Time
+from .record import Head, RecordError, as_json, plain, read
+from .values import Limit, Line, Ms, Number, TeamId, Time
 
 
 class TeamEntry(Model, frozen=True, kw_only=True):
@@ -58,13 +58,10 @@ class EventEntry(Model, frozen=True, kw_only=True):
     teams: Annotated[list[TeamId], Check(check_unique, max_length=MAX_TEAMS)] | None
 
 
-class SettingsRecord(Model, frozen=True, kw_only=True):
+class SettingsRecord(Head, frozen=True, kw_only=True):
     """A record of settings, without its seal."""
 
-    record: int = RECORD_VERSION
     type: str = "settings"
-    contest: Name
-    seed: Count
     teams: Annotated[list[TeamEntry], Meta(max_length=MAX_TEAMS)]
     start: dict[str, Any]
     events: Annotated[list[EventEntry], Meta(min_length=1, max_length=MAX_EVENTS)]
