@@ -70,7 +70,8 @@ class Contender:
         self.signal(signal.SIGSTOP)
         if self._process.poll() is not None:
             raise SystemExit(f"the program {self._process.args!r} has ended with {self._process.returncode}")
-        return Sample(*(after - before for before, after in zip(began, ended, strict=True)))  # type: ignore[arg-type]
+        moves, cpu, wall = (after - before for before, after in zip(began, ended, strict=True))
+        return Sample(round(moves), cpu, wall)
 
     def _now(self) -> tuple[int, float, float]:
         cpu_ns = int(Path(f"/proc/{self._process.pid}/schedstat").read_text().split()[0])
@@ -111,8 +112,21 @@ def compare(first: Contender, second: Contender, pairs: int) -> list[tuple[Sampl
     return samples
 
 
+def with_moves(samples: Sequence[tuple[Sample, Sample]]) -> list[tuple[Sample, Sample]]:
+    """Return the pairs with moves in both slices. When the machine stands still for a slice, it has none.
+
+    Raises:
+        SystemExit: fewer than two pairs are left, which have no quartiles.
+    """
+    found = [pair for pair in samples if all(sample.moves for sample in pair)]
+    if len(found) < 2:
+        raise SystemExit(f"{len(samples) - len(found)} of {len(samples)} pairs have a slice without a move")
+    return found
+
+
 def report(names: Sequence[str], samples: Sequence[tuple[Sample, Sample]], steal: float) -> None:
     """Print the medians, the ratio of each pair's CPU times, and its quartiles."""
+    samples = with_moves(samples)
     for name, column in zip(names, zip(*samples, strict=True), strict=True):
         cpu = statistics.median(sample.cpu_us for sample in column)
         rate = statistics.median(sample.moves / sample.wall for sample in column)
