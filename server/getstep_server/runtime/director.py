@@ -10,8 +10,8 @@ decision), or when the patience with a missing team has ended. It does not track
 Five objects hold what it goes by:
 
 - `Tournament` says which matches are open. Nothing else decides that.
-- `MatchQueue` holds the open matches that are not being played, and says which start first: those that an earlier
-  run left unfinished. `_unfinished` has their scoresheets.
+- `MatchQueue` holds the open matches that are not being played, and says which of them start first. Matches that an
+  earlier run left unfinished come before all others; `_unfinished` has their scoresheets.
 - `Presence` says how many matches each team can play. A match with a missing team is forfeited when the host's
   patience ends. So no team holds the contest up.
 - `Gathering` holds matches that wait until all their teams are present: all of a resumed contest, and those of a
