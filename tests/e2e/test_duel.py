@@ -278,17 +278,35 @@ def test_on_a_terminal_the_score_is_shown_in_place() -> None:
     assert terminal.screen.cursor_shown
 
 
-def test_a_duel_is_watched_on_a_terminal() -> None:
+HELD_BOT = """\
+import time
+from pathlib import Path
+from getstep_bots.random_bot import get_step as move
+
+def get_step(board, is_black, turn):
+    while turn.move_number > 4 and not Path({gate!r}).exists():
+        time.sleep(0.01)
+    return move(board, is_black, turn)
+"""
+
+
+def test_a_duel_is_watched_on_a_terminal(tmp_path: Path) -> None:
     """The two matches of a pair are shown one after the other, and the first screen is as before."""
-    command = [*MATCH[:-1], "greedy", "random_bot", *QUICK, "--watch", "100"]
-    with OnTerminal(command) as terminal:
-        terminal.expect(r"#1 pseudo_tonga, turn \d+$")
+    bot, gate = tmp_path / "held.py", tmp_path / "gate"
+    bot.write_text(HELD_BOT.format(gate=str(gate)))
+    limit = ("--move-seconds", str(round(2 * PATIENCE_SECONDS)))
+    with OnTerminal([*MATCH[:-1], str(bot), "random_bot", *QUICK, *limit, "--watch", "100"]) as terminal:
+        held = r"#1 pseudo_tonga, turn (4|5)$"
+        terminal.expect(held)
+        terminal.resize(60, 8)
+        terminal.expect(r"^\(no room for the board: \d+ more lines needed\)$")
+        terminal.resize(80, 24)
+        terminal.expect(rf"(?s)\A(?!.*no room).*{held}")
+        gate.touch()
         terminal.expect(r"#2 pseudo_tonga, turn \d+$")
         assert terminal.wait() == 0
-    lines = terminal.screen.text.splitlines()
-    assert lines[0].startswith("greedy – random_bot: pseudo_tonga")
-    assert lines[-1].startswith("1 of 1 pair")
-    assert not any(line.startswith(" 0  ") for line in lines)
+    lines = [line.partition(":")[0] for line in terminal.screen.text.splitlines()]
+    assert lines == ["held – random_bot", "1 pair", "1 of 1 pair played."]  # the live view is gone
     assert terminal.screen.cursor_shown
     assert terminal.screen.unknown == []
 
