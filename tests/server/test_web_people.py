@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
@@ -148,11 +149,16 @@ async def test_a_closed_question_takes_no_answer() -> None:
             person.play(1, [(0, 0)])
 
 
-async def test_a_sample_bot_answers_in_a_process_and_one_that_fails_is_named() -> None:
+async def test_a_sample_bot_answers_in_a_process_and_one_that_fails_is_named(tmp_path: Path) -> None:
     turn = {"game": "hop", "match": 1, "move_number": 1, "opponent": "a person", "last_move": None}
     board = GAMES["hop"].start().board()
     async with SampleBot(sample_bots()["random_bot"]) as bot:
         move = await bot.move(board, True, {**turn, "time_left_ms": 5000})
         assert GAMES["hop"].start().is_legal(move)
-        with pytest.raises(BotFailed, match="random_bot: the sample bot exited"):
+        with pytest.raises(BotFailed, match="random_bot: ValueError: the board is "):
             await bot.move([], True, {**turn, "time_left_ms": 5000})
+    exiting = tmp_path / "exiting.py"
+    exiting.write_text("import os\ndef get_step(board, is_black):\n    print('bye')\n    os._exit(1)\n")
+    async with SampleBot(exiting) as bot:
+        with pytest.raises(BotFailed, match="exiting: the sample bot exited"):
+            await bot.move(board, True, {**turn, "time_left_ms": 5000})

@@ -2,9 +2,8 @@
 
 The parts, each of which knows only those above it:
 
-- ``serve``: answers the questions to one bot with its callback, in a thread or in a process of its own
-  (``bot_process``).
-- ``players``: the judge's end: asks a bot, and knows when and what it answered. ``human`` asks a person.
+- ``players``: the judge's end: asks a bot, in a thread or in a `getstep.bot_process`, and knows when and what it
+  answered. ``human`` asks a person.
 - ``match``: plays one match by `getstep.referee`, which decides; it only measures time.
 - ``series``: a number of matches, with the colours swapped.
 - ``results``, ``replays``, ``screen``: what people see of it.

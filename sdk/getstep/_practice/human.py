@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from getstep._text import short_repr
+from getstep.bot_process.serve import Message
 from getstep.draw import Picture
 from getstep.referee import EndCode
 from getstep_engines import Game, IllegalMove, State
@@ -16,7 +17,6 @@ from getstep_engines.look import coordinates
 from .match import PlayedMatch, PlayedTurn
 from .players import Answer, Player
 from .results import WIDTH
-from .serve import Message
 
 _MOST_LISTED = 40  # legal moves that fit a terminal; hop has up to some hundred
 _HELP = "? lists the legal moves, resign ends the game, quit ends practice"

@@ -24,8 +24,7 @@ from typing import IO, Any
 from getstep._errors import BotError
 from getstep._text import escape_control_chars
 from getstep._turn import Callback, GetStepFunction
-
-from .serve import Message, serve
+from getstep.bot_process.serve import Message, serve
 
 LOADING_SECONDS = 60.0
 """For a bot's process to load the bot. Importing a large library takes some seconds, on a slow disk more."""
@@ -37,7 +36,7 @@ _END_SECONDS = 0.5  # for a process to end by itself, before it is killed
 _MAX_LAST_LINE = 200  # characters of the bot's last line of output that are kept
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from getstep._practice.bot_process import main; main(*sys.argv[2:])"
+    " from getstep.bot_process.__main__ import main; main(*sys.argv[2:])"
 )
 """The process searches modules where this one does: in a notebook or a development install they are elsewhere."""
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from getstep.bot_process.serve import Message
 from getstep_engines import Game, TimeControl
 
 from .match import PlayedMatch, play_match
 from .players import Answer, ProcessPlayer
 from .results import Results
 from .series import Plan, entrant
-from .serve import Message
 
 TRIAL_GAMES = 2  # one with each colour
 

@@ -18,8 +18,8 @@ import trio
 
 from getstep_server.errors import BotFailed
 
-ANSWER_BYTES = 1 << 16
-"""The longest answer: a path of 100 squares takes 1 kB."""
+REPLY_BYTES = 1 << 16
+"""The longest reply: a path of 100 squares takes 1 kB, a traceback up to 24 kB."""
 
 
 def sample_bots() -> dict[str, Path]:
@@ -73,29 +73,48 @@ class SampleBot:
         """
         if self._process is None:
             self._process = await _start(self._file)
-        line = json.dumps({"board": board, "is_black": is_black, "turn": turn}).encode() + b"\n"
-        stdin, stdout = self._process.stdin, self._process.stdout
-        if stdin is None or stdout is None:
-            raise TypeError(f"{self._process!r}: its input or output is not a pipe")
+            await self._reply()  # it is ready
+        seconds = turn["time_left_ms"] / 1000
+        question = {"id": 1, "board": board, "is_black": is_black, "seconds": seconds, "turn": turn}
+        await self._send(json.dumps(question).encode() + b"\n")
+        while (reply := await self._reply())["type"] == "late":
+            pass  # the caller has the limit
+        return reply["move"]
+
+    async def _send(self, line: bytes) -> None:
+        if self._process is None or self._process.stdin is None:
+            raise TypeError(f"{self._process!r}: its input is not a pipe")
         try:
-            await stdin.send_all(line)
-            while b"\n" not in self._unread and len(self._unread) <= ANSWER_BYTES:
-                data = await stdout.receive_some(ANSWER_BYTES)
-                if not data:
-                    raise BotFailed(f"{self._file.stem}: the sample bot exited")
-                self._unread += data
+            await self._process.stdin.send_all(line)
         except trio.BrokenResourceError:
             raise BotFailed(f"{self._file.stem}: the sample bot exited") from None
-        answer, _, self._unread = self._unread.partition(b"\n")
+
+    async def _reply(self) -> dict[str, Any]:
+        """Return the next reply, as `getstep.bot_process.serve` describes it.
+
+        Raises:
+            BotFailed: the bot raised an exception, cannot be loaded or exited.
+        """
+        if self._process is None or self._process.stdout is None:
+            raise TypeError(f"{self._process!r}: its output is not a pipe")
+        while b"\n" not in self._unread and len(self._unread) <= REPLY_BYTES:
+            data = await self._process.stdout.receive_some(REPLY_BYTES)
+            if not data:
+                raise BotFailed(f"{self._file.stem}: the sample bot exited")
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
         try:
-            return json.loads(answer)
+            reply: dict[str, Any] = json.loads(line)
         except ValueError as error:
-            raise BotFailed(f"{self._file.stem}: the answer {answer[:80]!r} is not JSON") from error
+            raise BotFailed(f"{self._file.stem}: the reply {line[:80]!r} is not JSON") from error
+        if reply.get("error") is not None:
+            raise BotFailed(f"{self._file.stem}: {reply['error']}")
+        return reply
 
 
 async def _start(file: Path) -> trio.Process:
     return await trio.lowlevel.open_process(
-        [sys.executable, "-m", "getstep_server.bot_runner.sample_bot_process", str(file)],
+        [sys.executable, "-m", "getstep.bot_process", str(file)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
-"""The bot's end: answers questions with a callback, one after the other, and says where a late call is.
+"""The bot's end: answers questions with a callback, in order, and says where a late call is.
 
-Questions and answers are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
+Questions and replies are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
 limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"``, ``"broken"`` (the bot cannot be
 loaded), ``"late"`` (the call has reached its limit and still runs) or ``"answer"``.
 """

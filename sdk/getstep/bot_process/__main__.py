@@ -1,8 +1,8 @@
-"""The process of one bot in practice.
+"""The program of a bot behind a pipe.
 
 It reads questions from standard input and writes replies to standard output, a line of JSON each. The bot's own
-output must not get between them: the descriptor of standard output is moved away first, and what the bot prints
-goes to standard error, which the judge reads as the bot's output. The bot's standard input is empty.
+output must not get between them: the descriptor of standard output is moved away first, and the bot prints to
+standard error instead. The bot's standard input is empty.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from getstep._errors import BotError
 from .serve import LONGEST_TEXT, Message, serve
 
 
-def main(file: str, seed: str) -> None:
-    """Load the bot and answer until standard input ends."""
+def main(file: str, seed: str = "") -> None:
+    """Load the bot and answer until standard input ends; ``seed`` is for ``random``, empty for none."""
     questions, replies = _take_streams()
     lock = threading.Lock()
 
@@ -70,3 +70,7 @@ def _read(questions: BinaryIO, waiting: queue.SimpleQueue[Message]) -> None:
 def _each(waiting: queue.SimpleQueue[Message]) -> Iterator[Message]:
     while True:
         yield waiting.get()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,5 @@
+"""A bot as a process behind a pipe: ``python -m getstep.bot_process FILE [SEED]``.
+
+`practice` and the server's page start it. ``__main__`` is the program. ``serve`` describes the questions and the
+replies, and answers with a callback; it also works in a thread.
+"""
