@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
+
 PLAY_ON = """
-async (turns) => {
+async ([turns, patience]) => {
   const say = () => document.getElementById("say").textContent;
   const over = () => /^(You won|You lost|A draw|The game is over)/.test(say());
   const can = () => [...document.querySelectorAll(".square.can")];
   const rest = () => new Promise((done) => setTimeout(done, 5));
   let played = 0;
-  const until = Date.now() + 120000; // a page that hangs must fail the test, not stop it
+  const until = Date.now() + patience; // a page that hangs must fail the test, not stop it
   while (!over() && played < turns && Date.now() < until) {
     const word = document.querySelector("#words button[aria-checked=false]");
     const done = document.getElementById("done");
@@ -39,4 +41,4 @@ def begin(page: Any, url: str, game: str, *, bot: str = "random_bot", me: str = 
 
 def play_on(page: Any, turns: int = 10**6) -> str:
     """Click squares that light up for so many turns of either player, or to the end; return what the page says."""
-    return str(page.evaluate(PLAY_ON, turns))
+    return str(page.evaluate(PLAY_ON, [turns, 1000 * PATIENCE_SECONDS]))

@@ -10,6 +10,13 @@ from tests.patience import PATIENCE_SECONDS
 
 PHONE, LAPTOP, WALL = (360, 740), (1366, 768), (1920, 1080)
 
+SCREENS = {
+    f"{scheme}-{name}": (size, scheme)
+    for name, size in (("phone", PHONE), ("laptop", LAPTOP))
+    for scheme in ("light", "dark")
+}
+"""The screens on which a page must be readable: size and colour scheme by name."""
+
 SERIOUS = ("serious", "critical")
 """The findings of axe that fail a test."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.browser.pages import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.e2e.programs import Program
+from tests.quick import quick
 
 STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
 PAGES = {
@@ -35,7 +36,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     program.end()
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", quick(PAGES, ["/", "/match/3"]))
 def test_a_page_keeps_nobody_out(url: str, visitor: Visitor, path: str) -> None:
     for size, scheme in ((PHONE, "light"), (LAPTOP, "dark")):
         page = visitor.open(url + path, size, color_scheme=scheme)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage, is_running
 from tests.e2e.hosted import wait_until
 from tests.e2e.programs import write_contest
+from tests.quick import quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,9 +67,9 @@ def test_the_page_ends_with_a_server_that_is_killed(stage: Stage) -> None:
     wait_until(lambda: not is_running(page))
 
 
-@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_overview_keeps_nobody_out(stage: Stage, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+@pytest.mark.parametrize("seen", quick(SCREENS, ["dark-phone"]))
+def test_the_overview_keeps_nobody_out(stage: Stage, visitor: Visitor, seen: str) -> None:
+    size, scheme = SCREENS[seen]
     page = visitor.open(stage.url, size, color_scheme=scheme)
     expect_text(page, ".card .card-head", "move 4")
     assert no_sideways_scrolling(page)

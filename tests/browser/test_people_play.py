@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from getstep_engines import GAMES
 from tests.browser.board_clicks import begin, play_on
-from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage
-from tests.e2e.programs import write_contest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e.programs import Programs
+from tests.e2e.programs import Programs, write_contest
+from tests.quick import quick
 
 OVER = re.compile("^(You won|You lost|A draw): ")
 
 
-@pytest.fixture
-def stage(programs: Programs, tmp_path: Path) -> Stage:
-    """A contest whose teams do not come."""
-    folder = write_contest(tmp_path / "contest", ["", ""], events=("settings = {legs = 1}\n",))
-    return Stage(programs, folder, 0)
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A contest whose teams do not come; its page is shared by all tests."""
+    folder = write_contest(
+        tmp_path_factory.mktemp("play") / "contest", ["", ""], events=("settings = {legs = 1}\n",)
+    )
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        programs = Programs(monkeypatch)
+        yield Stage(programs, folder, 0)
+        programs.end()
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", quick(GAMES, ["linkage"]))  # the others take 6 to 25 s
 def test_a_person_plays_to_the_end(stage: Stage, visitor: Visitor, game: str) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, game)
@@ -66,11 +68,18 @@ def test_a_reload_in_mid_game_resumes(stage: Stage, visitor: Visitor) -> None:
     begin(page, stage.url, "pseudo_tonga")
     play_on(page, 5)
     expect_text(page, "#say", "^Your turn")
-    before = page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    before = squares(page)
     page.reload()
     expect_text(page, "#say", "^Your turn")
-    assert page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))") == before
-    assert OVER.match(play_on(page))
+    assert squares(page) == before
+    play_on(page, 1)
+    assert squares(page) != before
+
+
+def squares(page: Any) -> list[str]:
+    """Return the names of all squares, which say what stands there."""
+    labels = page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    return [str(label) for label in labels]
 
 
 def test_the_clock_of_the_player_on_turn_is_seen(stage: Stage, visitor: Visitor) -> None:
@@ -107,9 +116,9 @@ def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "h1", "^Play$")
 
 
-@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_board_keeps_nobody_out(stage: Stage, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+@pytest.mark.parametrize("seen", quick(SCREENS, ["light-phone", "dark-laptop"]))
+def test_the_board_keeps_nobody_out(stage: Stage, visitor: Visitor, seen: str) -> None:
+    size, scheme = SCREENS[seen]
     page = visitor.open(f"{stage.url}play", size, color_scheme=scheme)
     assert no_sideways_scrolling(page)
     assert barriers(page) == []

@@ -80,6 +80,7 @@ def test_a_test_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> Non
     assert "contest.toml: there is a contest here already" in again.output
 
 
+@pytest.mark.long  # 6 s of waiting; tests of the judge hold increments as well
 def test_an_increment_lasts_where_the_budget_alone_would_not(programs: Programs, tmp_path: Path) -> None:
     bot, kept = tmp_path / "slow.py", tmp_path / "kept"
     bot.write_text(

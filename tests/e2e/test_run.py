@@ -149,11 +149,13 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest([""] * 3, absent_seconds=0.5)
     with run_on_terminal(folder) as terminal:
         terminal.expect("Starts when all teams are here, or when you press Enter. Ctrl-C stops cleanly.")
-        bots = [play_on(programs, terminal, team) for team in (1, 2)]
+        bot = gated_bot(folder, 0)
+        bots = [play_on(programs, terminal, team, bot) for team in (1, 2)]
         terminal.expect(r"^2 of 3 teams connected, missing: Team 3$")
         assert "matches" not in terminal.screen.text
         terminal.type("\n")
-        terminal.expect(r"^[1-6]/6 matches")
+        terminal.expect(r"^0/6 matches")  # the bots wait in the first
+        (folder / "gate").touch()
         assert terminal.wait() == 0
         assert [bot.wait() for bot in bots] == [0, 0]
         words = [line.split()[0] for line in terminal.screen.text.splitlines() if line]

@@ -162,6 +162,7 @@ def check_honest(log: Any) -> None:
             assert len(lines) > 2
 
 
+@pytest.mark.long
 def test_a_server_without_file_descriptors_still_takes_teams_in(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:

@@ -31,12 +31,14 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.fixture
-def autumn(command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A contest of three teams that nobody plays for: its matches are forfeited after a hundredth of a second.
-
-    A resumed contest does not wait for teams to come back for their goodbye either.
-    """
+def nobody_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resumed contest that is over does not wait for its teams to come back for their goodbye: none will."""
     monkeypatch.setattr(registry, "SHUTDOWN_SECONDS", 0.01)
+
+
+@pytest.fixture
+def autumn(command: Command, nobody_returns: None) -> Path:
+    """A contest of three teams that nobody plays for: its matches are forfeited after a hundredth of a second."""
     command("init", "autumn", "--name", "Autumn contest")
     command("teams", "add", "autumn", "Ada", "Blaise", "Charles")
     path = Path("autumn/contest.toml")

@@ -43,7 +43,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture
-def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: None) -> Path:
     """A copy of a contest that is over."""
     copied("finished", tmp_path / "finished")
     monkeypatch.chdir(tmp_path)

@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 
 
 @pytest.fixture
-def contest(made: Contest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contest:
+def contest(made: Contest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: None) -> Contest:
     """A copy of it, to be changed."""
     shutil.copytree(made.folder, tmp_path / "autumn")
     monkeypatch.chdir(tmp_path)
@@ -49,7 +49,7 @@ def two_matches(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 
 
 @pytest.fixture
-def played(two_matches: Contest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Contest:
+def played(two_matches: Contest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: None) -> Contest:
     """A copy of it, to be changed."""
     shutil.copytree(two_matches.folder, tmp_path / "autumn")
     monkeypatch.chdir(tmp_path)

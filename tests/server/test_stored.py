@@ -105,7 +105,9 @@ async def test_a_killed_contest_is_resumed(tmp_path: Path) -> None:
     assert games[4]["resumed"] == [sum("pass" not in turn for turn in turns)]
 
 
-async def test_a_finished_contest_keeps_its_records_in_another_run(command: Command, tmp_path: Path) -> None:
+async def test_a_finished_contest_keeps_its_records_in_another_run(
+    command: Command, tmp_path: Path, nobody_returns: None
+) -> None:
     contest = copied("finished", tmp_path / "finished")
     before = stored_lines(contest)
     async with running(contest) as run:
