@@ -48,6 +48,7 @@ _DOORWAY = "tests/server/test_listener.py::"
 _PAGE = "tests/server/test_web_http.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
+_OWN = "tests/server/test_web_own.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -139,6 +140,13 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "HEARTBEAT_SECONDS": ("1e9", f"{_TOPICS}test_a_quiet_stream_has_a_heartbeat"),
     "MAX_SAMPLE_GAMES": ("10**9", f"{_PEOPLE}test_so_many_people_play_at_the_same_time"),
     "PERSON_AWAY_SECONDS": ("1e9", f"{_PEOPLE}test_a_game_ends_when_nobody_is_at_the_board"),
+    "TEAM_SESSIONS": ("10**9", f"{_OWN}test_a_team_has_eight_sessions"),
+    "TEAM_SESSION_SECONDS": ("1e9", f"{_OWN}test_a_session_ends_after_eight_hours"),
+    "PAGE_NONCE_SECONDS": ("1e9", f"{_OWN}test_a_nonce_is_fresh_for_a_minute"),
+    "OWN_MATCHES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
+    "OWN_PENALTIES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
+    "OWN_PENALTIES_OF_A_MATCH": ("10**9", f"{_OWN}test_a_match_shows_its_first_penalties"),
+    "MAX_OWN_CACHE": ("10**9", f"{_OWN}test_so_many_matches_are_kept"),
     "JOURNAL_TAIL_BYTES": ("1 << 40", "tests/server/test_journal_tail.py::test_a_long_journal_is_read_in_portions"),
     "STALL_CHECK_SECONDS": ("1e9", "tests/server/test_deadlines.py::test_a_stall_is_noticed"),
     "STALLS_KEPT": ("10**9", f"{_HERE}test_only_the_latest_stalls_are_kept"),

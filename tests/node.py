@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -28,8 +28,13 @@ process.stdout.write(JSON.stringify(answers));
 Call = tuple[str, str, Sequence[Any]]
 
 
-def call_in_node(calls: Sequence[Call]) -> list[Any]:
-    """Return what functions return, each given by its module, its name and its parameters, all as JSON."""
+def call_in_node(calls: Sequence[Call], sources: Mapping[str, str] | None = None) -> list[Any]:
+    """Return what functions return, each given by its module, its name and its parameters, all as JSON.
+
+    ``sources`` are further modules, by the names of their files.
+    """
+    for name, text in (sources or {}).items():
+        (_folder() / name).write_text(text, encoding="utf-8")
     command = [str(NODE), str(_folder() / "calls.js")]
     ran = subprocess.run(command, input=json.dumps(calls), capture_output=True, text=True, encoding="utf-8")
     assert ran.returncode == 0, ran.stderr

@@ -260,6 +260,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "errors",
             "formats",
             "limits",
+            "login_limits",
             "records",
             "reports",
             "storage",
@@ -270,7 +271,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "net": (
         5,
-        {"config", "errors", "events", "incident", "limits", "text"},
+        {"config", "errors", "events", "incident", "limits", "login_limits", "text"},
         "a socket knows no game, result or tournament",
     ),
     "storage": (
@@ -299,6 +300,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "errors": (1, set(), "every room may raise them"),
     "incident": (1, set(), "it is published, stored and shown"),
     "limits": (1, set(), "every room obeys them"),
+    "login_limits": (2, {"limits"}, "bots and browsers log in with the same tokens"),
     "text": (1, set(), "every room shows text"),
     "validation": (0, set(), "every room checks what comes from outside"),
 }

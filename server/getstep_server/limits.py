@@ -287,3 +287,24 @@ PERSON_AWAY_SECONDS = 120.0
 
 A reload takes a second, and a phone that was locked for a call comes back. A browser that was closed does not.
 """
+
+TEAM_SESSIONS = 8
+"""The browsers that are logged in to the area of one team. The oldest is logged out by one more."""
+
+TEAM_SESSION_SECONDS = 8 * 3600.0
+"""The time from a login to the area of a team to its end: a day of a contest."""
+
+PAGE_NONCE_SECONDS = 60.0
+"""The age of a nonce that a login on the page may sign. A browser asks for it and signs it within a second."""
+
+OWN_MATCHES = 200
+"""The latest matches in the area of a team. To read the turns of that many takes some tenths of a second, once."""
+
+OWN_PENALTIES = 60
+"""The latest penalties that the area of a team shows, each with its board."""
+
+OWN_PENALTIES_OF_A_MATCH = 8
+"""The first penalties of one match that it shows. A bot that fails often fails in the same way."""
+
+MAX_OWN_CACHE = 2048
+"""The matches whose own turns are kept in summary, for all teams together: 10 kB each at most, and 1 kB mostly."""

@@ -7,7 +7,7 @@ from itertools import count
 import trio
 
 from getstep.wire import MAX_TEAM
-from getstep_server.net.login_limits import LoginLimiter
+from getstep_server.login_limits import LoginLimiter
 
 
 async def test_wrong_logins_wait_longer_each_time_and_not_for_ever(

@@ -31,7 +31,16 @@ from ._limits import (
 )
 
 if TYPE_CHECKING:
-    from ._auth import TOKEN_LETTERS, canonical_token, new_nonce, prove_server, sign, verify, verify_server
+    from ._auth import (
+        TOKEN_LETTERS,
+        canonical_token,
+        new_nonce,
+        prove_server,
+        sign,
+        sign_page_login,
+        verify,
+        verify_server,
+    )
     from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
     from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
     from ._messages import (
@@ -101,6 +110,7 @@ __all__ = [
     "new_nonce",
     "prove_server",
     "sign",
+    "sign_page_login",
     "verify",
     "verify_server",
 ]
@@ -139,6 +149,7 @@ _MODULES = {
     "new_nonce": "_auth",
     "prove_server": "_auth",
     "sign": "_auth",
+    "sign_page_login": "_auth",
     "verify": "_auth",
     "verify_server": "_auth",
 }

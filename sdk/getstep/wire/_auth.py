@@ -1,4 +1,4 @@
-"""The two signatures of the login: neither of them carries the token across the LAN (protocol.md, "Logging in")."""
+"""The signatures of the logins: none of them carries the token across the LAN (protocol.md, "Logging in")."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ _SERVER_PROOF = "getstep server proof v1:"
 # Domain separation. A client signs any 32 hexadecimal digits that a server chooses. The server's message begins
 # with characters that are not hexadecimal, so a client's signature can never be passed off as a server's proof.
 
+_PAGE_LOGIN = "getstep page login v1:"
+# Domain separation again: a false page cannot use the signature of a browser for the login of a bot.
 
 TOKEN_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105 - the alphabet, not a token
 """The letters and digits of the tokens that a server makes: those that look alike on paper are left out."""
@@ -61,6 +63,11 @@ def prove_server(token: str, server_nonce: str, client_nonce: str) -> str:
 def verify_server(token: str, server_nonce: str, client_nonce: str, proof: str) -> bool:
     """Return True if ``proof`` is that of `prove_server`. The time taken does not depend on where they differ."""
     return hmac.compare_digest(prove_server(token, server_nonce, client_nonce), proof)
+
+
+def sign_page_login(token: str, nonce: str) -> str:
+    """Return a browser's signature for the login on the live page, as hexadecimal digits."""
+    return _hmac(token, _PAGE_LOGIN + nonce)
 
 
 def _hmac(token: str, text: str) -> str:

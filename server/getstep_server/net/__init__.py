@@ -9,7 +9,6 @@ __all__ = [
     "classic",
     "connection",
     "listener",
-    "login_limits",
     "login_throttle",
     "poller",
     "ports",

@@ -13,8 +13,8 @@ from getstep.wire import Goodbye
 from getstep_server.config.contest import Contest
 from getstep_server.events import Publish
 from getstep_server.limits import MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, SHUTDOWN_SECONDS
+from getstep_server.login_limits import LoginLimiter
 
-from .login_limits import LoginLimiter
 from .login_throttle import LoginThrottle
 from .poller import new_poller
 from .seat import Seat

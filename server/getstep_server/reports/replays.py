@@ -6,11 +6,11 @@ A page may be published, so it has no addresses: incidents are shown by their co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from getstep.referee import UNANSWERED, Clocks, EndCode
+from getstep.referee import UNANSWERED, Clocks, EndCode, FaultCode
 from getstep.replay import Replay, ReplayTurn
 from getstep_engines import GAMES, Player
 from getstep_server.records.game import GameRecord, validate_form
@@ -45,7 +45,40 @@ _NOT_OVER: dict[str, Any] = {
 """The result of a match that is not over, for the schema."""
 
 
-def match_replays(store: Store, number: int, running: Path, tournament: Tournament | None = None) -> list[Replay]:
+_OWN_TEXTS: dict[object, str] = {
+    FaultCode.RAISED: "an exception in its program",
+    FaultCode.MALFORMED_ANSWER: "an answer that is no move",
+}
+"""Faults whose reason is a text from the team's program, and the text that other teams see instead."""
+
+
+def public_reason(turn: Mapping[str, Any]) -> str:
+    """Return why a turn was a fault or an end, without a text that the team's program has made."""
+    return _OWN_TEXTS.get(turn.get("fault")) or str(turn.get("detail", ""))
+
+
+def without_errors(fields: Mapping[str, Any], team: int | None = None) -> Mapping[str, Any]:
+    """Return a game's record without the error texts of the players' programs, except those of ``team``.
+
+    If that changes the record, it has no hash: the hash is that of the whole record.
+    """
+    hidden = [player for player, entry in enumerate(fields["teams"]) if entry["id"] != team]
+    turns = [
+        {**turn, "detail": public_reason(turn)} if turn.get("player") in hidden and "fault" in turn else turn
+        for turn in fields["turns"]
+    ]
+    if turns == fields["turns"]:
+        return fields
+    return {name: value for name, value in fields.items() if name != "hash"} | {"turns": turns}
+
+
+def match_replays(
+    store: Store,
+    number: int,
+    running: Path,
+    tournament: Tournament | None = None,
+    seen: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
+) -> list[Replay]:
     """Return all attempts at a match, the last one last; [] if nothing of it was played.
 
     Args:
@@ -53,6 +86,7 @@ def match_replays(store: Store, number: int, running: Path, tournament: Tourname
         number: of the match.
         running: the folder of the journal, with the matches that are not over.
         tournament: for the corrections; None if it is not known.
+        seen: returns a record as the reader may see it, such as `without_errors`.
 
     Raises:
         RecordError: a record does not have the form of a game's record.
@@ -61,7 +95,7 @@ def match_replays(store: Store, number: int, running: Path, tournament: Tourname
     games = [parse(record.line) for record in store.records(number)]
     recorded = [(number, game["attempt"]) for game in games]
     games += [game for game in running_records(running, recorded) if game.get("match") == number]
-    return [replay_of(game, tournament) for game in games]
+    return [replay_of(seen(game), tournament) for game in games]
 
 
 def replay_of(fields: Mapping[str, Any], tournament: Tournament | None = None) -> Replay:

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import trio
@@ -18,18 +17,17 @@ from getstep.replay import MODULES, STYLE_FILE, replay_data, source
 from getstep_engines import GAMES
 from getstep_engines.look import look_json
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
-from getstep_server.reports.replays import match_replays
+from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.text import escape_control_chars
 
 from .feed import Feed
 from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
-from .http import BINARY, JSON, TEXT, EventStream, Request, Response, problem
+from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
+from .own import TeamArea
 from .pages import Pages
 from .people import People
 from .tables import PageTables
 from .topics import Topics, encode
-
-Answer: TypeAlias = Response | EventStream
 
 DEFAULT_PORT = 7777
 """The port that `getstep` assumes."""
@@ -57,6 +55,7 @@ class App:
         self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one after the other
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
         self.people = People(feed, self.render)
+        self.own = TeamArea(feed, self.render)
         self._templates = Environment(
             loader=PackageLoader("getstep_server.web"),
             autoescape=True,
@@ -70,6 +69,8 @@ class App:
         """Answer a request."""
         if request.path == "/play" or request.path.startswith("/play/"):
             return await self.people(request)
+        if request.path == "/own" or request.path.startswith("/own/"):
+            return await self.own(request)
         if request.method == "POST":
             return problem(405, "nothing can be sent to this address")
         for pattern, view in _VIEWS:
@@ -179,7 +180,7 @@ class App:
             return problem(404, "there is no such match")
 
         def read() -> Response:
-            replays = match_replays(store, number, self.feed.contest.running, tournament)
+            replays = match_replays(store, number, self.feed.contest.running, tournament, without_errors)
             if not replays:
                 return problem(404, "nothing of this match was played")
             return Response(encode(replay_data(replays, title=f"match {number}")), JSON)

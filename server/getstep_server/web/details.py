@@ -13,6 +13,7 @@ from getstep_server.formats.ladder import Ladder
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import crosstable_of
+from getstep_server.reports.replays import public_reason
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
@@ -84,7 +85,7 @@ def _moves(live: LiveMatch) -> Iterator[dict[str, Any]]:
             "player": turn["player"],
             "text": text,
             "code": code.replace("_", " "),
-            "why": turn.get("detail", ""),
+            "why": public_reason(turn),
             "ms": turn.get("ms"),
         }
 
@@ -123,7 +124,7 @@ class TeamPage:
             },
             "totals": _totals(own, team),
             "running": [match_json(tournament, live.match) for live in running],
-            "results": [_own_result(tournament, result, team) for result in own[: -RESULTS - 1 : -1]],
+            "results": [own_result(tournament, result, team) for result in own[: -RESULTS - 1 : -1]],
             "older": max(0, len(own) - RESULTS),
             "next": [match_json(tournament, match) for match in coming[:8]],
         }
@@ -145,7 +146,7 @@ def _totals(own: Sequence[Result], team: int) -> dict[str, Any]:
     }
 
 
-def _own_result(tournament: Tournament, result: Result, team: int) -> dict[str, Any]:
+def own_result(tournament: Tournament, result: Result, team: int) -> dict[str, Any]:
     """Return a result from a team's point of view."""
     player = result.match.teams.index(team)
     game = GAMES.get(result.match.game)

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import re
 import socket
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TypeAlias
@@ -79,6 +80,19 @@ class Request:
     body: bytes
     address: str
 
+    @property
+    def is_own(self) -> bool:
+        """True unless the browser says that another site sent the request."""
+        origin, site = self.headers.get("origin"), self.headers.get("sec-fetch-site", "same-origin")
+        return site in ("same-origin", "none") and (
+            origin is None or urlsplit(origin).netloc == self.headers.get("host")
+        )
+
+    def cookie(self, name: str) -> str:
+        """Return the value of a cookie that holds a random key; "" if there is none."""
+        found = re.search(rf"(?:^|;\s*){name}=([A-Za-z0-9_-]{{16,64}})(?:;|$)", self.headers.get("cookie", ""))
+        return found[1] if found else ""
+
     def form(self) -> dict[str, str]:
         """Return the fields of a submitted form; the last of several values counts."""
         return dict(parse_qsl(self.body.decode("utf-8", "replace"), max_num_fields=16))
@@ -101,7 +115,30 @@ class EventStream:
     follow: Callable[[Send], Awaitable[None]]
 
 
-Handler: TypeAlias = Callable[[Request], Awaitable[Response | EventStream]]
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file that is made while it is sent, so that a long one takes no memory.
+
+    If making it fails, the connection ends inside a chunk, and the browser says that the file is not whole.
+    """
+
+    name: str
+    content_type: str
+    pieces: Callable[[], AsyncIterator[bytes]]
+
+
+Answer: TypeAlias = Response | EventStream | Download
+Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
+
+
+def redirect(address: str, *headers: tuple[str, str]) -> Response:
+    """Return a redirection, which a browser follows with GET."""
+    return Response(b"", status=303, headers=(("Location", address), *headers))
+
+
+def attachment(name: str) -> tuple[str, str]:
+    """Return the header that makes a browser save a file instead of showing it."""
+    return "Content-Disposition", f'attachment; filename="{name}"'
 
 
 def problem(status: int, text: str) -> Response:
@@ -232,7 +269,10 @@ class HttpServer:
                 await self._stream(connection, answer)
                 return
             wants_body = isinstance(request, Response) or request.method != "HEAD"
-            await self._send_response(parser, connection, answer, body=wants_body)
+            if isinstance(answer, Download):
+                await self._send_download(parser, connection, answer, body=wants_body)
+            else:
+                await self._send_response(parser, connection, answer, body=wants_body)
             if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
                 return
             parser.start_next_cycle()
@@ -271,7 +311,7 @@ class HttpServer:
             return problem(400, "expected at most 16 fields in the query")
         return Request(method, unquote(path), fields, headers, body, address)
 
-    async def _answer(self, request: Request) -> Response | EventStream:
+    async def _answer(self, request: Request) -> Answer:
         try:
             return await self._handle(request)
         except Exception:
@@ -291,6 +331,18 @@ class HttpServer:
         parts = [parser.send(head), parser.send(h11.Data(answer.body)) if body else b""]
         parts.append(parser.send(h11.EndOfMessage()))
         await _send(connection.stream, b"".join(part for part in parts if part))
+
+    async def _send_download(
+        self, parser: h11.Connection, connection: _Connection, answer: Download, *, body: bool
+    ) -> None:
+        """Send a file in chunks."""
+        headers = [("Content-Type", answer.content_type), attachment(answer.name), ("Cache-Control", "no-store")]
+        head = h11.Response(status_code=200, headers=[*headers, *SECURITY_HEADERS], reason="OK")
+        await _send(connection.stream, parser.send(head) or b"")
+        if body:
+            async for piece in answer.pieces():
+                await _send(connection.stream, parser.send(h11.Data(piece)) or b"")
+        await _send(connection.stream, parser.send(h11.EndOfMessage()) or b"")
 
     async def _refuse(self, parser: h11.Connection, connection: _Connection, answer: Response) -> None:
         if parser.our_state in (h11.IDLE, h11.SEND_RESPONSE):

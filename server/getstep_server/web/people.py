@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 import orjson
 import trio
@@ -25,12 +24,11 @@ from getstep_server.limits import MAX_SAMPLE_GAMES, PERSON_AWAY_SECONDS
 
 from .choices import parse_picked
 from .feed import Feed
-from .http import JSON, EventStream, Request, Response, problem
+from .http import JSON, Answer, EventStream, Request, Response, problem, redirect
 from .person import MOST_FOLLOWERS, Person, Refusal
 from .sample_game import PATIENT, SampleSettings, play_sample_game
 from .topics import encode
 
-Answer: TypeAlias = Response | EventStream
 Render: TypeAlias = Callable[..., Response]
 
 BOTS = {
@@ -47,7 +45,6 @@ IDLE_SECONDS = 10.0
 """The time without a browser after which a game makes room for another person, if all places are taken."""
 
 _COOKIE = "getstep_play"
-_KEY = re.compile(rf"(?:^|;\s*){_COOKIE}=([A-Za-z0-9_-]{{16,64}})(?:;|$)")
 
 
 @dataclass(eq=False)
@@ -87,7 +84,7 @@ class People:
         view = _POST.get(request.path) if request.method == "POST" else _GET.get(request.path)
         if view is None:
             return problem(405 if request.method == "POST" else 404, "there is nothing at this address")
-        if request.method == "POST" and not _is_own(request):
+        if request.method == "POST" and not request.is_own:
             return problem(403, "this form is not from this page; load the page again")
         try:
             return view(self, request)
@@ -108,7 +105,7 @@ class People:
     def board(self, request: Request) -> Answer:
         """Return the page with the board."""
         if self._place(request) is None:
-            return _to("/play")
+            return redirect("/play")
         return self._render("board", title="Your game")
 
     # --- what a person sends ---
@@ -158,7 +155,7 @@ class People:
     def leave(self, request: Request) -> Answer:
         """End the game, and go back to the first page."""
         self._end(request)
-        return _to("/play")
+        return redirect("/play")
 
     # --- inside ---
 
@@ -183,7 +180,7 @@ class People:
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)
         cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
-        return _to("/play/board", ("Set-Cookie", cookie))
+        return redirect("/play/board", ("Set-Cookie", cookie))
 
     async def _play(self, place: _Place, play: Callable[[Person], Awaitable[None]]) -> None:
         """Play a game. Whatever fails in it, the page and the other games go on."""
@@ -206,12 +203,10 @@ class People:
         return place.person, int(number), form
 
     def _place(self, request: Request) -> _Place | None:
-        found = _KEY.search(request.headers.get("cookie", ""))
-        return self._places.get(found[1]) if found else None
+        return self._places.get(request.cookie(_COOKIE))
 
     def _end(self, request: Request) -> None:
-        found = _KEY.search(request.headers.get("cookie", ""))
-        place = self._places.pop(found[1], None) if found else None
+        place = self._places.pop(request.cookie(_COOKIE), None)
         if place is not None:
             place.scope.cancel()
 
@@ -239,21 +234,8 @@ _POST: dict[str, Callable[[People, Request], Answer]] = {
 }
 
 
-def _is_own(request: Request) -> bool:
-    """Return True unless the browser says that another site sent the request."""
-    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
-    return site in ("same-origin", "none") and (
-        origin is None or urlsplit(origin).netloc == request.headers.get("host")
-    )
-
-
 def _picked(form: dict[str, str]) -> list[object]:
     try:
         return parse_picked(orjson.loads(form.get("picked", "[]")))
     except (IllegalMove, orjson.JSONDecodeError) as error:
         raise Refusal(str(error)) from None
-
-
-def _to(address: str, *headers: tuple[str, str]) -> Response:
-    """Return a redirection, which a browser follows with GET."""
-    return Response(b"", status=303, headers=(("Location", address), *headers))

@@ -1,0 +1,298 @@
+"""A team's own matches for its area: its penalties with the board of each, the times of its moves, and its records.
+
+To read the turns of a match takes a few milliseconds. So a match that is over is read once, in a thread, and a
+summary of it is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from heapq import nlargest
+from typing import Any
+
+import orjson
+import trio
+
+from getstep.draw.picture import squares_of
+from getstep.referee import UNANSWERED, EndCode, WrongTurn
+from getstep.replay import replay_data, replay_page
+from getstep_engines import GAMES, Game
+from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
+from getstep_server.records.game import match_state_of, validate_game
+from getstep_server.records.match import Match
+from getstep_server.records.record import RecordError, parse
+from getstep_server.reports.corrections import correction_facts
+from getstep_server.reports.notation import game_text, move_text
+from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
+
+from .details import own_result
+from .feed import Feed
+from .live import LiveMatch
+from .parts import BOARD_SECONDS, match_json, team_text
+from .topics import encode
+
+EDGES_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000)
+"""The upper ends of the classes of times: each move belongs to the first one that it does not exceed."""
+
+SLOWEST = 5
+"""The slowest moves of each event that are listed."""
+
+TRIED_CHARS = 200
+"""The characters of an illegal move that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTurns:
+    """One player's turns in an attempt at a match.
+
+    Attributes:
+        penalties: as JSON, the first OWN_PENALTIES_OF_A_MATCH of them.
+        more: the number of further penalties.
+        slowest: the slowest moves, each with its time in ms and its number.
+        counts: the number of moves by the class of `EDGES_MS`.
+        total_ms: the time of all moves.
+        missed: the number of turns without an answer.
+    """
+
+    penalties: Sequence[Mapping[str, Any]] = ()
+    more: int = 0
+    slowest: Sequence[tuple[float, int]] = ()
+    counts: Mapping[int, int] = field(default_factory=dict)
+    total_ms: float = 0.0
+    missed: int = 0
+
+
+def own_turns(game: Mapping[str, Any], player: int) -> OwnTurns:
+    """Return the summary of a player's turns.
+
+    Args:
+        game: the fields of a game's record, or what the journal has of it.
+        player: 0 or 1.
+    """
+    turns = game["turns"]
+    own = [(number, turn) for number, turn in enumerate(turns, start=1) if turn["player"] == player]
+    answered = [
+        (float(turn["ms"]), number)
+        for number, turn in own
+        if "ms" in turn and turn.get("fault") not in UNANSWERED and turn.get("end") not in (*EndCode,)
+    ]
+    wrong = [number for number, turn in own if _is_penalty(turn)]
+    return OwnTurns(
+        penalties=_penalties(game, player, wrong[:OWN_PENALTIES_OF_A_MATCH]),
+        more=max(0, len(wrong) - OWN_PENALTIES_OF_A_MATCH),
+        slowest=nlargest(SLOWEST, answered),
+        counts=Counter(bisect_left(EDGES_MS, ms) for ms, _ in answered),
+        total_ms=sum(ms for ms, _ in answered),
+        missed=sum(turn.get("fault") in UNANSWERED or turn.get("end") == EndCode.ABSENT for _, turn in own),
+    )
+
+
+def _is_penalty(turn: Mapping[str, Any]) -> bool:
+    return "fault" in turn or ("end" in turn and turn["end"] != EndCode.RESIGNED)
+
+
+def _penalties(game: Mapping[str, Any], player: int, wrong: Sequence[int]) -> list[Mapping[str, Any]]:
+    """Return the turns with these numbers, each with the board before it."""
+    found: list[Mapping[str, Any]] = []
+    rules = GAMES.get(game["game"])
+    boards = dict(_boards(game, rules, wrong))
+    for number in wrong:
+        turn, board = game["turns"][number - 1], boards.get(number)
+        tried = turn.get("tried")
+        found.append(
+            {
+                "match": game["match"],
+                "attempt": game["attempt"],
+                "turn": number,
+                "game": game["game"],
+                "role": rules.players[player] if rules is not None else "",
+                "opponent": game["teams"][1 - player]["name"],
+                "code": str(turn.get("fault") or turn.get("end")).replace("_", " "),
+                "detail": turn.get("detail", ""),
+                "penalty": rules.penalty if rules is not None and "fault" in turn else "the match is lost",
+                "ms": turn.get("ms"),
+                "tried": move_text(tried, rules)[:TRIED_CHARS] if "tried" in turn else "",
+                "board": board,
+                "fault": squares_of(tried, len(board), len(board[0])) if board else [],
+            }
+        )
+    return found
+
+
+def _boards(
+    game: Mapping[str, Any], rules: Game | None, wanted: Sequence[int]
+) -> Iterable[tuple[int, list[list[int]]]]:
+    """Yield the boards before these turns, until one that the installed rules do not allow."""
+    if rules is None or not wanted:
+        return
+    try:
+        state = match_state_of(game)
+        for number, turn in enumerate(game["turns"][: wanted[-1]], start=1):
+            if number in wanted:
+                yield number, rules.view(state.state)
+            state.apply(turn)
+    except (ValueError, KeyError, TypeError, WrongTurn):
+        return
+
+
+class OwnGames:
+    """The matches of all teams, each for that team only.
+
+    Args:
+        feed: the contest.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._cache: dict[tuple[Store, int, int], tuple[int, list[OwnTurns]]] = {}
+        self._reading = trio.CapacityLimiter(1)  # one after the other: the page's own views come first
+        self._made: dict[int, tuple[object, str, bytes]] = {}
+
+    async def state(self, team: int) -> tuple[str, bytes]:
+        """Return the state of a team's area as JSON, and the tag of this state."""
+        async with self._reading:
+            running = [live for live in self._feed.live.running.values() if team in live.match.teams]
+            stamp = (self._feed.version["records"], self._feed.version["status"], [live.played for live in running])
+            made = self._made.get(team)
+            if made is None or made[0] != stamp:
+                body = encode(await self._build(team, running))
+                made = self._made[team] = (stamp, sha256(body).hexdigest()[:24], body)
+            return made[1], made[2]
+
+    async def _build(self, team: int, running: Sequence[LiveMatch]) -> dict[str, Any]:
+        feed, tournament = self._feed, self._feed.tournament
+        results = [result for result in tournament.results if team in result.match.teams]
+        latest = results[-OWN_MATCHES:]
+        now = [_summary_of(live, team) for live in running]
+        read = await trio.to_thread.run_sync(self._read, team, [result.match for result in latest], tournament)
+        every = [turns for _, summaries in read for turns in summaries]
+        penalties = [one for turns in (*reversed(now), *reversed(every)) for one in reversed(turns.penalties)]
+        shown = penalties[:OWN_PENALTIES]
+        times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]
+        connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
+        return {
+            "team": {**team_text(tournament, team), "connected": connected},
+            "penalties": shown,
+            "more": len(penalties) - len(shown) + sum(turns.more for turns in (*every, *now)),
+            "times": _times(times, tournament),
+            "edges": EDGES_MS,
+            "running": [match_json(tournament, live.match) for live in running],
+            "matches": [own_result(tournament, result, team) for result in reversed(latest)],
+            "older": len(results) - len(latest),
+        }
+
+    def _read(
+        self, team: int, matches: Sequence[Match], tournament: Tournament
+    ) -> list[tuple[Match, list[OwnTurns]]]:
+        """Return the summaries of all attempts at these matches."""
+        store = self._feed.store
+        if store is None:
+            return []
+        read = []
+        for match in matches:
+            attempts, key = tournament.attempts[match.number], (store, team, match.number)
+            kept = self._cache.pop(key, None)
+            if kept is None or kept[0] != attempts:
+                player = match.teams.index(team)
+                kept = attempts, [own_turns(game, player) for game in _games(store, match.number)]
+            self._cache[key] = kept  # the latest that was used is the last one
+            read.append((match, kept[1]))
+        for old in list(self._cache)[: max(0, len(self._cache) - MAX_OWN_CACHE)]:
+            del self._cache[old]
+        return read
+
+    # --- files ---
+
+    def matches(self, team: int) -> list[int]:
+        """Return the numbers of the matches of a team of which there are records."""
+        tournament = self._feed.tournament
+        return [match.number for match in tournament.matches.values() if team in match.teams]
+
+    async def records(self, team: int, numbers: Sequence[int], *, text: bool) -> AsyncIterator[bytes]:
+        """Yield the records of a team's matches, as `export` writes them, without the errors of its opponents."""
+        for number in numbers:
+            async with self._reading:
+                yield await trio.to_thread.run_sync(self._record, team, number, text)
+
+    def _record(self, team: int, number: int, text: bool) -> bytes:
+        store, tournament = self._feed.store, self._feed.tournament
+        if store is None:
+            return b""
+        lines = [stored.line for stored in store.records(number)]
+        if not text:
+            return b"".join(_own_line(line, team) + b"\n" for line in lines)
+        games = [validate_game(parse(line)) for line in lines]
+        texts = ("\n".join([*game_text(game, correction_facts(tournament, game)), "", ""]) for game in games)
+        return "".join(f"{one}\n" for one in texts).encode()
+
+    async def replay(self, team: int, number: int) -> bytes | None:
+        """Return a match's replay as a file; None if nothing of it was played."""
+        async with self._reading:
+            return await trio.to_thread.run_sync(self._replay, team, number)
+
+    def _replay(self, team: int, number: int) -> bytes | None:
+        store, feed = self._feed.store, self._feed
+        if store is None:
+            return None
+        replays = match_replays(
+            store, number, feed.contest.running, feed.tournament, lambda game: without_errors(game, team)
+        )
+        if not replays:
+            return None
+        return replay_page(replay_data(replays, title=f"match {number}")).encode()
+
+
+def _games(store: Store, number: int) -> list[dict[str, Any]]:
+    return [parse(record.line) for record in store.records(number)]
+
+
+def _own_line(line: bytes, team: int) -> bytes:
+    """Return a record without the errors of other teams, byte for byte if it has none."""
+    fields = parse(line)
+    shown = without_errors(fields, team)
+    return line if shown is fields else orjson.dumps(shown)
+
+
+def _summary_of(live: LiveMatch, team: int) -> OwnTurns:
+    """Return the turns of a running match, as far as they could be applied within BOARD_SECONDS."""
+    live.catch_up(time.monotonic() + BOARD_SECONDS)
+    fields = {**live.head, "attempt": live.attempt, "turns": live.turns}
+    try:
+        return own_turns(fields, live.match.teams.index(team))
+    except (RecordError, KeyError, ValueError):  # the journal of another version
+        return OwnTurns()
+
+
+def _times(read: Sequence[tuple[Match, list[OwnTurns]]], tournament: Tournament) -> list[dict[str, Any]]:
+    """Return the times of the moves in each event."""
+    found = []
+    for event in tournament.contest.events:
+        own = [(match, turns) for match, attempts in read if match.event == event.number for turns in attempts]
+        counts: Counter[int] = Counter()
+        for _, turns in own:
+            counts.update(turns.counts)
+        moves = counts.total()
+        if not moves and not any(turns.missed for _, turns in own):
+            continue
+        slowest = nlargest(
+            SLOWEST, ((ms, match.number, turn) for match, turns in own for ms, turn in turns.slowest)
+        )
+        found.append(
+            {
+                "event": event.name,
+                "limit": str(event.time_control),
+                "moves": moves,
+                "mean_ms": sum(turns.total_ms for _, turns in own) / moves if moves else None,
+                "missed": sum(turns.missed for _, turns in own),
+                "counts": [counts[place] for place in range(len(EDGES_MS) + 1)],
+                "slowest": [{"ms": ms, "match": match, "turn": turn} for ms, match, turn in slowest],
+            }
+        )
+    return found

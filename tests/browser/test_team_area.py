@@ -1,0 +1,74 @@
+"""The area of a team in a real browser: the login, the penalties with their boards, on a phone and a laptop."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.e2e.programs import Program
+
+STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
+TEAM, TOKEN = "3", "sdku-u26c-4kp4"
+REFUSED = "error: Failed to load resource: the server responded with a status of 403"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The pages of the stored contest, served by the command."""
+    folder = tmp_path_factory.mktemp("finished") / "contest"
+    shutil.copytree(STORED, folder)
+    command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
+    program = Program(command)
+    yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
+    program.end()
+
+
+def log_in(page: Any, token: str = TOKEN) -> None:
+    page.get_by_label("Team id").fill(TEAM)
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+
+
+def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> None:
+    visitor.tolerated = (REFUSED,)
+    page = visitor.open(f"{url}/own")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(f"{request.url} {request.post_data}"))
+    log_in(page, "kq3m-x7fd-29pt")
+    expect_text(page, "#problem", "The id or the token is wrong")
+    log_in(page, "SDKU u26c4kp4")
+    expect_text(page, "h1", "Charles, and Co.")
+    expect_text(page, ".penalty .error", "ZeroDivisionError|is not|expected|no answer")
+    page.locator("summary").click()
+    page.locator(".penalty svg").nth(15).wait_for()
+    assert page.locator(".penalty").count() == 16
+    assert page.locator(".penalty .gs-fault").count() == 4
+    expect_text(page, ".times", "up to")
+    text = " ".join(sent).lower()
+    assert "u26c" not in text, "the token has left the browser"
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+    assert page.evaluate("document.cookie") == ""
+    page.reload()
+    expect_text(page, ".penalty h3", "in turn")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="JSON Lines").first.click()
+    assert download.value.suggested_filename == "matches.jsonl"
+    page.get_by_role("button", name="Log out").click()
+    expect_text(page, "button", "Log in")
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_area_keeps_nobody_out(url: str, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+    page = visitor.open(f"{url}/own", size, color_scheme=scheme)
+    assert barriers(page) == []
+    log_in(page)
+    page.wait_for_selector(".penalty svg")
+    assert no_sideways_scrolling(page)
+    assert barriers(page) == []
