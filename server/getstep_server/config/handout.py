@@ -120,8 +120,8 @@ The token is your team's password: show it to nobody.
 _BETWEEN = "\n" + 79 * "-" + "\n\f"
 """The end of a page: a line for terminals, which do not show a form feed, and the form feed for printers."""
 
-# The page is for paper, so its lengths are millimetres and points. A slip fits on a page as wide as A4 and as high as US
-# Letter, also with the longest names.
+# The page is for paper, so its lengths are millimetres and points. A slip fits on a page as wide as A4 and as high
+# as US Letter, also with the longest names.
 _DOCUMENT = """\
 <!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -129,7 +129,8 @@ _DOCUMENT = """\
 @page {{ {size}margin: 12mm; }}
 * {{ box-sizing: border-box; overflow-wrap: anywhere; }}
 body {{ font: 10pt/1.4 system-ui, sans-serif; margin: 0; color: #000; background: #fff; }}
-section {{ max-width: 186mm; margin: 0 auto; padding: 12mm 0; border-bottom: 1px dashed #555; break-inside: avoid; }}
+section {{ max-width: 186mm; margin: 0 auto; padding: 12mm 0; }}
+section {{ border-bottom: 1px dashed #555; break-inside: avoid; }}
 header {{ display: flex; gap: 8mm; justify-content: space-between; align-items: start; }}
 h1 {{ font-size: 18pt; line-height: 1.2; margin: 1mm 0; }}
 p {{ margin: 0 0 1mm; }}
