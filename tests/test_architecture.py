@@ -196,6 +196,7 @@ def test_the_formats_are_pure() -> None:
     """They may draw lots, from a seed, and know nothing of the server but each other and `validation`."""
     allowed = PURE - {"getstep_engines"} | {
         "random",
+        "bisect",
         "heapq",
         "importlib",
         "msgspec",

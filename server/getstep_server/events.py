@@ -46,6 +46,15 @@ class PageEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class HouseBotEnded:
+    """The process of a house bot has ended with exit ``code``; it is started again in ``seconds``."""
+
+    team: int
+    code: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class TeamArrived:
     """A bot of a team has logged in; ``here`` of its bots are connected. ``again``: the seat was taken before."""
 
@@ -262,6 +271,7 @@ class IncidentsSummed:
 Event: TypeAlias = (
     Listening
     | PageEnded
+    | HouseBotEnded
     | TeamArrived
     | TeamLeft
     | Incident

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from getstep_server.config.contest import Contest, contest_path, load_contest
+from getstep_server.formats.arena import Arena
 from getstep_server.net import registry
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.storage.store import Store
@@ -73,3 +74,9 @@ def begun(autumn: Path, seeded: None) -> Path:
         save(store, record_of_settings(settings))
         save(store, record_of_pairings(fields))
     return autumn
+
+
+@pytest.fixture
+def pairs_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make an arena's pairings without a thread: `autojump_clock` jumps ahead while all tasks wait for one."""
+    monkeypatch.setattr(Arena, "pair_in_thread", False)

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from getstep_server.config.contest import Contest, ContestFile, init_contest, load_contest
+from getstep_server.config.contest import ContestFile, init_contest, load_contest
 from getstep_server.events import MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
 from getstep_server.formats.arena import REPEAT_COST, START_RATING, _expected, rate
@@ -23,7 +24,8 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.validation import ValidationError, validated
-from tests.server.players import connected, make_contest, running
+from tests.server.arenas import arena, play
+from tests.server.players import make_contest, running
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
 from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, make
 
@@ -171,15 +173,11 @@ def test_one_command_makes_an_arena(tmp_path: Path) -> None:
 # --- a director -----------------------------------------------------------------------------------------------
 
 
-def arena(folder: Path, teams: int = 4, **options: Any) -> Contest:
-    event = {**SMALL["event"], "format": "arena", "settings": {"pause_seconds": 1, **options}}
-    return make_contest(folder, teams, event=event, start={"absent_seconds": PATIENCE})
-
-
 def played_by(stage: DecidedStage, team: int) -> int:
     return sum(team in result.match.teams for result in stage.store.saved)
 
 
+@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_teams_come_and_go_without_forfeits(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, matches=20))
 
@@ -196,11 +194,12 @@ async def test_teams_come_and_go_without_forfeits(tmp_path: Path, autojump_clock
     stage.check(tmp_path)
 
 
+@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_a_team_that_is_alone_waits_for_another(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, matches=2))
 
     async def come() -> None:
-        await trio.sleep(50 * PATIENCE)
+        await trio.sleep(3 * PATIENCE)
         assert stage.of(MatchStarted) == stage.store.saved == []
         stage.come(2)
 
@@ -209,12 +208,48 @@ async def test_a_team_that_is_alone_waits_for_another(tmp_path: Path, autojump_c
     stage.check(tmp_path)
 
 
+@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_it_ends_at_its_closing_time(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, until="2030-12-01 18:00"))
     stage._director._arena._clock = lambda: closing_time("2030-12-01 18:00") - 60 + trio.current_time()
     await stage.play(1, 2, 3, seconds=slow(1, 2, 3))
     assert 60 <= trio.current_time() < 60 + 2 * 36
     assert len(stage.store.saved) >= 2
+    stage.check(tmp_path)
+
+
+@pytest.mark.usefixtures("pairs_in_the_loop")
+async def test_a_team_that_comes_is_paired_at_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """The pause counts from the latest pairings, not from the latest attempt to pair."""
+    stage = DecidedStage(arena(tmp_path, matches=1, pause_seconds=60))
+
+    async def come() -> None:
+        await trio.sleep(5)
+        stage.come(2)
+
+    await stage.play(1, during=come)
+    (started,) = [when for when, event in stage.events if isinstance(event, MatchStarted)]
+    assert 5 <= started < 5.1
+    stage.check(tmp_path)
+
+
+@pytest.mark.usefixtures("pairs_in_the_loop")
+async def test_several_arenas_share_their_teams(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """No team is paired in two events at a time, and the events have about as many matches."""
+    event = {**SMALL["event"], "format": "arena", "settings": {"pause_seconds": 1, "matches": 6, "house_bots": []}}
+    contest = make_contest(tmp_path, 4, *({**event, "name": name} for name in "ab"))
+    stage = DecidedStage(contest)
+    await stage.play(1, 2, 3, 4)
+    busy: set[int] = set()
+    for _, each in stage.events:
+        if isinstance(each, MatchStarted):
+            assert busy.isdisjoint(each.match.teams)
+            busy.update(each.match.teams)
+        elif isinstance(each, MatchEnded):
+            busy.difference_update(each.result.match.teams)
+    assert Counter(result.match.event for result in stage.store.saved) == {1: 6, 2: 6}
+    first_half = Counter(result.match.event for result in stage.store.saved[:6])
+    assert abs(first_half[1] - first_half[2]) <= 2
     stage.check(tmp_path)
 
 
@@ -249,12 +284,6 @@ async def test_an_arena_is_stopped_resumed_and_verified(tmp_path: Path) -> None:
     assert tournament.open() == []
     with Store(contest.database) as store:
         assert verify(contest, store).played == tournament.total
-
-
-async def play(port: int, team: int) -> None:
-    async with connected(port) as player:
-        await player.login(team)
-        await player.play()
 
 
 async def play_in(scope: trio.CancelScope, port: int, team: int) -> None:

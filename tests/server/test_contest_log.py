@@ -29,6 +29,7 @@ from getstep_server.events import (
     DiskFull,
     DiskUsable,
     Event,
+    HouseBotEnded,
     IncidentsSummed,
     JournalCut,
     Listening,
@@ -77,6 +78,7 @@ ADJUDICATION = Decision(
 )
 TOLD: list[tuple[Event, dict[str, Any]]] = [
     (PageEnded(1, 2.0), {"level": "warning", "event": "page_ended", "code": 1, "again_in": 2.0}),
+    (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),

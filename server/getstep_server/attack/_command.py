@@ -107,7 +107,7 @@ def loopback(text: str) -> Address:
 def _credentials(args: argparse.Namespace) -> list[Credential]:
     pair = (args.team, args.token, args.opponent, args.opponent_token)
     if args.contest is not None:
-        return [Credential(team.id, team.token) for team in load_contest(args.contest).teams.values()]
+        return [Credential(team.id, team.token) for team in load_contest(args.contest).contestants.values()]
     if all(value is None for value in pair):
         return []
     if any(value is None for value in pair) or args.team == args.opponent:

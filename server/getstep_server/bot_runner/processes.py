@@ -65,7 +65,7 @@ def bot_logs(contest: Contest, team: Team) -> list[Path]:
 async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: trio.Event | None) -> None:
     """Run one bot until it exits; see `run_bots`."""
     with BotOutput(log) as output:
-        code = await _run_process(await _start_bot(bot, team, port), output)
+        code = await run_process(await _start_bot(bot, team, port), output)
     if code == 0 and contest_over is not None:
         with trio.move_on_after(BOT_EXIT_SECONDS):  # the bot may be told of the end before `contest_over` is set
             await contest_over.wait()
@@ -87,7 +87,7 @@ async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
     )
 
 
-async def _run_process(process: trio.Process, output: BotOutput) -> int:
+async def run_process(process: trio.Process, output: BotOutput) -> int:
     """Wait until a bot exits and return its exit code. Then, or if this is cancelled, kill its process group."""
     reading = trio.CancelScope(shield=True)
     async with trio.open_nursery() as nursery:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars, fold
+from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def contest_with_teams(folder: Path) -> Contest:
         ConfigError: a file of the contest cannot be used, or it has no teams yet.
     """
     contest = load_contest(folder)
-    if not contest.teams:
+    if not contest.contestants:
         raise ConfigError(
             f"{teams_path(folder)}: no teams; add some with: {shell_command('teams', 'add', folder)} NAME"
         )
@@ -158,14 +157,6 @@ def print_table(table: TextTable | CrosstableView) -> None:
         console().print(table)
     else:
         sys.stdout.write(text)
-
-
-def print_folded(line: str) -> None:
-    """Print a line that has no command to copy: broken at spaces on a terminal, whole in a pipe."""
-    text = escape_control_chars(line)
-    if sys.stdout.isatty():
-        text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))
-    print(text)
 
 
 def print_address(terminal: Console, address: str) -> None:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -18,7 +19,7 @@ from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.tables import all_tables, describe_event
-from getstep_server.runtime.run import RunOutcome, freeze_long_lived, run_contest
+from getstep_server.runtime.run import RunOutcome, freeze_long_lived
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of, tournament_to_resume
 from getstep_server.storage.recovery import left_running
@@ -29,10 +30,12 @@ from getstep_server.web.listener import open_page_listener, page_address
 
 from ._crash_demo import run_crash_demo
 from ._demo_contest import MOST_TEAMS, demo_contest, demo_games
+from ._helper_processes import run_with_helpers
+from ._house_bots import keep_house_bots
+from ._page_process import keep_page
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board, shell_command
 from ._with_bots import run_with_bots
-from ._with_page import run_with_page
 
 # --- run --------------------------------------------------------------------------------------------------------
 
@@ -80,6 +83,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
     parser.add_argument("--web-port", type=int, help="serve the live page on this port instead of web_port")
     parser.add_argument("--no-web", action="store_true", help="serve no live page")
+    parser.add_argument("--no-house-bots", action="store_true", help="do not start the house bots of an arena")
     parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
     parser.set_defaults(command=_run)
 
@@ -98,11 +102,11 @@ def _run(args: argparse.Namespace) -> int:
     bus.subscribe(progress, EXCEPT_MOVES)
     bus.subscribe(freeze_long_lived, [ContestStarted])
     listener = None if args.no_web else _page_listener(contest, progress)
+    helpers = [] if listener is None else [partial(keep_page, contest, bus, listener)]
+    if contest.house_bots and not args.no_house_bots:
+        helpers.append(partial(keep_house_bots, contest, bus))
     with listener or nullcontext(), progress.shown():
-        if listener is None:
-            outcome = trio.run(run_contest, contest, bus, when)
-        else:
-            outcome = trio.run(run_with_page, contest, bus, when, listener)
+        outcome = trio.run(run_with_helpers, contest, bus, when, helpers)
         if outcome is RunOutcome.STOPPED:
             progress.hurry()
     if outcome is RunOutcome.FINISHED:
@@ -132,7 +136,8 @@ def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> Pro
 
 def _print_header(contest: Contest, progress: Progress, when: StartCondition) -> None:
     tournament = tournament_to_resume(contest)
-    progress.say(f"{contest.name}: {pluralize(len(contest.teams), 'team')}")
+    house = f" and {pluralize(len(contest.house_bots), 'house bot')}" if contest.house_bots else ""
+    progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
     changed = tournament.settings.changes()

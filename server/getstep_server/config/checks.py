@@ -15,12 +15,15 @@ from .toml_file import SettingError, config_error
 def check_teams(contest: Contest) -> None:
     """Check that the contest has two teams or more, and that its events name only teams of teams.toml.
 
+    With house bots, which play contestants only, one team is enough.
+
     Raises:
         ConfigError: there are fewer teams, or an event names an unknown one.
     """
-    if len(contest.teams) < 2:
+    contestants, least = len(contest.contestants), 1 if contest.house_bots else 2
+    if contestants < least:
         raise ConfigError(
-            f"{contest.folder / 'teams.toml'}: {len(contest.teams)} teams, expected at least 2;"
+            f"{contest.folder / 'teams.toml'}: {contestants} teams, expected at least {least};"
             f" add some with: getstep-server teams add {contest.folder} NAME"
         )
     unknown = [

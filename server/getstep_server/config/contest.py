@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ from getstep_server.validation import Check, Location, Mistake, ValidationError,
 
 from .event import ContestEvent, EventTable, event_of, installed_game
 from .fields import Address, Host, Model, Name, Port, Seconds, TeamId, check_unique
-from .toml_file import errors_of, load
+from .toml_file import SettingError, config_error, errors_of, load
 
 CLASSIC_GAME = "hop"
 """The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
@@ -150,10 +151,23 @@ class Contest:
         return self.file.contest.name
 
     @cached_property
+    def house_bots(self) -> dict[int, str]:
+        """The sample bots that the server starts to fill in, by team id. Their teams are not in teams.toml."""
+        return house_bots(self.file)
+
+    @property
+    def contestants(self) -> dict[int, Team]:
+        """The teams of teams.toml."""
+        return {number: team for number, team in self.teams.items() if number not in self.house_bots}
+
+    @cached_property
     def events(self) -> tuple[ContestEvent, ...]:
         """The events in the order of contest.toml."""
         seed, tables = self.file.contest.seed, self.file.event
-        return tuple(event_of(number, table, seed, self.teams) for number, table in enumerate(tables, start=1))
+        return tuple(
+            event_of(number, table, seed, self.teams, self.house_bots)
+            for number, table in enumerate(tables, start=1)
+        )
 
     def event(self, number: int) -> ContestEvent:
         """Return the event with this number, from 1."""
@@ -236,7 +250,38 @@ def load_contest(folder: Path) -> Contest:
         raise ConfigError(f"{folder}: no contest.toml here; make a contest with: getstep-server init {folder}")
     file = load(contest_path(folder), ContestFile)
     teams = load(teams_path(folder), TeamsFile).team
-    return Contest(folder, file, {team.id: team for team in teams})
+    house = [house_team(number, bot) for number, bot in house_bots(file).items()]
+    _check_apart(folder, teams, house)
+    return Contest(folder, file, {team.id: team for team in (*teams, *house)})
+
+
+def house_bots(file: ContestFile) -> dict[int, str]:
+    """Return the sample bots that fill in in any of the arenas, by team id."""
+    arenas = [table.settings for table in file.event if table.format == "arena"]
+    if not arenas:
+        return {}
+    from getstep_server.formats.arena import HOUSE_TEAMS, ArenaOptions  # here: only an arena has house bots
+
+    named = {bot for settings in arenas for bot in validated(ArenaOptions, settings).house_bots}
+    return {number: bot for bot, number in HOUSE_TEAMS.items() if bot in named}
+
+
+def house_team(number: int, bot: str) -> Team:
+    """Return the team of a house bot. Its token changes with each run: only the server can start its bot."""
+    return Team(id=number, name=f"{bot} (house bot)", token=os.urandom(16).hex())
+
+
+def _check_apart(folder: Path, teams: Sequence[Team], house: Iterable[Team]) -> None:
+    """Raise ConfigError if a team of teams.toml has the id or the name of a house bot."""
+    taken = {value: bot for bot in house for value in (bot.id, bot.name)}
+    errors: list[SettingError] = [
+        (("team", index, key), value, f"another one: the house bot {taken[value].name!r} has it")
+        for index, team in enumerate(teams)
+        for key, value in (("id", team.id), ("name", team.name))
+        if value in taken
+    ]
+    if errors:
+        raise config_error(teams_path(folder), errors)
 
 
 def init_contest(

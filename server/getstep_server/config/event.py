@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -129,14 +129,17 @@ def installed_game(name: str) -> Game:
         raise UsageError(str(error)) from None
 
 
-def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) -> ContestEvent:
+def event_of(
+    number: int, table: EventTable, seed: int, teams: Iterable[int], house: Container[int] = ()
+) -> ContestEvent:
     """Return the event that a table of contest.toml describes.
 
     Args:
         number: of the event, from 1.
         table: the event's ``[[event]]``.
         seed: of the contest.
-        teams: the ids of all teams in teams.toml.
+        teams: the ids of all teams.
+        house: those of the bots that the server starts: an event has only those that its own settings name.
     """
     game = GAMES[table.game]
     settings = {**game.settings.get(table.format, {}), **table.settings}
@@ -150,7 +153,11 @@ def event_of(number: int, table: EventTable, seed: int, teams: Iterable[int]) ->
         scoring=_scoring(table),
         format=format_,
         tie_breaks=format_.tie_breaks if table.tie_breaks is None else tuple(table.tie_breaks),
-        teams=tuple(team for team in teams if table.teams is None or team in table.teams),
+        teams=tuple(
+            team
+            for team in teams
+            if (team in format_.house if team in house else table.teams is None or team in table.teams)
+        ),
     )
 
 

@@ -205,7 +205,7 @@ def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
 
 def as_text(contest: Contest, host: str) -> str:
     """Return all slips as plain text, with a line and a form feed between the pages."""
-    return _BETWEEN.join(_text_page(contest, team, host) for team in contest.teams.values())
+    return _BETWEEN.join(_text_page(contest, team, host) for team in contest.contestants.values())
 
 
 def as_html(contest: Contest, host: str, paper: str | None = None) -> str:
@@ -216,7 +216,7 @@ def as_html(contest: Contest, host: str, paper: str | None = None) -> str:
         host: the address that contestants type.
         paper: one of `PAPERS`; None leaves the size to the printer.
     """
-    pages = "".join(_html_page(contest, team, host) for team in contest.teams.values())
+    pages = "".join(_html_page(contest, team, host) for team in contest.contestants.values())
     size = f"size: {paper}; " if paper else ""
     return _DOCUMENT.format(title=html.escape(contest.name), pages=pages, size=size)
 

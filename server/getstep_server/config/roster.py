@@ -40,9 +40,12 @@ def add_teams(
     Raises:
         ConfigError: an id or a name is taken or not valid, or there are ``errors``; nothing is written.
     """
-    teams, path = load_contest(folder).teams, teams_path(folder)
-    if len(teams) + len(entries) > MAX_TEAMS:
-        raise ConfigError(f"{path}: {len(teams)} teams and {len(entries)} more, expected at most {MAX_TEAMS}")
+    contest, path = load_contest(folder), teams_path(folder)
+    teams = contest.teams
+    if len(contest.contestants) + len(entries) > MAX_TEAMS:
+        raise ConfigError(
+            f"{path}: {len(contest.contestants)} teams and {len(entries)} more, expected at most {MAX_TEAMS}"
+        )
     ids = _ids(entries, set(teams))
     found = [*errors, *_duplicates(entries, ids, teams.values())]
     added = []

@@ -159,6 +159,11 @@ class Format(ABC, Generic[O]):
         self.options = options
         self.seed = seed
 
+    @property
+    def house(self) -> frozenset[int]:
+        """The ids of the house bots, which only fill in for missing opponents."""
+        return frozenset()
+
     @abstractmethod
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         """Return the pairings that can be issued now and were not issued before.
@@ -210,6 +215,10 @@ class Format(ABC, Generic[O]):
     def closes_at(self) -> str | None:
         """The local time (as "2030-12-01 18:00") from which nothing is paired; None if there is no such time."""
         return None
+
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:  # noqa: ARG002
+        """Return each team's rating, if the format itself rates; else an empty mapping."""
+        return {}
 
     def drawn(self, *purpose: int) -> Callable[[], float]:
         """Return a generator of random numbers from 0 to 1, which depend only on the seed and the purpose.

@@ -1,10 +1,10 @@
-"""Arena: whoever is connected is paired again and again, with teams of about the same rating."""
+"""Arena: all teams that are connected are paired again and again, with teams of about the same rating."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta
 
@@ -13,6 +13,7 @@ from getstep_server.validation import Mistake, wrong
 from ._format import Format, FormatOptions, Pairing, Played, last_round
 
 START_RATING = 1500
+_START = 100 * START_RATING
 
 SURE_AFTER = 30
 """Matches after which a rating changes by half as much for each result, as FIDE does for new players."""
@@ -24,6 +25,20 @@ RECENT = 6
 
 REPEAT_COST, HOUSE_COST = 150, 300
 """What a repeat and a house bot cost as an opponent, in rating points of difference."""
+
+HouseBot: TypeAlias = Literal["random", "hesitant", "greedy", "mcts"]
+
+HOUSE_TEAMS: Mapping[HouseBot, int] = {
+    "random": 2_000_000_001,
+    "hesitant": 2_000_000_002,
+    "greedy": 2_000_000_003,
+    "mcts": 2_000_000_004,
+}
+"""The team id of each sample bot that the server can start as a house bot.
+
+They stand in the records, so they never change. They are near the largest id that the wire can carry: a host may
+use the students' numbers as ids, which are shorter.
+"""
 
 _UPPER = (
     *(3, 10, 17, 25, 32, 39, 46, 53, 61, 68, 76, 83, 91, 98, 106, 113, 121, 129, 137, 145, 153, 162, 170, 179, 188),
@@ -53,16 +68,23 @@ class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
     house: Annotated[
         list[int] | None,
         Meta(
-            description="ids of the host's own bots, which fill in for missing opponents",
+            description="ids of teams whose bots the host starts, which fill in for missing opponents",
             examples=[[1]],
         ),
     ] = None
+    house_bots: Annotated[
+        tuple[HouseBot, ...],
+        Meta(description="sample bots that the server starts: random, hesitant, greedy, mcts; [] for none"),
+    ] = ("random", "greedy")
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
         until = fields.get("until")
         if until is not None and not _is_time(until):
             yield wrong(("until",), until, "a local time such as 2030-12-01 18:00")
+        bots = fields.get("house_bots", ())
+        if len(set(bots)) < len(bots):
+            yield wrong(("house_bots",), list(bots), "each of them once")
 
 
 def _is_time(text: str) -> bool:
@@ -101,9 +123,8 @@ class Arena(Format[ArenaOptions]):
         idle = [team for team in teams if team not in busy]
         if len(idle) < 2:
             return []
-        house = set(self.options.house or ())
         known = _Known(games)
-        pairs = _pairs(idle, house, known, others=busy - house)[: self.options.matches - len(games)]
+        pairs = _pairs(idle, self.house, known, others=busy - self.house)[: self.options.matches - len(games)]
         round_, number = last_round(games) + 1, max((game.pairing.pairing for game in games), default=0)
         return [
             Pairing(round_, number + place, 1, *sorted(pair, key=known.colour_key))
@@ -114,12 +135,19 @@ class Arena(Format[ArenaOptions]):
         return self.options.matches
 
     @property
+    def house(self) -> frozenset[int]:
+        return frozenset([*(self.options.house or ()), *map(HOUSE_TEAMS.__getitem__, self.options.house_bots)])
+
+    @property
     def pause_seconds(self) -> float:
         return self.options.pause_seconds
 
     @property
     def closes_at(self) -> str | None:
         return self.options.until
+
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:
+        return {team: rating / 100 for team, rating in rate(games).items()}
 
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         """Return the places by rating; teams that have not played are last."""
@@ -134,54 +162,52 @@ def rate(games: Sequence[Played]) -> dict[int, int]:
     Results count in the order in which their matches were issued.
     """
     ratings: dict[int, int] = {}
-    played: Counter[int] = Counter()
-    for game in games:
-        if not game.counts:
+    played: dict[int, int] = {}
+    for game in games:  # about 1 µs each: an arena of weeks has 100,000
+        points, second = game.points, game.pairing.second
+        if points is None or second is None or game.cancelled:
             continue
-        teams = first, second = game.pairing.teams
-        for team in teams:
-            ratings.setdefault(team, 100 * START_RATING)
-        surplus = _score(game) - _expected(ratings[first] - ratings[second])
-        for team, sign in ((first, 1), (second, -1)):
-            ratings[team] += sign * surplus * (K_NEW if played[team] < SURE_AFTER else K_SURE)
-        played.update(teams)
+        first = game.pairing.first
+        one, other = ratings.get(first, _START), ratings.get(second, _START)
+        score = 100 if points[0] > points[1] else 0 if points[0] < points[1] else 50
+        surplus = score - _expected(one - other)
+        before = played.get(first, 0), played.get(second, 0)
+        ratings[first] = one + surplus * (K_NEW if before[0] < SURE_AFTER else K_SURE)
+        ratings[second] = other - surplus * (K_NEW if before[1] < SURE_AFTER else K_SURE)
+        played[first], played[second] = before[0] + 1, before[1] + 1
     return ratings
-
-
-def _score(game: Played) -> int:
-    """Return the first player's score in percent."""
-    first, second = game.pairing.teams
-    return 100 if game.won_by(first) else 0 if game.won_by(second) else 50
 
 
 def _expected(difference: int) -> int:
     """Return the expected score in percent of a team that is ``difference`` hundredths of a point better."""
-    better = 50 + sum(limit < abs(difference) // 100 for limit in _UPPER)
+    better = 50 + bisect_left(_UPPER, abs(difference) // 100)
     return better if difference >= 0 else 100 - better
 
 
 class _Known:
-    """What the pairing goes by: ratings, latest opponents, colours and when each team was paired last."""
+    """The input of the pairing: ratings, latest opponents, colours and when each team was paired last."""
 
     def __init__(self, games: Sequence[Played]) -> None:
         self.ratings = rate(games)
         self.opponents: dict[int, list[int]] = {}
         self.paired_at: dict[int, int] = {}
-        self._colours: Counter[int] = Counter()
+        self._colours: dict[int, int] = {}
         self._was_first: dict[int, bool] = {}
+        opponents, paired_at, colours, was_first = self.opponents, self.paired_at, self._colours, self._was_first
         for place, game in enumerate(games):
-            if game.cancelled:
+            first, second = game.pairing.first, game.pairing.second
+            if game.cancelled or second is None:
                 continue
-            first, second = game.pairing.teams
-            for team, other, colour in ((first, second, 1), (second, first, -1)):
-                self.opponents.setdefault(team, []).append(other)
-                self.paired_at[team] = place
-                self._colours[team] += colour
-                self._was_first[team] = colour > 0
+            opponents.setdefault(first, []).append(second)
+            opponents.setdefault(second, []).append(first)
+            paired_at[first] = paired_at[second] = place
+            colours[first] = colours.get(first, 0) + 1
+            colours[second] = colours.get(second, 0) - 1
+            was_first[first], was_first[second] = True, False
 
     def colour_key(self, team: int) -> tuple[int, bool, int]:
         """Return a key by which the first player comes first."""
-        return self._colours[team], self._was_first.get(team, False), team
+        return self._colours.get(team, 0), self._was_first.get(team, False), team
 
     def repeats(self, team: int, other: int) -> int:
         """Return how many of the latest matches of ``team`` were against ``other``."""
@@ -194,12 +220,11 @@ class _Known:
 
     def cost(self, team: int, other: int) -> int:
         """Return the difference in rating, in points, with the cost of repeats."""
-        start = 100 * START_RATING
-        gap = abs(self.ratings.get(team, start) - self.ratings.get(other, start)) // 100
+        gap = abs(self.ratings.get(team, _START) - self.ratings.get(other, _START)) // 100
         return gap + REPEAT_COST * self.repeats(team, other)
 
 
-def _pairs(idle: Sequence[int], house: set[int], known: _Known, others: set[int]) -> list[tuple[int, int]]:
+def _pairs(idle: Sequence[int], house: Set[int], known: _Known, others: Set[int]) -> list[tuple[int, int]]:
     """Return pairs of idle teams. ``others`` are contestants that are playing."""
     waiting = sorted(idle, key=lambda team: (team in house, known.paired_at.get(team, -1), team))
     free, pairs = dict.fromkeys(waiting), []

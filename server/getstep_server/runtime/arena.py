@@ -15,6 +15,10 @@ from getstep_server.tournament.tournament import Tournament
 CLOCK_SECONDS = 60.0
 """The longest wait for the closing time. The clock of the wall may be set meanwhile."""
 
+RETRY_SECONDS = 1.0
+"""The shortest time between two attempts to pair, if the first one found no pair. An attempt after 20,000 matches
+takes XX ms of processor time in a thread, and each match that ends among 200 teams is a reason for another."""
+
 
 def closing_time(until: str | None) -> float:
     """Return the Unix time of a local time; infinity if there is none."""
@@ -27,6 +31,9 @@ class ArenaDesk:
     A contest has either arenas or other events, because a match of an arena never waits for a missing team: it is
     cancelled by the next record of pairings, which does not list the team.
 
+    House bots are listed only if a team would otherwise wait: if no contestants are playing, who would soon be
+    free, or if a team has been idle for `pause_seconds`.
+
     Args:
         contest: its events and its patience with the teams of resumed matches.
         tournament: the state after the records so far.
@@ -38,8 +45,17 @@ class ArenaDesk:
         self._tournament = tournament
         self._clock = clock
         self._patience = contest.file.start.absent_seconds
-        self._next = self._kept_until = -float("inf")
+        self._kept_until = -float("inf")
         self._pause = min((event.format.pause_seconds for event in self._events), default=0)
+        self._house = frozenset[int]().union(*(event.format.house for event in self._events))
+        self._tried, self._issued = -float("inf"), 0
+        """When pairings were last made, and how many matches had been issued before."""
+        self._asked, self._refused = -float("inf"), False
+        """When the director last asked for pairings, and whether that was too early."""
+        self._idle_since: dict[int, float] = {}
+        """Since when each contestant that is present has no match."""
+        self._filling_in = False
+        """True if a house bot is idle, which may be paired with the next team that has waited."""
 
     def __bool__(self) -> bool:
         """Return True if the contest's events are arenas."""
@@ -52,12 +68,20 @@ class ArenaDesk:
     @property
     def wakes(self) -> float:
         """When the director should ask again, if nothing else happens before."""
-        now = trio.current_time()
         if not self._events:
             return float("inf")
         closing = max(0.0, self._closing() - self._clock())
-        ends = [end for end in (self._next, self._kept_until) if end > now]
-        return min([*ends, now + min(closing, CLOCK_SECONDS) if closing else float("inf")])
+        waits = [since + self._pause for since in self._idle_since.values()] if self._filling_in else []
+        ends = [end for end in (*[self._next] * self._refused, self._kept_until, *waits) if end > self._asked]
+        return min([*ends, trio.current_time() + min(closing, CLOCK_SECONDS) if closing else float("inf")])
+
+    @property
+    def _next(self) -> float:
+        """The time before which nothing is paired: the pause counts from the latest pairings with a match."""
+        return self._tried + (self._pause if self._issued_now() > self._issued else min(self._pause, RETRY_SECONDS))
+
+    def _issued_now(self) -> int:
+        return sum(self._tournament.issued(event.number) for event in self._events)
 
     def goes_on(self) -> bool:
         """Return True if pairings may follow."""
@@ -72,15 +96,23 @@ class ArenaDesk:
             present: the teams with a bot connected or in a match.
             resumed: the matches that wait to be resumed: their teams are listed until the host's patience ends.
         """
-        now = trio.current_time()
-        if not self._events or now < self._next:
+        if not self._events:
             return None
-        self._next = now + self._pause
-        teams = set(present)
+        now, playing = trio.current_time(), self._tournament.open_by_team().keys()
+        idle = set(present) - playing
+        self._idle_since = {team: self._idle_since.get(team, now) for team in idle - self._house}
+        self._filling_in = bool(idle & self._house)
+        self._asked, self._refused = now, now < self._next
+        if self._refused:
+            return None
+        self._tried, self._issued = now, self._issued_now()
+        waited = any(now >= since + self._pause for since in self._idle_since.values())
+        fill_in = waited or playing <= self._house
+        teams = set(present) if fill_in else set(present) - (idle & self._house)
         if now < self._kept_until:
             teams.update(team for match in resumed for team in match.teams)
         if not self.goes_on():  # list only teams that play, so that nothing new is paired
-            teams &= self._tournament.open_by_team().keys()
+            teams &= playing
         self._tournament.due.update(event.number for event in self._events)
         return teams
 

@@ -34,6 +34,7 @@ from getstep_server.events import (
     DiskFull,
     DiskUsable,
     Event,
+    HouseBotEnded,
     IncidentsSummed,
     JournalCut,
     Listening,
@@ -136,6 +137,10 @@ class ContestLog:
                 self._listening(event)
             case PageEnded(code, seconds):
                 self._write("warning", "page_ended", code=code, again_in=seconds)
+            case HouseBotEnded(team, code, seconds):
+                self._write(
+                    "warning", "house_bot_ended", team=team, name=self._name(team), code=code, again_in=seconds
+                )
             case IncidentsSummed(total, most):
                 rows = [_incident(first) | {"count": count} for first, count in most]
                 self._write("info", "incidents_summed", total=total, most=rows)

@@ -222,7 +222,7 @@ class Recorder:
             ContestStopped: a record could not be stored.
         """
         due = self._tournament.due
-        for number in sorted(due):
+        for number in sorted(due, key=self._order):
             event = self._contest.event(number)
             while number in due:
                 due.remove(number)
@@ -230,6 +230,11 @@ class Recorder:
                     break
                 if not await self._publish_pairings_of(event, present or ()):
                     due.add(number)
+
+    def _order(self, number: int) -> tuple[int, int]:
+        """Return a sort key of the events: of several arenas, that with the fewest matches pairs first."""
+        arena = self._contest.event(number).format.pairs_present
+        return self._tournament.issued(number) if arena else 0, number
 
     async def _publish_pairings_of(self, event: ContestEvent, present: Collection[int]) -> bool:
         """Return False if the pairings were computed from stale state and must be recomputed."""

@@ -376,13 +376,22 @@ class Tournament:
         """
         state = self._state(event.number)
         arena = event.format.pairs_present
-        teams = state.seeding([team for team in event.teams if not arena or team in present])
+        elsewhere = self._only_elsewhere(state) if arena else set()
+        teams = state.seeding(
+            [team for team in event.teams if not arena or (team in present and team not in elsewhere)]
+        )
         head = pairings_header(self.contest, event, teams)
         entries = self.pairings(head)
         rule_changed = bool(state.open) and head["no_show"] != state.forfeits.no_show
         if entries or rule_changed or (teams != state.teams and not arena) or state.open_without(teams):
             return {**head, "matches": entries}
         return None
+
+    def _only_elsewhere(self, state: EventState) -> set[int]:
+        """Return the teams with open matches in other events, but none in this one."""
+        others = [number for other in self._events.values() if other is not state for number in other.open]
+        busy = {team for number in others for team in self.matches[number].teams}
+        return busy.difference(team for number in state.open for team in self.matches[number].teams)
 
     def pairings(self, head: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the ``matches`` of a record of pairings with this ``head``, if that is the next record.
@@ -449,6 +458,10 @@ class Tournament:
     def played(self, event: ContestEvent) -> tuple[list[int], list[Played]]:
         """Return the teams that take part in an event, in the order of seeding, and its pairings with points."""
         return self._state(event.number).seeding(event.teams), self._history(event)
+
+    def format_ratings(self, event: ContestEvent) -> Mapping[int, float]:
+        """Return the ratings of an event's own format; an empty mapping if it does not rate."""
+        return event.format.ratings(self._history(event))
 
     def _history(self, event: ContestEvent) -> list[Played]:
         state = self._state(event.number)

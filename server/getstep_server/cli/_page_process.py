@@ -1,4 +1,4 @@
-"""Play a contest, and show it on a live page that is a process of its own.
+"""The live page of a running contest, as a process of its own.
 
 The process of the page inherits the listening socket. So the address is known before the contest starts, stays the
 same if the page dies, and browsers that come in between wait until it is back.
@@ -15,15 +15,8 @@ import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, PageEnded
-from getstep_server.runtime.run import RunOutcome, run_contest
-from getstep_server.runtime.start import StartCondition
 
-FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 60.0
-"""The pause before the page is started again. It doubles: a page that cannot work costs the server nothing."""
-
-GOOD_SECONDS = 60.0
-"""A page that ran for so long is started again after the first pause."""
+from ._helper_processes import Pauses
 
 END_SECONDS = 3.0
 """The time for the page to end by itself: then it is killed. It needs some milliseconds."""
@@ -32,26 +25,15 @@ LOG_BYTES = 1_000_000
 """The size of page.log at which it is begun again."""
 
 
-async def run_with_page(contest: Contest, bus: Bus, when: StartCondition, listener: socket.socket) -> RunOutcome:
-    """Run a contest as `run_contest` does, with the page on ``listener``."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(keep_page, contest, bus, listener)
-        outcome = await run_contest(contest, bus, when)
-        nursery.cancel_scope.cancel()
-    return outcome
-
-
 async def keep_page(contest: Contest, bus: Bus, listener: socket.socket) -> None:
     """Start the page, and start it again after growing pauses whenever it ends, until cancelled."""
-    pause = FIRST_PAUSE_SECONDS
+    pauses = Pauses()
     while True:
-        began = trio.current_time()
         code = await _run_page(contest.folder, listener)
-        if trio.current_time() > began + GOOD_SECONDS:
-            pause = FIRST_PAUSE_SECONDS
+        pause = pauses.next()
         bus.publish(PageEnded(code, pause))
         await trio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        pauses.begin()
 
 
 async def _run_page(folder: Path, listener: socket.socket) -> int:

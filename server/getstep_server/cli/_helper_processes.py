@@ -1,0 +1,50 @@
+"""Play a contest beside helper processes, such as the live page, which are started again when they end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.events import Bus
+from getstep_server.runtime.run import RunOutcome, run_contest
+from getstep_server.runtime.start import StartCondition
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 60.0
+"""The pause before a process is started again. It doubles: a process that cannot work costs the server nothing."""
+
+GOOD_SECONDS = 60.0
+"""A process that ran for so long is started again after the first pause."""
+
+
+class Pauses:
+    """The pauses between the lives of a process that is started again whenever it ends."""
+
+    def __init__(self) -> None:
+        self._pause = FIRST_PAUSE_SECONDS
+        self.begin()
+
+    def begin(self) -> None:
+        """Note that the process starts now."""
+        self._began = trio.current_time()
+
+    def next(self) -> float:
+        """Return the seconds until the process, which has ended now, is started again."""
+        if trio.current_time() > self._began + GOOD_SECONDS:
+            self._pause = FIRST_PAUSE_SECONDS
+        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE_SECONDS)
+        return pause
+
+
+async def run_with_helpers(
+    contest: Contest, bus: Bus, when: StartCondition, helpers: Sequence[Callable[[], Awaitable[None]]]
+) -> RunOutcome:
+    """Run a contest as `run_contest` does. Run the ``helpers`` beside it, and cancel them at its end."""
+    async with trio.open_nursery() as nursery:
+        for helper in helpers:
+            nursery.start_soon(helper)
+        outcome = await run_contest(contest, bus, when)
+        nursery.cancel_scope.cancel()
+    return outcome

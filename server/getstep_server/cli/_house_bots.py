@@ -1,0 +1,45 @@
+"""The house bots of a running arena: a process for each, which is started again when it ends."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import trio
+
+from getstep_server.bot_runner.house_bots import run_house_bot
+from getstep_server.config.contest import Contest
+from getstep_server.events import Bus, Event, HouseBotEnded, Listening
+
+from ._helper_processes import Pauses
+
+ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - the keys are compared, and nothing listens on them
+"""The loopback address at which a server is reached that listens on all addresses."""
+
+
+async def keep_house_bots(contest: Contest, bus: Bus) -> None:
+    """Run the house bots as soon as the server listens, until cancelled."""
+    listening = trio.Event()
+    where = list[Listening]()
+
+    def note(event: Event) -> None:
+        if isinstance(event, Listening):
+            where.append(event)
+            listening.set()
+
+    bus.subscribe(note, [Listening])
+    await listening.wait()
+    host, port = ANY_ADDRESS.get(where[0].host, where[0].host), where[0].port
+    async with trio.open_nursery() as nursery:
+        for team in contest.house_bots:
+            nursery.start_soon(partial(_keep, contest, team, bus, host=host, port=port))
+
+
+async def _keep(contest: Contest, team: int, bus: Bus, *, host: str, port: int) -> None:
+    """Run one house bot, and start it again after growing pauses whenever it ends, until cancelled."""
+    pauses = Pauses()
+    while True:
+        code = await run_house_bot(contest, team, host, port)
+        pause = pauses.next()
+        bus.publish(HouseBotEnded(team, code, pause))
+        await trio.sleep(pause)
+        pauses.begin()
