@@ -17,7 +17,7 @@ Boards = list[list[list[int]]]
 def not_installed(name: str) -> Iterator[None]:
     """Take a game out of the registry, and put it back at its place."""
     games = GAMES._own
-    GAMES._own = {other: game for other, game in games.items() if other != name}
+    GAMES._own = tuple(other for other in games if other != name)
     try:
         yield
     finally:

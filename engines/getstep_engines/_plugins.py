@@ -9,7 +9,7 @@ that names the package, for its author and for the host who installed it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -55,8 +55,8 @@ class _Incomplete(Exception):  # noqa: N818 - a reason for people, which never l
     """Raised when an entry point does not give a complete game."""
 
 
-def load_plugins(taken: Mapping[str, Game]) -> Iterator[Plugin]:
-    """Yield the installed games, ordered by name and package. ``taken`` are the games that are there already."""
+def load_plugins(taken: Iterable[str]) -> Iterator[Plugin]:
+    """Yield the installed games, ordered by name and package. ``taken`` are the names of the games of getstep."""
     from importlib.metadata import entry_points  # takes longer to import than all games together
 
     owners = dict.fromkeys(taken, "getstep-engines")

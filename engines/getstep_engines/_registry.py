@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
 
 from ._game import Game
 from ._plugins import Plugin, load_plugins
-from .chain_reaction import CHAIN_REACTION
-from .hop import HOP
-from .linkage import LINKAGE
-from .longest_path import LONGEST_PATH
-from .pseudo_tonga import PSEUDO_TONGA
 
-_OWN = (
-    LONGEST_PATH,
-    CHAIN_REACTION,
-    PSEUDO_TONGA,
-    HOP,
-    LINKAGE,
-)
+_OWN = ("longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage")
+"""The games of this package. Each is a module of its name, with the `Game` under its name in capital letters."""
+
+
+@cache
+def _own_game(name: str) -> Game:
+    game: Game = getattr(import_module(f"getstep_engines.{name}"), name.upper())
+    return game
 
 
 class UnknownGameError(KeyError, ValueError):
@@ -35,12 +33,13 @@ class UnknownGameError(KeyError, ValueError):
 class Registry(Mapping[str, Game]):
     """The games by name: those of this package, then the installed ones of other packages.
 
-    The installed packages are searched when they are needed: for a name that is not one of ours, or to list all
-    games. The search takes some milliseconds, which a bot that plays hop need not wait for.
+    A game is imported when it is needed: the tables of linkage take 3 ms. The installed packages are searched when
+    they are needed: for a name that is not one of ours, or to list all games. That takes some milliseconds as well.
+    A bot that plays hop waits for neither.
     """
 
-    def __init__(self, own: tuple[Game, ...]) -> None:
-        self._own = {game.name: game for game in own}
+    def __init__(self, own: tuple[str, ...]) -> None:
+        self._own = own
         self._loaded: tuple[Plugin, ...] | None = None
 
     def plugins(self) -> tuple[Plugin, ...]:
@@ -61,7 +60,7 @@ class Registry(Mapping[str, Game]):
         return {plugin.name: plugin.game for plugin in self.plugins() if plugin.game}
 
     def __getitem__(self, name: str) -> Game:
-        game = self._own.get(name) or self._others().get(name)
+        game = _own_game(name) if name in self._own else self._others().get(name)
         if game is None:
             broken = [plugin.problem for plugin in self.plugins() if plugin.problem and plugin.name == name]
             raise UnknownGameError("; ".join([f"unknown game {name!r:.80}; installed: {', '.join(self)}", *broken]))

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 from getstep_server.errors import UsageError
 from getstep_server.formats import FORMATS, Format, TieBreak
-from getstep_server.validation import Check, Mistake, mistakes_in, validated, wrong
+from getstep_server.validation import Check, Mistake, ValidationError, validated, wrong
 
 from .fields import Increment, Model, Name, Seconds, TeamId, check_unique
 from .scoring import Scoring, ScoringKind, ScoringTable
@@ -84,7 +84,13 @@ def _format_mistakes(format_: type[Format[Any]], settings: Mapping[str, Any] | N
     known = format_.Options.__struct_fields__
     expected = f"a setting of {format_.name}, which has {', '.join(known)}"
     unknown = [wrong(("settings", name), value, expected) for name, value in settings.items() if name not in known]
-    yield from unknown or (mistake.below("settings") for mistake in mistakes_in(format_.Options, settings))
+    yield from unknown
+    if unknown:
+        return
+    try:
+        validated(format_.Options, settings)
+    except ValidationError as error:
+        yield from (mistake.below("settings") for mistake in error.mistakes)
 
 
 def _time_mistakes(game: Game, fields: Mapping[str, Any]) -> Iterator[Mistake]:
