@@ -86,6 +86,19 @@ def decoded(game: dict[str, Any]) -> Boards:
     return boards
 
 
+def with_texts(game: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the turns of a replay's data, with the texts that are stored once at their places."""
+
+    def text(one: str | int) -> str:
+        return game["texts"][one] if type(one) is int else str(one)
+
+    def whole(turn: dict[str, Any]) -> dict[str, Any]:
+        texts: dict[str, Any] = {key: text(turn[key]) for key in ("m", "c", "w") if key in turn}
+        return {**turn, **texts, **({"n": list(map(text, turn["n"]))} if "n" in turn else {})}
+
+    return list(map(whole, game["turns"]))
+
+
 def changed(board: Sequence[Sequence[int]], changes: Sequence[int]) -> list[list[int]]:
     rows = [list(row) for row in board]
     for square, value in zip(changes[::2], changes[1::2], strict=True):

@@ -41,11 +41,28 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, ".card", re.escape(NAME))
     assert page.locator("img").count() == 0
     assert page.locator(".card svg").count() == 1
+    match = page.locator(".card .card-head").first.get_attribute("href")
+    back = visitor.open(f"{stage.url.rstrip('/')}{match}#move=3")
+    expect_text(back, ".rp-count", "^3 / 4$")
+    back.keyboard.press("ArrowLeft")
+    expect_text(back, ".rp-count", "^2 / 4$")
+    assert not back.locator(".card").is_visible()
     stage.play_to(6)
     expect_text(page, ".card .card-head", "move 6")
+    expect_text(back, ".rp-count", "^2 / 6$")  # the reader stays at the move
+    expect_text(back, ".rp-result", "Not over")
+    back.get_by_role("button", name="Back to the live board").click()
+    back.locator(".card svg").wait_for()
+    assert not back.locator(".rp").is_visible()
+    back.get_by_role("button", name="Step through the moves").click()
+    expect_text(back, ".rp-count", "^2 / 6$")
+    assert barriers(back) == []
     stage.play_to(1000)
     expect_text(page, ".results li", "[0½1]–[0½1]")
     expect_text(page, ".state", "1 of 3 matches")
+    expect_text(back, ".rp-result", "wins|draw")
+    expect_text(back, ".rp-count", r"^2 / \d\d+$")
+    assert not back.get_by_role("button", name="Back to the live board").is_visible()
 
 
 def test_a_page_that_is_killed_comes_back(stage: Stage, visitor: Visitor) -> None:

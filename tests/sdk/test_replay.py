@@ -8,6 +8,7 @@ import html
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from getstep.draw import Picture, draw_svg
 from getstep.replay import Replay, ReplayTurn, as_data_block, replay_data, replay_page, script, source, style
 from getstep_engines import GAMES, TimeControl, Touched, look_json
 from tests.node import NEEDS_NODE, NODE, Call, call_in_node
-from tests.replays import decoded, played_replay
+from tests.replays import decoded, played_replay, with_texts
 
 MOST_BYTES = 40_000
 SEEDS = (1, 2)
@@ -152,6 +153,66 @@ def test_a_long_game_of_chain_reaction_takes_at_most_40_kb() -> None:
     longest = max(games, key=lambda replay: len(as_data_block(replay_data([replay], title=""))))
     assert len(longest.turns) > 110
     assert len(as_data_block(replay_data([longest], title="Match 7"))) <= MOST_BYTES
+
+
+def hostile(reason: Callable[[int], str], *, tried: Any = None) -> Replay:
+    """A game of which every turn is a fault, with texts as a hostile bot writes them."""
+    text = "" if tried is None else str(tried)[:200]
+    turns = [
+        ReplayTurn(n % 2, "fault", tried, text, "illegal_move", reason(n), 0.01234)  # type: ignore[arg-type]  # 0 or 1
+        for n in range(400)
+    ]
+    return short(turns)
+
+
+PATH = [[n % 8, n % 7] for n in range(90)]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        lambda n: f"{n} {'x' * 500}",
+        lambda n: f"ValueError: {n} {'寿限無' * 150}",
+        lambda n: f"{'<' * 400}{n}",
+        lambda n: f"\N{DUCK}\x00\ud800{n}" * 90,
+        lambda n: "the same long text " * 30,
+    ],
+)
+def test_400_faults_with_hostile_texts_take_at_most_40_kb(reason: Callable[[int], str]) -> None:
+    for tried in (None, PATH):
+        replay = hostile(reason, tried=tried)
+        block = as_data_block(replay_data([replay], title="Match 7"))
+        assert len(block) <= MOST_BYTES
+        (game,) = json.loads(block)["games"]
+        for turn, shown in zip(replay.turns, with_texts(game), strict=True):
+            assert shown["c"] == "illegal_move"
+            assert shown["w"] == turn.reason or turn.reason.startswith(shown["w"].removesuffix("…"))
+            assert shown["w"]
+
+
+def test_a_text_that_comes_again_is_stored_once_and_short_ones_stay_whole() -> None:
+    replay = hostile(lambda n: "the same" if n % 2 else f"{n}: {'x' * 900}")
+    (game,) = data_of(replay)["games"]
+    assert game["texts"] == ["illegal_move", "the same"]
+    shown = with_texts(game)
+    assert {turn["w"] for turn in shown[1::2]} == {"the same"}
+    lengths = {len(turn["w"]) for turn in shown[::2]}
+    assert len(lengths) == 1  # each has the same room
+    assert lengths.pop() > 60
+    assert game["turns"][0]["w"].endswith("x…")
+
+
+def test_texts_that_fit_are_whole() -> None:
+    long = "why " * 200
+    (game,) = data_of(short([ReplayTurn(0, "fault", code="raised", reason=long)]))["games"]
+    assert game["turns"][0]["w"] == long
+    assert "texts" not in game
+
+
+def test_the_squares_of_an_illegal_move_are_marked() -> None:
+    tried = [[2, 2], [2, 9], [7, 7], ["x", 1], [2, 2]]
+    (game,) = data_of(short([ReplayTurn(0, "fault", tried, "2,2-2,9-7,7", "illegal_move", "not a move")]))["games"]
+    assert game["turns"][0]["q"] == [18, 63]
 
 
 def test_the_script_and_the_style_stay_small() -> None:
@@ -331,3 +392,13 @@ def test_the_script_writes_times_and_turns_for_people() -> None:
     fault = {"k": "fault", "c": "illegal_move", "m": "0,0"}
     texts = call_in_node([("frames.js", "turnText", [turn]) for turn in ({"m": "3,4"}, {"k": "pass"}, fault)])
     assert texts == ["3,4", "Skip", "(illegal_move) 0,0"]
+
+
+@in_node
+def test_the_script_reads_stored_texts_and_squares_of_faults() -> None:
+    replay = hostile(lambda n: f"reason {n % 3}", tried=[[2, 2], [7, 7]])
+    (game,) = data_of(replay)["games"]
+    (whole,) = call_in_node([("frames.js", "withTexts", [game])])
+    assert whole["turns"] == with_texts(game)
+    (frames,) = call_in_node([("frames.js", "expand", [whole])])
+    assert [frame["fault"] for frame in frames] == [[], *[[[2, 2], [7, 7]]] * 400]

@@ -18,7 +18,7 @@ from getstep_server.records.replay import steps
 from getstep_server.reports.replays import match_replays, replay_of
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
-from tests.replays import decoded, not_installed
+from tests.replays import decoded, not_installed, with_texts
 from tests.server.recorded import (
     INCREMENT,
     play_scenes,
@@ -62,7 +62,7 @@ def test_each_turn_is_the_one_on_record(contests: list[Contest]) -> None:
         assert "problem" not in game
         boards = decoded(game)[1:]
         assert len(boards) == len(game["turns"]) == len(fields["turns"])
-        played = zip(fields["turns"], game["turns"], boards, steps(schema, state), strict=True)
+        played = zip(fields["turns"], with_texts(game), boards, steps(schema, state), strict=True)
         for turn, shown, board, applied in played:
             assert board == GAMES[schema.game].view(state.state)
             assert shown["p"] == turn["player"]

@@ -39,7 +39,7 @@ def _turn(turn: PlayedTurn) -> ReplayTurn:
     return ReplayTurn(
         player=turn.player,
         kind=cast(TurnKind, turn.kind),
-        move=turn.move if turn.kind == "move" else None,
+        move=turn.move,
         tried=tried_text(turn),
         code=turn.code,
         reason=f"{turn.reason}; it was at {turn.where}" if turn.where else turn.reason,

@@ -7,7 +7,17 @@ The files with the script (`board.js`, `frames.js`, `viewer.js`) are ES modules,
 """
 
 from ._data import Replay, ReplayTurn, TurnKind, replay_data
-from ._page import MODULES, SCRIPT_FILE, STYLE_FILE, as_data_block, replay_page, script, source, style
+from ._page import (
+    MODULES,
+    SCRIPT_FILE,
+    STYLE_FILE,
+    as_data_block,
+    replay_page,
+    script,
+    source,
+    style,
+    without_comments,
+)
 
 __all__ = [
     "MODULES",
@@ -22,4 +32,5 @@ __all__ = [
     "script",
     "source",
     "style",
+    "without_comments",
 ]

@@ -4,7 +4,8 @@ A replay knows no server and no record: `practice` at home builds it from what i
 record. The rules come from the engine once, here; the page that shows the replay only applies differences, so it
 needs no rules and shows the same as the judge saw.
 
-Short keys keep a game of 400 turns under 40 kB. A turn is an object:
+Short keys keep a game of 400 turns under 40 kB, and `_size` does so if bots write long texts. A turn is an
+object:
 
     p  the player, 0 or 1
     k  "pass", "fault" or "end"; nothing for a move
@@ -14,8 +15,11 @@ Short keys keep a game of 400 turns under 40 kB. A turn is an object:
     t  the time that the turn took, in ms
     l  the time that the player has left, in ms
     n  notes: texts on what happened beside the game after this turn
+    q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
     s  the steps: for each [changes, touched]
+
+In place of a text, m, c, w and n may have its number in the game's list ``texts``.
 
 ``changes`` is a flat list: square, value, square, value, ... A square is row × columns + column. ``touched`` has
 lists of squares by purpose, as `Touched`: f source, p path, t to, c captured, x exploded, b blocked. Empty lists
@@ -28,8 +32,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from getstep.draw.picture import squares_of
 from getstep_engines import Game, Player, State, Step, TimeControl, Touched, look_json
 from getstep_engines.look import coordinates
+
+from ._size import fit
 
 TurnKind: TypeAlias = Literal["move", "pass", "fault", "end"]
 Board: TypeAlias = Sequence[Sequence[int]]
@@ -45,7 +52,7 @@ class ReplayTurn:
         player: 0 for the first player, 1 for the second.
         kind: "move"; "pass" of a player without a legal move, who was not asked; "fault", a turn that got the
             game's penalty; or "end", the loss by a rule beside the game.
-        move: the move.
+        move: the move; of a fault, any object that was tried, or None.
         tried: the text of the move that got the penalty, if there was one.
         code: why it is a fault or an end, such as ``"illegal_move"`` or ``"resigned"``.
         reason: a text for people, such as ``"(3, 4) is not empty"``.
@@ -107,6 +114,8 @@ def replay_data(replays: Sequence[Replay], *, title: str, links: Sequence[tuple[
     """
     looks = _Looks()
     games = [_game_data(replay, looks) for replay in replays]
+    for game in games:
+        fit(game)
     return {"title": title, "links": [list(link) for link in links], "looks": looks.data, "games": games}
 
 
@@ -164,6 +173,8 @@ def _played(game: Game, state: State, turns: Sequence[ReplayTurn]) -> tuple[list
         except ValueError as error:
             return played, f"The turns from {number} on are missing: the rules do not allow it ({error!s:.200})."
         data = _turn_data(turn, game.notation)
+        if turn.kind == "fault" and (squares := squares_of(turn.move, len(board), len(board[0]))):
+            data["q"] = [row * len(board[0]) + column for row, column in squares]
         if steps:
             before = [board, *(step.board for step in steps[:-1])]
             data["s"] = list(map(_step_data, before, steps))

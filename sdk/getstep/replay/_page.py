@@ -80,9 +80,9 @@ def script() -> str:
     """Return the viewer as one script, without comments: modules cannot be loaded from a file."""
     lines = []
     for name in MODULES:
-        for line in source(name).splitlines():
-            if not re.match(r"\s*(//|/\*|\*|import |$)", line):
-                lines.append(re.sub(r"^export ", "", line).strip())
+        for line in without_comments(source(name)).splitlines():
+            if not line.startswith("import "):
+                lines.append(re.sub(r"^export ", "", line))
     return "(() => {\n" + "\n".join(lines) + "\n" + _START + "\n})();\n"
 
 
@@ -90,6 +90,12 @@ def script() -> str:
 def style() -> str:
     """Return the style of the page, with the colours of all pieces."""
     return source(STYLE_FILE) + svg_style()
+
+
+def without_comments(text: str) -> str:
+    """Return a script as a browser needs it: without indentation and the lines that are comments."""
+    lines = map(str.strip, text.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith(("//", "/*", "*")))
 
 
 def source(name: str) -> str:

@@ -27,16 +27,30 @@ function touchedOf(short, width) {
   };
 }
 
+/** Return the game with all texts of its turns in place: those that come again are stored once, in `texts`. */
+export function withTexts(game) {
+  const text = (one) => (typeof one === "number" ? game.texts[one] : one);
+  const turns = game.turns.map((turn) => {
+    const copy = { ...turn };
+    for (const key of ["m", "c", "w"]) if (key in turn) copy[key] = text(turn[key]);
+    if (turn.n) copy.n = turn.n.map(text);
+    return copy;
+  });
+  return { ...game, turns };
+}
+
 /**
- * Return the frames of a game: frame 0 is the start, frame n the position after turn n, each {turn, steps, score}.
+ * Return the frames of a game: frame 0 is the start, frame n the position after turn n.
+ * Each is {turn, steps, score, fault}.
  * `steps` has one or more of {board, touched}: the boards on the way to that position, in order.
- * `score` has the two numbers of the score line, or is null. Without the game's rules `steps` is empty.
+ * `score` has the two numbers of the score line, or is null; `fault` has the squares of an illegal move.
+ * Without the game's rules `steps` is empty.
  */
 export function expand(game) {
   let board = game.start;
   let score = game.score || null;
   const width = board ? board[0].length : 0;
-  const frames = [{ turn: null, steps: board ? [{ board, touched: null }] : [], score }];
+  const frames = [{ turn: null, steps: board ? [{ board, touched: null }] : [], score, fault: [] }];
   for (const turn of game.turns) {
     const steps = [];
     for (const [changes, short] of turn.s || []) {
@@ -45,7 +59,8 @@ export function expand(game) {
     }
     if (board && !steps.length) steps.push({ board, touched: null });
     score = turn.g || score;
-    frames.push({ turn, steps, score });
+    const fault = board ? (turn.q || []).map((square) => [Math.floor(square / width), square % width]) : [];
+    frames.push({ turn, steps, score, fault });
   }
   return frames;
 }

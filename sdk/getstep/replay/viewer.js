@@ -2,7 +2,7 @@
 // All text goes through textContent: names and reasons come from contestants.
 
 import { drawBoard, drawPiece, mergeTouched, putDrawing, scoreLine } from "./board.js";
-import { clocksAt, duration, expand, onTurn, turnText } from "./frames.js";
+import { clocksAt, duration, expand, onTurn, turnText, withTexts } from "./frames.js";
 
 const STEP_MS = 200; // the longest that one step of a chain is shown
 const SPEED_MS = 500;
@@ -50,7 +50,7 @@ export function mountReplay(root, data, { hash = true } = {}) {
 class Viewer {
   constructor(root, data, hash) {
     this.root = root;
-    this.data = data;
+    this.data = { ...data, games: data.games.map(withTexts) };
     this.hash = hash;
     this.timer = null;
     this.playing = false;
@@ -65,6 +65,17 @@ class Viewer {
     document.addEventListener("keydown", (event) => this.key(event));
     addEventListener("beforeprint", () => this.beforePrint());
     addEventListener("afterprint", () => this.show(this.printed ?? this.at));
+  }
+
+  /** Show newer data of the same match; stay at the move that is shown, or at the end if that is shown. */
+  update(data) {
+    const [at, atEnd] = [this.at, this.at === this.last];
+    const more = data.games.length > this.data.games.length; // it is played again
+    const { playing } = this;
+    this.data = { ...data, games: data.games.map(withTexts) };
+    if (more) this.build();
+    this.choose(more ? data.games.length - 1 : this.number, (atEnd && !playing) || more ? null : at);
+    if (playing) this.playOn();
   }
 
   // --- the address -------------------------------------------------------------------------------------------
@@ -271,7 +282,8 @@ class Viewer {
     }
     const marks = step < 0 ? mergeTouched(frame.steps.map((one) => one.touched)) : touched;
     const line = scoreLine(this.look, frame.score);
-    putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title }));
+    const fault = step < 0 ? frame.fault : [];
+    putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title, fault }));
     score.textContent = line;
   }
 
@@ -395,6 +407,7 @@ class Viewer {
   }
 
   key(event) {
+    if (!this.root.offsetParent) return; // the page shows something else in its place
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const target = event.target;
     if (target.closest("select, input:not([type=range])")) return;

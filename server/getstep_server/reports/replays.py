@@ -150,7 +150,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
         yield ReplayTurn(
             player=player,
             kind="move" if not code else "fault" if "fault" in fields else "end",
-            move=fields.get("move"),
+            move=fields.get("move", fields.get("tried")),
             tried=move_text(fields["tried"], rules)[:_LONGEST_TRIED] if "tried" in fields else "",
             code=code,
             reason=escape_control_chars(fields.get("detail", "")),

@@ -13,7 +13,7 @@ import trio
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from getstep.draw import svg_style
-from getstep.replay import MODULES, STYLE_FILE, replay_data, source
+from getstep.replay import MODULES, STYLE_FILE, replay_data, source, without_comments
 from getstep_engines import GAMES
 from getstep_engines.look import look_json
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
@@ -226,9 +226,13 @@ def static_files() -> Mapping[str, bytes]:
     Boards and replays are drawn by the modules of `getstep.replay`. The style of boards is made from the looks.
     """
     folder = files("getstep_server.web").joinpath("static")
-    found = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
-    replay = {name: source(name).encode() for name in (*MODULES, STYLE_FILE)}
-    return {**found, **replay, "board.css": svg_style(*(game.look for game in GAMES.values())).encode()}
+    texts = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.is_file()}
+    texts |= {name: source(name) for name in (*MODULES, STYLE_FILE)}
+    found = {name: without_comments(text) if name.endswith(".js") else text for name, text in texts.items()}
+    return {
+        **{name: text.encode() for name, text in found.items()},
+        "board.css": svg_style(*(game.look for game in GAMES.values())).encode(),
+    }
 
 
 def _unless_known(request: Request, answer: Response) -> Response:

@@ -11,50 +11,100 @@ const STATES = {
   over: "Over",
 };
 
+const AGAIN_MS = 5000; // between two requests for the moves of a match: each costs the page up to 20 ms
+const ENDED_MS = 4000; // for which the last position stays, with its clocks
+
 export function create(root) {
   const card = new Card({ heading: false });
   const title = h("h1", {});
   const about = h("p", { class: "muted" });
   const why = h("p", { class: "verdict", role: "status" });
+  const button = h("button", { type: "button", onclick: () => step(!stepping) });
+  const choice = h("p", {}, button);
   const moves = h("ol", { class: "moves", tabindex: "0", "aria-label": "Moves with the time of each" });
   const live = h("div", { class: "stage" }, card.element, h("section", { "aria-labelledby": "moves-title" }, h("h2", { id: "moves-title" }, "Moves"), moves));
-  const replay = h("div", { class: "replay" });
-  root.append(title, about, why, live, replay);
-  let shown = false;
+  const element = h("div", { class: "replay" });
+  root.append(title, about, why, choice, live, element);
+  const replay = new RunningReplay(element, arrange);
+  let now = {};
+  let over = false;
+  let stepping = location.hash.includes("move="); // a link to a move; otherwise the live board is shown
 
-  async function showReplay(match) {
-    if (shown) return;
-    shown = true;
-    try {
-      const [answer, viewer] = await Promise.all([fetch(`/replay/${match}.json`), import("./viewer.js")]);
-      if (!answer.ok) throw new Error(answer.statusText);
-      const data = await answer.json();
-      viewer.mountReplay(replay, data);
-      for (const element of [title, about, why, live]) element.hidden = true; // the replay has its own heading
-    } catch {
-      shown = false;
-    }
+  function step(wanted) {
+    stepping = wanted;
+    arrange();
+  }
+
+  /** Show either the live board, or the replay of the moves up to now. */
+  function arrange() {
+    const turns = now.moves?.at(-1)?.n ?? 0;
+    if (stepping && (turns || over)) replay.want(now.match.match, `${now.state} ${turns}`);
+    const replayed = stepping && replay.viewer !== null;
+    element.hidden = !replayed;
+    live.hidden = replayed || !now.board;
+    choice.hidden = over || !turns;
+    button.textContent = replayed ? "Back to the live board" : "Step through the moves";
+    for (const one of [title, about, why]) one.hidden = replayed; // the replay has its own heading
   }
 
   return {
     update(state, changed) {
       const { match, board, result } = state;
+      now = state;
       if (changed.has("match")) {
         fill(title, name(match.teams[0].name), " – ", name(match.teams[1].name));
         document.title = `${match.teams[0].name} – ${match.teams[1].name}`;
         fill(about, `Match ${match.match}, `, h("a", { href: `/event/${match.event_number}` }, name(match.event)), `, round ${match.round}`);
       }
       fill(why, h("strong", {}, result ? result.text : STATES[state.state]), result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
-      live.hidden = !board || (shown && state.state === "over");
       card.update(board);
       if (changed.has("moves") && state.moves) list(moves, state.moves);
-      if (state.state === "over" && !board) showReplay(match.match);
-      else if (state.state === "over") setTimeout(() => showReplay(match.match), 4000);
+      if (state.state === "over" && !over) setTimeout(() => over && step(true), board ? ENDED_MS : 0);
+      over = state.state === "over";
+      arrange();
     },
     tick(now) {
       card.tick(now);
     },
   };
+}
+
+/** The replay of a match that may be running: it loads newer moves as they come. */
+class RunningReplay {
+  constructor(root, changed) {
+    this.root = root;
+    this.changed = changed;
+    this.viewer = null;
+    this.shown = this.wanted = "";
+    this.timer = null;
+    this.asked = -Infinity;
+  }
+
+  /** Load the moves, unless those of this `version` are shown: a text that changes with the moves. */
+  want(match, version) {
+    this.match = match;
+    this.wanted = version;
+    if (this.timer !== null || version === this.shown) return;
+    this.timer = setTimeout(() => this.load(), Math.max(0, this.asked + AGAIN_MS - performance.now()));
+  }
+
+  async load() {
+    const version = this.wanted;
+    this.asked = performance.now();
+    try {
+      const [answer, module] = await Promise.all([fetch(`/replay/${this.match}.json`), import("./viewer.js")]);
+      if (answer.ok) {
+        const data = await answer.json();
+        if (this.viewer === null) this.viewer = module.mountReplay(this.root, data);
+        else this.viewer.update(data);
+      }
+      this.shown = version; // also if nothing was played, or nothing is shown now
+    } catch {
+      this.shown = ""; // no connection: asked again
+    }
+    this.timer = null;
+    this.changed();
+  }
 }
 
 /** Add the moves that are new; stay at the end if the reader is there. */
