@@ -51,7 +51,7 @@ def main(kind: str, counter: Path, matches: int) -> None:
                 super().__init__()
                 self.subscribe(lambda event: played() if type(event) is MovePlayed else None)
 
-        judge.Bus = CountingBus  # type: ignore[attr-defined]
+        judge.Bus = CountingBus  # type: ignore[attr-defined]  # the class that the benchmark imports
         judge._run(judge.judged, matches, REPEATS, with_thinker=False)
 
 

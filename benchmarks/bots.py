@@ -61,7 +61,7 @@ def ask(get_step: Bot, state: State, turn: Turn) -> Any:
 def result(game: str, opponent: str, seconds: float, number: int) -> str:
     """Return the result of game ``number`` for the Monte Carlo bot, the first player in every other game."""
     mcts.LONGEST_THINK = seconds
-    mcts.perf_counter = process_time  # type: ignore[attr-defined]
+    mcts.perf_counter = process_time  # type: ignore[attr-defined]  # the clock that the bot imports
     players = bot("mcts"), bot(opponent)
     outcome = play(game, *(players if number % 2 == 0 else players[::-1])).outcome
     assert outcome

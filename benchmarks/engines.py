@@ -174,7 +174,7 @@ def playouts() -> Iterator[tuple[str, float]]:
     for name, game in GAMES.items():
         start = game.start()
         dice = Random(name)
-        each = us(lambda start=start, dice=dice: [random_game(start.copy(), dice) for _ in range(50)], 50)  # type: ignore[misc]
+        each = us(lambda start=start, dice=dice: [random_game(start.copy(), dice) for _ in range(50)], 50)  # type: ignore[misc]  # mypy does not infer the type of a lambda with a default
         yield name, 1e6 / each
 
 

@@ -315,11 +315,11 @@ def unrecorded() -> Iterator[None]:
     def write(self: Scoresheet, turn: Mapping[str, Any]) -> WriteResult:  # noqa: ARG001 - as the real one
         return WriteResult.PENDING if self._journal._batching else WriteResult.WRITTEN  # as with records
 
-    real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]
+    real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]  # the method of every scoresheet of this process
     try:
         yield
     finally:
-        Scoresheet.write = real  # type: ignore[method-assign]
+        Scoresheet.write = real  # type: ignore[method-assign]  # the method of every scoresheet of this process
 
 
 def _report_clock(matches: int, repeats: int) -> None:

@@ -246,7 +246,7 @@ def serve(synchronous: str, arguments: Sequence[str]) -> None:
         if synchronous != "FULL":
             self._db.execute(f"PRAGMA synchronous = {synchronous}")
 
-    Store._open = _open  # type: ignore[method-assign]
+    Store._open = _open  # type: ignore[method-assign]  # the method of every Store of this process
     cli.main(arguments)
 
 

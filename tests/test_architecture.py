@@ -410,6 +410,14 @@ def test_no_module_is_too_long_to_read(folder: str) -> None:
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST_MODULE} == {}
 
 
+@pytest.mark.parametrize("folder", ["sdk", "engines", "server", "bots", "benchmarks", "tests", "docs", "examples"])
+def test_each_exception_to_a_check_has_its_reason_beside_it(folder: str) -> None:
+    bare = re.compile(r"# (noqa(: [A-Z0-9, ]+)?|type: ignore(\[[a-z, -]+\])?)$", re.MULTILINE)
+    paths = list((ROOT / folder).rglob("*.py"))
+    assert paths
+    assert [shown(path) for path in paths if bare.search(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_says_that_it_has_types(package: str) -> None:
     assert (PACKAGES[package] / "py.typed").is_file()

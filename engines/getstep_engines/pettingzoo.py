@@ -89,7 +89,7 @@ class GetstepEnv(AECEnv, EzPickle):  # type: ignore[misc]  # PettingZoo has no t
     def action_space(self, agent: str) -> spaces.Discrete:
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002 - the parameters of PettingZoo's API
         """Start a new game. No game has chance in it, so ``seed`` changes nothing; neither do ``options``."""
         self._state = self._game.start(**self._options)
         self.agents = list(AGENTS)

@@ -28,15 +28,15 @@ class Unreachable(GetstepError):  # noqa: N818 - reads better where it is caught
     """The host's name does not resolve."""
 
 
-class NotGetstep(GetstepError):  # noqa: N818
+class NotGetstep(GetstepError):  # noqa: N818 - reads better where it is caught
     """A program listens there, but it is not a getstep server."""
 
 
-class NotProved(GetstepError):  # noqa: N818
+class NotProved(GetstepError):  # noqa: N818 - reads better where it is caught
     """The server accepted the login, but did not prove that it knows the token, or its proof is wrong."""
 
 
-class Refused(GetstepError):  # noqa: N818
+class Refused(GetstepError):  # noqa: N818 - reads better where it is caught
     """The server refused the login, or gave the bot's seat to a newer login.
 
     Args:

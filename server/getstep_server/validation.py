@@ -131,7 +131,7 @@ class Model(Struct, frozen=True, kw_only=True):
                 raise ValidationError(mistakes)
 
     @classmethod
-    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:  # noqa: ARG003
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:  # noqa: ARG003 - models that override it use them
         """Yield the mistakes that the types do not show.
 
         Args:
@@ -311,7 +311,7 @@ def _walk_plain(kind: Any, value: object, location: Location, found: list[Mistak
         limit = getattr(kind, bound, None)
         if limit is not None and not fits(value, limit):
             return _mistake(found, Mistake(location, value, bound, {bound: limit}))
-    return float(value) if isinstance(kind, inspect.FloatType) else value  # type: ignore[arg-type]
+    return float(value) if isinstance(kind, inspect.FloatType) and isinstance(value, int) else value
 
 
 _BOUNDS: dict[str, Callable[[Any, Any], bool]] = {

@@ -30,7 +30,7 @@ def browser_path() -> str | None:
 def missing() -> str:
     """Return the missing requirement of these tests; "" if there is none."""
     try:
-        import playwright.sync_api  # noqa: F401
+        import playwright.sync_api  # noqa: F401 - to see whether it is there
     except ImportError:
         return "the package playwright"
     return "" if browser_path() else f"a browser ({', '.join(NAMES)} on the path)"

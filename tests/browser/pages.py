@@ -81,7 +81,7 @@ def no_sideways_scrolling(page: Any) -> bool:
 
 def barriers(page: Any) -> list[str]:
     """Return the serious and critical findings of axe, each with its first element."""
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # the package has no types
 
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [

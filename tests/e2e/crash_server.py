@@ -116,6 +116,6 @@ def _die(torn: Journal | None) -> None:
 
 if __name__ == "__main__":
     _, name, count, *arguments = sys.argv
-    journal.SEGMENT_BYTES = SEGMENT_BYTES  # type: ignore[attr-defined]
+    journal.SEGMENT_BYTES = SEGMENT_BYTES  # type: ignore[attr-defined]  # the constant that the journal imports
     arm(POINTS[name], int(count))
     main(arguments)

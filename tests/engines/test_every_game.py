@@ -314,7 +314,7 @@ def test_a_board_of_another_shape_is_refused(name: str) -> None:
         [None, *board[1:]],
     ):
         with pytest.raises(ValueError, match="expected"):
-            GAMES[name].from_board(strange, True)  # type: ignore[arg-type]
+            GAMES[name].from_board(strange, True)  # type: ignore[arg-type]  # no board, on purpose
 
 
 # --- faults ---------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def raising(self: PseudoTongaState, move: Move) -> None:
 
 
 def forgetful(self: PseudoTongaState, move: Move) -> None:
-    self.to_move = 1 - self.to_move  # type: ignore[assignment]
+    self.to_move = 1 - self.to_move  # type: ignore[assignment]  # 1 minus a player is a player
     PseudoTongaState.play(self, move)
 
 

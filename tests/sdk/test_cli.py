@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -109,27 +110,27 @@ def test_a_token_file_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("team", ["seven", "7.0", "-1", 2**31, True, 7.0, ""])
-def test_invalid_teams(team: object) -> None:
+def test_invalid_teams(team: Any) -> None:
     with pytest.raises(SetupError, match=r"The team is .*, expected a whole number from 0 to 2147483647"):
-        find_team(team)  # type: ignore[arg-type]
+        find_team(team)
 
 
 @pytest.mark.parametrize("port", ["x", 0, 65536, "-1"])
-def test_invalid_ports(port: object) -> None:
+def test_invalid_ports(port: Any) -> None:
     with pytest.raises(SetupError, match=r"The port is .*, expected a whole number from 1 to 65535"):
-        find_address("judge", port)  # type: ignore[arg-type]
+        find_address("judge", port)
 
 
 @pytest.mark.parametrize("host", ["192.168.1.10:7777", "http://judge", "jud\0ge", 5])
-def test_invalid_hosts(host: object) -> None:
+def test_invalid_hosts(host: Any) -> None:
     with pytest.raises(SetupError, match=r"The host is .*, expected a name or an address alone"):
-        find_address(host)  # type: ignore[arg-type]
+        find_address(host)
 
 
 @pytest.mark.parametrize("token", ["", " ", "two words", "\ud800", 5])
-def test_invalid_tokens(token: object) -> None:
+def test_invalid_tokens(token: Any) -> None:
     with pytest.raises(SetupError, match="The token should be one word"):
-        find_token(token)  # type: ignore[arg-type]
+        find_token(token)
 
 
 def test_the_error_for_a_missing_value_says_where_to_put_it() -> None:

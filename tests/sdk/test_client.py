@@ -321,7 +321,7 @@ def exhaust(board: list[list[int]], is_black: bool) -> Any:
     raise MemoryError
 
 
-class _Mute(Exception):  # noqa: N818
+class _Mute(Exception):  # noqa: N818 - a contestant's class may have any name
     def __str__(self) -> str:
         raise RuntimeError("not even this")
 

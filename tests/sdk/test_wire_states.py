@@ -424,7 +424,7 @@ FIELDS: dict[type[Message], dict[str, Any]] = {
 @pytest.mark.parametrize("event", [*SAMPLES.values(), LateAnswer(31), MalformedAnswer(31, "step: ...")])
 def test_messages_do_not_change(event: Message | LateAnswer | MalformedAnswer) -> None:
     with pytest.raises(FrozenInstanceError):
-        event.id = 32  # type: ignore[misc,union-attr]
+        event.id = 32  # type: ignore[misc,union-attr]  # frozen, and one of them has no id
 
 
 def test_malformed_answers_are_distinguished_by_their_question() -> None:

@@ -91,12 +91,12 @@ def at(moves: Sequence[int], special: Reply, other: Reply) -> Reply:
 
 good: Reply = thinking(0.3, _good)
 clumsy: Reply = thinking(0.2, _any)
-silent: Reply = lambda _, question: None  # noqa: E731
-illegal: Reply = lambda _, question: Step(question.id, [[0, 0], [7, 7]])  # noqa: E731
+silent: Reply = lambda _, question: None  # noqa: E731 - the type of a Reply is beside its name
+illegal: Reply = lambda _, question: Step(question.id, [[0, 0], [7, 7]])  # noqa: E731 - the type of a Reply is beside its name
 raised: Reply = thinking(
     0.1, lambda _, question: Raised(question.id, "ZeroDivisionError\n\x1b[2J division by zero")
 )
-malformed: Reply = lambda _, question: MalformedAnswer(question.id, "step: move is missing")  # noqa: E731
+malformed: Reply = lambda _, question: MalformedAnswer(question.id, "step: move is missing")  # noqa: E731 - the type of a Reply is beside its name
 resign: Reply = thinking(1.0, lambda _, question: Resign(question.id))
 
 
@@ -341,10 +341,10 @@ class _Stage:
 def _unplayed(match: Match, attempt: int, winner: int | None, reason: str) -> Result:
     scores = None
     if winner is not None:
-        scores = forfeit_scores(GAMES[match.game].start(**match.options), 1 - winner)  # type: ignore[arg-type]
+        scores = forfeit_scores(GAMES[match.game].start(**match.options), 1 - winner)  # type: ignore[arg-type]  # a winner is 0 or 1
     nothing: Any = (0.0, 0.0)
     started = STARTED
-    return Result(match, winner, reason, "as told", scores, 0, nothing, (0, 0), started, 0.0, attempt)  # type: ignore[arg-type]
+    return Result(match, winner, reason, "as told", scores, 0, nothing, (0, 0), started, 0.0, attempt)  # type: ignore[arg-type]  # a winner is 0 or 1, a reason a known one
 
 
 def play_scenes(

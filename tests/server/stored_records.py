@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from getstep_server.records.game import MatchLog, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import Record
@@ -13,13 +15,13 @@ SCHEDULE = round_robin([1, 2, 3], "pseudo_tonga", size=8)
 PAIRINGS = {"record": 1, "type": "pairings", "matches": [{"number": match.number} for match in SCHEDULE]}
 
 
-def result_of(match: Match, scores: object = (3, 2)) -> Result:
+def result_of(match: Match, scores: Any = (3, 2)) -> Result:
     return Result(
         match=match,
         winner=0,
         reason="finished",
         detail="Black ‘wins’",
-        scores=scores,  # type: ignore[arg-type]
+        scores=scores,
         turns=9,
         thought=(0.25, 1.5),
         faults=(0, 2),

@@ -48,7 +48,7 @@ def test_a_full_disk_is_ignored(tmp_path: Path) -> None:
 
     with BotOutput(tmp_path / "log") as output:
         output._file.close()
-        output._file = Full()  # type: ignore[assignment]
+        output._file = Full()  # type: ignore[assignment]  # a stand-in for a file on a full disk
         output.append(text(3 * KEPT))
 
 

@@ -269,7 +269,7 @@ async def test_a_peer_that_never_reads_loses_its_connection_at_once(tmp_path: Pa
         wire = connection.WireConnection(registry, ours, "127.0.0.1")
         wire.seat = Seat(contest.teams[1], recorder)
         wire.seat.attach(wire)
-        wire._encode = lambda message: b"x" * 1000  # type: ignore[method-assign]
+        wire._encode = lambda message: b"x" * 1000  # type: ignore[method-assign]  # frames of a known size
         with trio.fail_after(PATIENCE_SECONDS):
             while not recorder.of(Incident):
                 wire.send(Goodbye("x", "x", None))

@@ -287,7 +287,7 @@ def test_a_line_is_ascii_json_with_time_level_and_event_first(
 
 
 def test_a_value_without_a_form_in_json_loses_no_line(log: ContestLog) -> None:
-    (line,) = written(log, JournalCut(Path("x"), 1))  # type: ignore[arg-type]
+    (line,) = written(log, JournalCut(Path("x"), 1))  # type: ignore[arg-type]  # a value that the event's type does not allow
     assert line["path"] == repr(Path("x"))
 
 

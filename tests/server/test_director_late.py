@@ -15,6 +15,7 @@ from getstep_server.events import DecisionTaken
 from getstep_server.limits import NO_SHOWS_UNTIL_FINAL
 from getstep_server.records.decision import NO_SHOW_RULE
 from getstep_server.records.game import validate_game
+from getstep_server.records.match import Match
 from getstep_server.records.record import parse
 from getstep_server.reports.corrections import correction_facts
 from tests.server.players import make_contest
@@ -104,15 +105,19 @@ async def test_two_missing_teams_arrive_in_turn(tmp_path: Path, autojump_clock: 
     """Both have lost at first; then the other alone; then they play."""
     stage = DecidedStage(contest(tmp_path, teams=4, legs=4))
 
+    def winner(match: Match) -> int | None:
+        result = stage.tournament.played_result(match)
+        assert result is not None
+        return None if result.winner is None else match.teams[result.winner]
+
     async def come() -> None:
         between = [match for match in stage.tournament.matches.values() if set(match.teams) == {3, 4}]
         await trio.sleep(PATIENCE + 10)
         between = [match for match in stage.tournament.matches.values() if set(match.teams) == {3, 4}]
-        assert {stage.tournament.played_result(match).winner for match in between} == {None}  # type: ignore[union-attr]
+        assert {winner(match) for match in between} == {None}
         stage.come(3)
         await trio.sleep(10)
-        winners = {match.teams[stage.tournament.played_result(match).winner] for match in between}  # type: ignore
-        assert winners == {3}
+        assert {winner(match) for match in between} == {3}
         stage.come(4)
 
     await stage.play(1, 2, seconds=slow(1, 2), during=come)

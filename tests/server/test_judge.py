@@ -390,7 +390,7 @@ async def test_a_spent_budget_leaves_no_allowance_to_play_on_with(autojump_clock
 # --- stalled players ---------------------------------------------------------------------------------------------
 
 
-hung: Reply = lambda _, question: None  # noqa: E731
+hung: Reply = lambda _, question: None  # noqa: E731 - the type of a Reply is beside its name
 
 
 def skipped_turns(played: Played, player: int) -> list[str]:
@@ -538,7 +538,7 @@ async def test_a_game_that_ends_with_a_skipped_turn_is_finished(
     code: str, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Its own rule has ended it, after 200 turns each; the fault has only skipped one."""
-    fails: Reply = lambda _, q: Raised(q.id, "no idea")  # noqa: E731
+    fails: Reply = lambda _, q: Raised(q.id, "no idea")  # noqa: E731 - the type of a Reply is beside its name
     last = FAULTS[code]
     played = await play(fails, lambda peer, q: (last if q.move_number == 400 else fails)(peer, q))
     assert (played.result.turns, played.result.faults) == (400, (200, 200))
@@ -556,7 +556,7 @@ def judging(received: list[Any], *, deadline: float = 1e9) -> MatchScript:
 
 
 def arrival_of(number: int) -> Any:
-    return Received(None, Resign(number + 1), 0.0, stamped=False)  # type: ignore[arg-type]
+    return Received(None, Resign(number + 1), 0.0, stamped=False)  # type: ignore[arg-type]  # no connection: the judge does not look at it
 
 
 async def test_the_judge_runs_in_the_task_that_reads_the_answer(autojump_clock: trio.testing.MockClock) -> None:

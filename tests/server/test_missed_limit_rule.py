@@ -19,7 +19,7 @@ from tests.server.memory_peers import honest
 from tests.server.players import make_contest
 from tests.server.stage import Stage
 
-LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
+LADDER: dict[str, Any] = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_events_with_the_rule(table: dict[str, Any], expected: str) -> None:
 
 
 def test_a_round_continues_without_the_rule(tmp_path: Path) -> None:
-    settings = {**LADDER["settings"], "missed_limit": "game"}  # type: ignore[dict-item]
+    settings = {**LADDER["settings"], "missed_limit": "game"}
     host = DecidingHost(make_contest(tmp_path, 4, {**LADDER, "settings": settings}))
     host.issue_pairings()
     miss(host, 1, team=2)

@@ -70,7 +70,7 @@ def test_each_turn_is_the_one_on_record(contests: list[Contest]) -> None:
             assert shown.get("t", 0) == pytest.approx(turn.get("ms", 0), abs=0.5)
             codes.add(shown.get("c") or shown.get("k", "move"))
             if schema.time.kind == "budget" and "t" in shown:
-                left = 1000 * state.clocks.limit(applied.player)  # type: ignore[arg-type]
+                left = 1000 * state.clocks.limit(applied.player)  # type: ignore[arg-type]  # validated as 0 or 1
                 assert shown["l"] == pytest.approx(left, abs=0.5)
     assert codes >= {
         *("move", "illegal_move", "raised", "malformed_answer", "missed_limit", "stalled"),

@@ -338,7 +338,7 @@ def test_the_crosstable_has_points_colours_and_matches(page: Page, contest: Cont
                 assert square.attributes == {"class": "own"}
                 continue
             points, theirs = table.points(one.team, other.team), table.points(other.team, one.team)
-            assert points is not None and theirs is not None  # noqa: PT018
+            assert points is not None and theirs is not None  # noqa: PT018 - for mypy: neither is None below
             assert float(square.text) == points
             kind = {True: "win", False: "loss", None: "draw"}[None if points == theirs else points > theirs]
             assert square.attributes["class"] == kind

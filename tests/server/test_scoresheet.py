@@ -458,7 +458,7 @@ async def test_a_turn_waits_for_room(
     kept = Kept(tmp_path)
     sheet = await kept.begin()
     disk = FullDisk(room)
-    monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]
+    monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]  # the module `os` that the journal imports
     async with trio.open_nursery() as nursery:
         nursery.start_soon(play, sheet, 1, 3)
         await trio.sleep(10)
@@ -487,7 +487,7 @@ async def test_a_match_begins_when_there_is_room(
 ) -> None:
     kept = Kept(tmp_path)
     disk = FullDisk(10)
-    monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]
+    monkeypatch.setattr(journal.os, "write", disk)  # type: ignore[attr-defined]  # the module `os` that the journal imports
     async with trio.open_nursery() as nursery:
         nursery.start_soon(kept.begin)
         await trio.sleep(10)

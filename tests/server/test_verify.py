@@ -116,8 +116,8 @@ def test_everything_happens_in_it(contest: Contest) -> None:
         ("hop", scenes_of_increments, INCREMENT),
     ],
 )
-def test_budgets_fit(tmp_path: Path, game: str, scenes: object, limit: str) -> None:
-    played = play_scenes(tmp_path / "played", game, scenes, limit=limit)  # type: ignore[arg-type]
+def test_budgets_fit(tmp_path: Path, game: str, scenes: Any, limit: str) -> None:
+    played = play_scenes(tmp_path / "played", game, scenes, limit=limit)
     assert verified(played, played.database).played == 2
 
 
@@ -233,7 +233,7 @@ def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged
 def test_a_long_move_that_was_tried_is_cut(name: str, tmp_path: Path) -> None:
     """A frame of it may take 24 kB as JSON, and a bot may send one in each of 200 turns."""
     move = LONG_MOVES[name]
-    tried = lambda _, question: Step(question.id, move)  # noqa: E731
+    tried = lambda _, question: Step(question.id, move)  # noqa: E731 - a Reply, like those of `recorded`
     contest = play_scenes(tmp_path / "long", "hop", lambda _: [Scene(1, tried, good), Scene(2)])
     assert verified(contest, contest.database).played == 2
     with Store(contest.database) as store:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import TypeAlias
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from getstep_server.web.http import EventStream, HostCheck, HttpServer, Request, Response, Send
+from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
 from tests.patience import PATIENCE_SECONDS
+
+Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -22,10 +25,8 @@ async def echo(request: Request) -> Response:
 
 
 @asynccontextmanager
-async def serving(
-    handle: Callable[..., object] = echo, names: tuple[str, ...] = ()
-) -> AsyncIterator[tuple[HttpServer, Callable[[], object]]]:
-    server = HttpServer(handle, HostCheck(names))  # type: ignore[arg-type]
+async def serving(handle: Handler = echo, names: tuple[str, ...] = ()) -> AsyncIterator[tuple[HttpServer, Connect]]:
+    server = HttpServer(handle, HostCheck(names))
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listener.socket.getsockname()[1]
     async with trio.open_nursery() as nursery:
@@ -45,8 +46,8 @@ async def all_of(stream: trio.SocketStream) -> bytes:
     return text
 
 
-async def answer(connect: Callable[[], object], request: bytes) -> bytes:
-    async with await connect() as stream:  # type: ignore[misc]
+async def answer(connect: Connect, request: bytes) -> bytes:
+    async with await connect() as stream:
         await stream.send_all(request)
         await stream.send_eof()
         return await all_of(stream)
@@ -140,7 +141,7 @@ async def test_a_failure_of_a_page_is_answered_and_logged(capsys: pytest.Capture
 
 async def test_a_request_has_ten_seconds(autojump_clock: MockClock) -> None:
     async with serving() as (_, connect):
-        async with await connect() as stream:  # type: ignore[misc]
+        async with await connect() as stream:
             began = trio.current_time()
             await stream.send_all(HEAD[:20])
             assert await all_of(stream) == b""
@@ -149,7 +150,7 @@ async def test_a_request_has_ten_seconds(autojump_clock: MockClock) -> None:
 
 async def test_the_next_request_has_thirty_seconds(autojump_clock: MockClock) -> None:
     async with serving() as (_, connect):
-        async with await connect() as stream:  # type: ignore[misc]
+        async with await connect() as stream:
             began = trio.current_time()
             await stream.send_all(HEAD)
             assert status(await all_of(stream)) == 200
@@ -170,7 +171,7 @@ async def test_a_client_that_does_not_read_is_dropped_after_ten_seconds(autojump
         return EventStream(flood)
 
     async with serving(stream_of) as (server, connect):
-        async with await connect() as stream:  # type: ignore[misc]
+        async with await connect() as stream:
             began = trio.current_time()
             await stream.send_all(HEAD)
             await ended.wait()
@@ -183,7 +184,7 @@ async def test_a_client_that_does_not_read_is_dropped_after_ten_seconds(autojump
 async def test_the_kernel_keeps_little_for_a_client_that_does_not_read() -> None:
     handle = Waiting()
     async with serving(handle) as (server, connect):
-        async with await connect() as stream:  # type: ignore[misc]
+        async with await connect() as stream:
             await stream.send_all(HEAD)
             while not handle.begun:
                 await trio.sleep(0.01)
@@ -206,7 +207,7 @@ async def test_a_stream_ends_with_its_client() -> None:
         return EventStream(wait)
 
     async with serving(stream_of) as (_, connect):
-        stream = await connect()  # type: ignore[misc]
+        stream = await connect()
         await stream.send_all(HEAD)
         assert b"text/event-stream" in await stream.receive_some()
         await stream.aclose()
@@ -229,12 +230,12 @@ class Waiting:
 async def test_one_address_has_so_many_connections(autojump_clock: MockClock) -> None:
     handle = Waiting()
     async with serving(handle) as (server, connect):
-        streams = [await connect() for _ in range(512)]  # type: ignore[misc]
+        streams = [await connect() for _ in range(512)]
         for stream in streams:
             await stream.send_all(HEAD)
         while handle.begun < 512:
             await trio.sleep(0.01)
-        async with await connect() as one_more:  # type: ignore[misc]
+        async with await connect() as one_more:
             with suppress(trio.BrokenResourceError), trio.move_on_after(PATIENCE_SECONDS):
                 await one_more.send_all(HEAD)
                 assert await all_of(one_more) == b""
@@ -245,7 +246,7 @@ async def test_one_address_has_so_many_connections(autojump_clock: MockClock) ->
 
 async def test_a_connection_without_a_request_makes_room(autojump_clock: MockClock) -> None:
     async with serving() as (server, connect):
-        streams = [await connect() for _ in range(512)]  # type: ignore[misc]
+        streams = [await connect() for _ in range(512)]
         while server.connections < 512:
             await trio.sleep(0.01)
         assert status(await answer(connect, HEAD)) == 200

@@ -39,7 +39,7 @@ def render(template: str, *, status: int = 200, **values: object) -> Response:
 @asynccontextmanager
 async def peopled() -> AsyncIterator[People]:
     feed = SimpleNamespace(contest=SimpleNamespace(events=()))
-    people = People(feed, render)  # type: ignore[arg-type]
+    people = People(feed, render)  # type: ignore[arg-type]  # all of the feed that these tests need
     async with trio.open_nursery() as nursery:
         nursery.start_soon(people.run)
         await trio.testing.wait_all_tasks_blocked()

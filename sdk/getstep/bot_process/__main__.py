@@ -56,7 +56,7 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
+        stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]  # both are a TextIOWrapper
     return os.fdopen(questions, "rb"), os.fdopen(replies, "wb")
 
 

@@ -26,7 +26,7 @@ from .terminal import can_show_glyphs, colour_depth, draw_terminal, theme_name
 try:
     import termios
 except ImportError:  # Windows
-    termios = None  # type: ignore[assignment]
+    termios = None  # type: ignore[assignment]  # no module: no keys are read
 
 FRAMES_PER_SECOND = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 """Speeds of playing. The first is for explaining a game, the last for finding a place in a long one."""

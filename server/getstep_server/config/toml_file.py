@@ -8,7 +8,6 @@ contains it. So it is right about strings, comments and every way to write a key
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -175,7 +174,7 @@ def _not_toml(path: Path, text: str, error: Exception) -> str:
         str(error).replace("Cannot overwrite a value", "this setting is there already").partition(" (at line ")
     )
     # Otherwise the message ends in "(at end of document)": something was opened and never closed.
-    number = int(re.match(r"\d+", rest)[0]) if found else len(text.rstrip().split("\n"))  # type: ignore[index]
+    number = int(rest.partition(",")[0]) if found else len(text.rstrip().split("\n"))
     line = escape_control_chars(lines[number - 1].strip())
     return f"{path}:{number}: not valid TOML: {message}: {line:.{MAX_SHOWN_CHARS}}"
 

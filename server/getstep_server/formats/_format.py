@@ -190,7 +190,7 @@ class Format(ABC, Generic[O]):
         """Return True if no match is open and no pairings follow for these teams."""
         return not any(game.open for game in games) and not self.next_pairings(teams, games)
 
-    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002 - formats that override it use them
         """Return an estimate of the matches that will be issued later, without byes.
 
         0 if all pairings are issued at once, and if no estimate is possible.
@@ -202,7 +202,7 @@ class Format(ABC, Generic[O]):
         counted = (game for game in games if self.byes_count and game.pairing.is_bye and not game.cancelled)
         return Counter(game.pairing.first for game in counted)
 
-    def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002
+    def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002 - formats that override it use them
         """Return each team's place, from 1, if the format itself ranks; else an empty mapping."""
         return {}
 
@@ -216,7 +216,7 @@ class Format(ABC, Generic[O]):
         """The local time (as "2030-12-01 18:00") from which nothing is paired; None if there is no such time."""
         return None
 
-    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:  # noqa: ARG002
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:  # noqa: ARG002 - formats that override it use them
         """Return each team's rating, if the format itself rates; else an empty mapping."""
         return {}
 

@@ -112,7 +112,7 @@ def _check_lateness(turn: Moved | Faulted | Missed | Resigned | Absent | Broke, 
 
 
 def _check_in_time(turn: Moved | Faulted | Resigned, match: MatchState) -> None:
-    limit = match.clocks.limit(turn.player)  # type: ignore[arg-type]
+    limit = match.clocks.limit(turn.player)  # type: ignore[arg-type]  # validated as 0 or 1
     if limit <= 0:
         raise DoesNotFit("an answer, expected a missed limit: the player's budget is spent, and it is not asked")
     allowed, sum_of = _allowed(turn, limit, match)
@@ -121,7 +121,7 @@ def _check_in_time(turn: Moved | Faulted | Resigned, match: MatchState) -> None:
 
 
 def _check_missed(turn: Missed | Absent, match: MatchState) -> None:
-    limit = match.clocks.limit(turn.player)  # type: ignore[arg-type]
+    limit = match.clocks.limit(turn.player)  # type: ignore[arg-type]  # validated as 0 or 1
     if turn.ms != _ms(limit):
         raise DoesNotFit(f"ms is {turn.ms!r}, expected the limit that was missed, {_ms(limit)}")
     if limit <= 0:
@@ -153,7 +153,7 @@ def _check_stalled(turn: Stalled, match: MatchState) -> None:
 
 def _check_silence(turn: Missed, match: MatchState) -> None:
     """Check that a stalled player is asked again only if the record says that a message of it arrived."""
-    silences, asked = match.silences[turn.player], match.clocks.limit(turn.player) > 0  # type: ignore[arg-type]
+    silences, asked = match.silences[turn.player], match.clocks.limit(turn.player) > 0  # type: ignore[arg-type]  # validated as 0 or 1
     if turn.heard and (turn.away or not asked or not silences):
         raise DoesNotFit("heard is True, expected nothing: no limit was missed in silence before this one")
     if asked and silences >= STALLED_MISSES and not (turn.heard or turn.away):
@@ -234,7 +234,7 @@ def _walkover(game: GameRecord, match: MatchState) -> dict[str, Any]:
     if game.winner is None:
         return _unplayed(None, None)
     loser = 1 - game.winner
-    return _unplayed(game.winner, forfeit_scores(match.state, loser))  # type: ignore[arg-type]
+    return _unplayed(game.winner, forfeit_scores(match.state, loser))  # type: ignore[arg-type]  # a winner is 0 or 1
 
 
 def _unplayed(winner: int | None, scores: object) -> dict[str, Any]:

@@ -220,7 +220,7 @@ def _steps(data: ReportData, progress: Progress) -> Iterator[tuple[ContestEvent,
     for place, event in enumerate(data.contest.events):
         done = count(sum(sizes[:place]))
         progress(next(done), sum(sizes))
-        yield event, lambda done=done: progress(next(done), sum(sizes))  # type: ignore[misc]
+        yield event, lambda done=done: progress(next(done), sum(sizes))  # type: ignore[misc]  # mypy does not infer the type of a lambda with a default
     progress(sum(sizes), sum(sizes))
 
 

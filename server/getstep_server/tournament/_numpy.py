@@ -33,7 +33,7 @@ os.environ.setdefault(_THREADS, "1")
 try:
     import numpy as np
 except ImportError:  # not installed, or without a library that it needs
-    np = MissingNumpy()  # type: ignore[assignment]
+    np = MissingNumpy()  # type: ignore[assignment]  # no module, but it stands for one
 
 if _before is None:
     del os.environ[_THREADS]

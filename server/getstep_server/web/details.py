@@ -132,7 +132,7 @@ class TeamPage:
 
 def _totals(own: Sequence[Result], team: int) -> dict[str, Any]:
     players = [result.match.teams.index(team) for result in own]
-    outcomes = [result.outcome_for(player) for result, player in zip(own, players, strict=True)]  # type: ignore[arg-type]
+    outcomes = [result.outcome_for(player) for result, player in zip(own, players, strict=True)]  # type: ignore[arg-type]  # an index of two players
     thought = sum(result.thought[player] for result, player in zip(own, players, strict=True))
     moves = sum(result.turns for result in own) / 2
     return {
@@ -152,7 +152,7 @@ def own_result(tournament: Tournament, result: Result, team: int) -> dict[str, A
     game = GAMES.get(result.match.game)
     return {
         **result_json(tournament, result),
-        "outcome": result.outcome_for(player),  # type: ignore[arg-type]
+        "outcome": result.outcome_for(player),  # type: ignore[arg-type]  # an index of two players
         "opponent": team_text(tournament, result.match.teams[1 - player]),
         "role": game.players[player] if game is not None else "",
         "own_faults": result.faults[player],

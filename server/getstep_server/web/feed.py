@@ -124,7 +124,7 @@ class Feed:
         for line in lines:
             begun = self.live.add(line, at)
             if begun is not None:
-                self.pace.start(begun.match, lambda live=begun: live.played)  # type: ignore[misc]
+                self.pace.start(begun.match, lambda live=begun: live.played)  # type: ignore[misc]  # mypy does not infer the type of a lambda with a default
         self.version["turns"] += bool(lines)
 
     async def _poll_records(self, store: Store) -> None:

@@ -66,7 +66,7 @@ def result_json(tournament: Tournament, result: Result) -> dict[str, Any]:
 
 
 def _points(result: Result, player: int) -> str:
-    outcome = result.outcome_for(player)  # type: ignore[arg-type]
+    outcome = result.outcome_for(player)  # type: ignore[arg-type]  # an index of two players
     return {"win": "1", "draw": "½", "loss": "0"}[outcome]
 
 
