@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: its CPU time, as a multiple of ``python -c pass``.
+"""The cost of a command before it does anything: its CPU time, as a multiple of ``python -c pass``.
 
     python -m benchmarks.startup FOLDER
 

@@ -25,7 +25,7 @@ class IllegalMove(ValueError):  # noqa: N818 - the interface's fixed name
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a game ended.
+    """The end of a game.
 
     ``winner`` is 0, 1, or None for a draw. ``scores`` are the scores of the first and the second player, in the
     game's own measure. ``reason`` is a short sentence for people, such as ``"Black has 7 pieces home, White 5"``.
@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """How long a player may think.
+    """The time limits of a player.
 
     ``kind`` is ``"move"`` (``seconds`` for each move) or ``"budget"`` (``seconds`` for all moves of one player in
     a game). ``increment`` is the number of seconds added to a player's budget after each turn that the player
@@ -273,7 +273,7 @@ class Game:
         return self._from_board(board, 0 if is_black else 1)
 
     def view(self, state: State) -> list[list[int]]:
-        """Return the absolute board: the values as the first player gets them, whoever is on turn."""
+        """Return the absolute board: the values as the first player gets them, also on the other player's turn."""
         return self.look.view(state) if self.look.view else state.board()
 
     def trace(self, state: State, move: Move) -> tuple[Step, ...]:

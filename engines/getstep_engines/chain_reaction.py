@@ -13,7 +13,7 @@
   hold their capacity or more, the next wave follows. The turn is over when no square does.
 - **End.** As soon as all orbs on the board belong to the player who moved, provided that both players have
   moved. This is checked after the move and after every single wave. The next wave is then not played: such a
-  cascade could go on for ever.
+  cascade could continue without end.
 - **Score and winner.** The player who owns all orbs wins. The score of a player is the number of its orbs.
   There are no draws.
 - **Time.** 5 s a move. **Decision:** the original asks for a "reasonable" time; this is what that means here.

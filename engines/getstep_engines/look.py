@@ -4,8 +4,8 @@ A game puts a `Look` into its `Game`; a game without one is drawn by `DEFAULT_LO
 contestants' package (`getstep.draw`: plain text, terminal, SVG) and in the web page's JavaScript, which draws from
 `look_json` and `trace_json`. No renderer has a list of games, shapes or colours of its own: they are all here.
 
-Boards here are *absolute*: the values as the first player gets them, whoever is on turn. Rows and columns count
-from 0, as in the callback ``get_step``. A square is ``(row, column)``.
+Boards here are *absolute*: the values as the first player gets them, also on the other player's turn. Rows and
+columns count from 0, as in the callback ``get_step``. A square is ``(row, column)``.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def _check_turn(before: State, after: State) -> None:
         turns = [before.to_move, *after.passed, after.to_move]
         _expect(set(turns) <= {0, 1}, f"the turns are of {turns}; expected players 0 and 1", after)
         alternate = all(player != following for player, following in pairwise(turns))
-        _expect(alternate, f"the turns are of {turns}, passes included; expected one after the other", after)
+        _expect(alternate, f"the turns are of {turns}, passes included; expected them in alternation", after)
 
 
 def check_ends(game: Game) -> None:

@@ -126,7 +126,7 @@ class OthelloState(State):
         return self.cells[square[0]][square[1]]
 
     def _next_player(self) -> None:
-        """Pass the turn to the opponent, or back to the player, or end the game: whoever has a legal move first."""
+        """Pass the turn to the opponent, or back to the player, or end the game if neither has a legal move."""
         player, opponent = self.to_move, BOTH[1 - self.to_move]
         self.passed = ()
         if self._mobility(opponent):

@@ -1,4 +1,4 @@
-"""What a bot prints during a contest: the first lines of each match are shown, the others are counted."""
+"""The output of a bot during a contest: the first lines of each match are shown, the others are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client says about each game: its title, the form of a move, the first board. The rules are the engines'.
+"""The client's texts about each game: its title, the form of a move, the first board. The rules are the engines'.
 
 The contest may have a game that is not installed here. Its bots can still play it: nothing here is needed for that.
 """

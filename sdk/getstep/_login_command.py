@@ -19,7 +19,7 @@ from .wire import Goodbye, RemoteProtocolError
 
 LOGIN_HELP = """\
 Ask for the host, your team and its token, try them, and keep them in a file that only you can read.
-Then `getstep play my_bot.py` is all that you type. What you give here is not asked for.
+Then `getstep play my_bot.py` is all that you type. It does not ask for the values that you give here.
 The token may be typed in either case, with or without dashes. `getstep logout` removes the file.
 
 examples:
@@ -29,7 +29,7 @@ examples:
 LOGOUT_HELP = "Remove the file with the login that `getstep login` has kept."
 
 ATTEMPTS = 3
-"""How often a person is asked for a value. An input that never ends, with empty lines, does not loop."""
+"""The number of requests for a value. An input that never ends, with empty lines, does not loop."""
 
 Ask = Callable[[str], str]
 

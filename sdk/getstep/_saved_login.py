@@ -29,7 +29,7 @@ _MAX_BYTES = 10_000
 
 @dataclass(frozen=True)
 class Seen:
-    """What was last seen of a host: the contest's name, when (Unix time in seconds), and whether it was over."""
+    """The latest contact with a host: the contest's name, the Unix time in seconds, and True if it was over."""
 
     contest: str
     at: float

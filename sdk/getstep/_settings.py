@@ -17,7 +17,7 @@ DEFAULT_PORT = 7777
 
 _WHERE = (
     "Give it as --{name} on the command line, as {name}=... in getstep.play, or in the variable {variable}.\n"
-    "To keep host, team and token for good: getstep login"
+    "To save host, team and token permanently: getstep login"
 )
 
 

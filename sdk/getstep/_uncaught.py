@@ -1,4 +1,4 @@
-"""What ``python my_bot.py`` says when `play` raises: the lines of ``getstep play`` and no traceback."""
+"""The output of ``python my_bot.py`` when `play` raises: the lines of ``getstep play`` and no traceback."""
 
 from __future__ import annotations
 

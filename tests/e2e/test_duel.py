@@ -292,7 +292,7 @@ def get_step(board, is_black, turn):
 
 
 def test_a_duel_is_watched_on_a_terminal(tmp_path: Path) -> None:
-    """The two matches of a pair are shown one after the other, and the first screen is as before."""
+    """The two matches of a pair are shown in order, and the first screen is as before."""
     bot, gate = tmp_path / "held.py", tmp_path / "gate"
     bot.write_text(HELD_BOT.format(gate=str(gate)))
     limit = ("--move-seconds", str(round(2 * PATIENCE_SECONDS)))

@@ -74,7 +74,7 @@ MISTAKES: dict[str, tuple[Callable[[Game], None], Game, str]] = {
     ),
     "an estimate out of range": (checks.check_estimates, broken(estimate=lambda self: 2.0), "expected -1 to 1"),
     "a constant estimate": (checks.check_estimates, broken(estimate=lambda self: 0.0), "is the same"),
-    "a fault without effect": (checks.check_faults, broken(fault=lambda self: None), "one after the other"),
+    "a fault without effect": (checks.check_faults, broken(fault=lambda self: None), "in alternation"),
     "a fault after the end": (
         checks.check_ends,
         broken(fault=lambda self: None),

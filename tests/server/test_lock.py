@@ -29,7 +29,7 @@ def test_a_second_run_is_told_which_server_holds_the_lock(tmp_path: Path) -> Non
     with ContestLock(tmp_path):
         with pytest.raises(ConfigError, match=rf"in use by process {os.getpid()} on .*, since \d{{4}}-") as caught:
             ContestLock(tmp_path).__enter__()
-        assert str(caught.value).endswith(f"look on with: getstep-server standings {tmp_path}")
+        assert str(caught.value).endswith(f"watch with: getstep-server standings {tmp_path}")
     with ContestLock(tmp_path):
         pass
 

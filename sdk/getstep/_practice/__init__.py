@@ -6,7 +6,7 @@ The parts, each of which knows only those above it:
   answered. ``human`` asks a person.
 - ``match``: plays one match by `getstep.referee`, which decides; it only measures time.
 - ``series``: a number of matches, with the colours swapped.
-- ``results``, ``replays``, ``screen``: what people see of it.
+- ``results``, ``replays``, ``screen``: the views for people.
 
 The package is private because `getstep.practice` is the function.
 """

@@ -53,7 +53,7 @@ class Answer:
 
 @dataclass
 class Output:
-    """What a bot has printed: the number of lines, and the last one."""
+    """The output of a bot: the number of lines, and the last one."""
 
     lines: int = 0
     last: str = ""
@@ -87,7 +87,7 @@ class Player:
         self.ended = ""
         self.output = Output()
         self.late_at = ""
-        """Where the call was when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
+        """The place of the call when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
         self.late_calls = ""
         """The calls there, as in a traceback."""
         self._inbox: queue.SimpleQueue[tuple[float, Message | None]] = queue.SimpleQueue()

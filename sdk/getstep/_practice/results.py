@@ -26,7 +26,7 @@ _Z = 1.96  # of the normal distribution, for 95 %
 
 @dataclass(frozen=True)
 class Results:
-    """What was played. ``print(results)`` shows the report, and Jupyter the replay below it.
+    """The results of practice. ``print(results)`` shows the report, and Jupyter the replay below it.
 
     ``bot`` and ``against`` are names, ``game`` the game's name. ``matches`` are the games in order; the last one is
     not over if practice was ``stopped``. ``printed`` says how much each bot printed, if it did.

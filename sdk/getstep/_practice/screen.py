@@ -1,4 +1,4 @@
-"""What practice shows while it runs: progress, the games as they are played, and the talk with a person."""
+"""The screen of practice: progress, the games as they are played, and the talk with a person."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Entrant:
 
 
 class Plan:
-    """What to play.
+    """The settings of a series.
 
     Args:
         game: the rules.
@@ -138,7 +138,7 @@ class Plan:
 
 
 def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
-    """Play the games. Ctrl-C, and a person who quits, end them; the results are then those so far."""
+    """Play the games. Ctrl-C, and a person who quits, end them; the results are then those of the games played."""
     return _Series(plan, (bot, other), screen).run()
 
 

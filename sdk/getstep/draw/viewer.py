@@ -53,7 +53,7 @@ class Frame:
 
 
 class Key(Enum):
-    """What a key does."""
+    """The action of a key."""
 
     BACK = auto()
     ON = auto()
@@ -85,7 +85,7 @@ _SEQUENCES: Mapping[bytes, Key] = {
     b"5~": Key.FAR_BACK,
     b"6~": Key.FAR_ON,
 }
-"""What follows ``ESC [`` or ``ESC O``: terminals differ in Home and End."""
+"""The codes after ``ESC [`` or ``ESC O``: terminals differ in Home and End."""
 
 
 def read_keys(typed: bytes) -> Iterator[Key]:
@@ -114,7 +114,7 @@ def read_keys(typed: bytes) -> Iterator[Key]:
 
 @dataclass(frozen=True)
 class Place:
-    """Which frame is shown. ``speed`` is an index of `FRAMES_PER_SECOND`."""
+    """The frame that is shown. ``speed`` is an index of `FRAMES_PER_SECOND`."""
 
     frames: int
     at: int

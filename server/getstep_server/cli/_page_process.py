@@ -19,7 +19,7 @@ from getstep_server.events import Bus, PageEnded
 from ._helper_processes import Pauses
 
 END_SECONDS = 3.0
-"""The time for the page to end by itself: then it is killed. It needs some milliseconds."""
+"""The time for the page to end without help: then it is killed. It needs some milliseconds."""
 
 LOG_BYTES = 1_000_000
 """The size of page.log at which it is begun again."""

@@ -72,7 +72,7 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) ->
         The number of files.
 
     Raises:
-        UsageError: the folder cannot be written, or is somebody else's.
+        UsageError: the folder cannot be written, or has files that this command did not write.
     """
     target = folder.resolve()
     new = target.with_name(f".{target.name}.new")
@@ -100,7 +100,7 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) ->
 
 
 def _written(folder: Path) -> set[str] | None:
-    """Return the files that an earlier call wrote into a folder; None if the folder is somebody else's."""
+    """Return the files that an earlier call wrote into a folder; None if it has other files."""
     if not folder.exists():
         return set()
     try:

@@ -56,9 +56,9 @@ between H0 (A is --elo0 Elo stronger than B) and H1 (A is --elo1 Elo stronger).
 The closer the two values are, the more pairs it takes: about 130 for 0 and {TEST["elo1"]:g},
 and four times as many for half of that distance.
 
-With --watch the terminal shows the matches on a board, one after the other. The
-bots play on meanwhile; Ctrl-C then skips what is not shown yet. In a pipe there
-is no board.
+With --watch the terminal shows the matches on a board, one at a time. The bots
+do not wait for it; Ctrl-C then skips the matches that are not shown yet. In a
+pipe there is no board.
 
 Bots that repeat the same matches cannot be compared; the result says so.
 

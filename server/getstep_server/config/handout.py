@@ -20,7 +20,7 @@ from .contestants_package import NAME as WHEEL
 from .event import ContestEvent
 
 _SHOWN_EVENTS = 6
-"""How many games of a team are named, so that a slip stays one page: a contest may have 256 events."""
+"""The number of games of a team that are named, so that a slip stays one page: a contest may have 256 events."""
 
 PAPERS = ("a4", "letter")
 """The sizes of paper that a slip can ask the printer for. Without one, the browser uses the printer's own."""

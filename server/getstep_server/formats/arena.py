@@ -1,4 +1,4 @@
-"""Arena: all teams that are connected are paired again and again, with teams of about the same rating."""
+"""Arena: pairs all connected teams again and again, with teams of about the same rating."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RECENT = 6
 """The latest matches of a team in which an opponent counts as a repeat."""
 
 REPEAT_COST, HOUSE_COST = 150, 300
-"""What a repeat and a house bot cost as an opponent, in rating points of difference."""
+"""The cost of a repeat, and of a house bot as an opponent, in rating points of difference."""
 
 HouseBot: TypeAlias = Literal["random", "hesitant", "greedy", "mcts"]
 

@@ -109,7 +109,7 @@ class ClassicConnection(Connection):
         """Send the goodbye; see `seat.Peer`.
 
         A connection that is already closing is told the end of the contest too. When its wait is over the server
-        may be gone, and an original client would try to reconnect for ever.
+        may be gone, and an original client would try to reconnect forever.
         """
         if self._state is State.CLOSING and self.seat is not None and goodbye.reason == "contest_over":
             with contextlib.suppress(OSError):

@@ -9,7 +9,7 @@ A connection is in one of four states, and each state waits for one thing:
 state      it waits for                                      at most             next
 =========  ================================================  ==================  ===========================
 LOGIN      a complete login                                  LOGIN_SECONDS       SEATED, REFUSED or CLOSING
-SEATED     answers; silence may last for ever, except        FRAME_SECONDS from  CLOSING
+SEATED     answers; silence may last forever, except         FRAME_SECONDS from  CLOSING
            during a frame                                    the first byte
 REFUSED    nothing: the goodbye to a wrong login is held     the login limiter's CLOSING
            back, and nothing more is read                    delay

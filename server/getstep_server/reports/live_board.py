@@ -75,7 +75,7 @@ class LiveBoard:
     Args:
         contest: for the names of the teams.
         draw: draws a picture for the terminal.
-        move_seconds: show every match, one after the other, with so many seconds for each turn. None shows the
+        move_seconds: show every match, in order, with so many seconds for each turn. None shows the
             current position of a running match, and another match when that one is over.
         clock: in seconds.
     """

@@ -13,7 +13,7 @@ from getstep_server.records.match import Match
 from getstep_server.tournament.tournament import Tournament
 
 CLOCK_SECONDS = 60.0
-"""The longest wait for the closing time. The clock of the wall may be set meanwhile."""
+"""The longest wait for the closing time. The wall clock may be set during the wait."""
 
 RETRY_SECONDS = 1.0
 """The shortest time between two attempts to pair, if the first one found no pair. An attempt after 20,000 matches
@@ -36,7 +36,7 @@ class ArenaDesk:
 
     Args:
         contest: its events and its patience with the teams of resumed matches.
-        tournament: the state after the records so far.
+        tournament: the state after the current records.
         clock: the Unix time in seconds.
     """
 
@@ -49,9 +49,9 @@ class ArenaDesk:
         self._pause = min((event.format.pause_seconds for event in self._events), default=0)
         self._house = frozenset[int]().union(*(event.format.house for event in self._events))
         self._tried, self._issued = -float("inf"), 0
-        """When pairings were last made, and how many matches had been issued before."""
+        """The time of the latest pairings, and the number of matches that had been issued before."""
         self._asked, self._refused = -float("inf"), False
-        """When the director last asked for pairings, and whether that was too early."""
+        """The time of the director's latest request for pairings, and True if it was too early."""
         self._idle_since: dict[int, float] = {}
         """Since when each contestant that is present has no match."""
         self._filling_in = False
@@ -67,7 +67,7 @@ class ArenaDesk:
 
     @property
     def wakes(self) -> float:
-        """When the director should ask again, if nothing else happens before."""
+        """The time at which the director should ask again, if nothing else happens before."""
         if not self._events:
             return float("inf")
         closing = max(0.0, self._closing() - self._clock())

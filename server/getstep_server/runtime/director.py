@@ -7,7 +7,7 @@ decision), or when the patience with a missing team has ended. It does not track
 2. publishes the pairings that are due; they are on record before the first of their matches starts,
 3. starts the matches that can start now.
 
-Five objects hold what it goes by:
+Five objects hold its state:
 
 - `Tournament` says which matches are open. Nothing else decides that.
 - `MatchQueue` holds the open matches that are not being played, and says which of them start first. Matches that an

@@ -1,4 +1,4 @@
-"""Which teams are present, and how many matches each of them can play at once."""
+"""The teams that are present, and the number of matches that each of them can play at once."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ With Python's default of 5 ms, each move of every match would be that much later
 
 
 class RunOutcome(Enum):
-    """How a run ended."""
+    """The end of a run."""
 
     FINISHED = "finished"
     STOPPED = "stopped"

@@ -67,7 +67,7 @@ def _all_here(teams: frozenset[int], bus: Bus) -> Callable[[], Awaitable[None]]:
 
 
 async def _until(at: datetime) -> None:
-    """Wait until a wall-clock time. Read the clock again every minute, because it may be set meanwhile."""
+    """Wait until a wall-clock time. Read the clock again every minute, because it may be set during the wait."""
     while (left := (at - datetime.now().astimezone()).total_seconds()) > 0:
         await trio.sleep(min(left, 60.0))
 

@@ -55,7 +55,7 @@ class JournalError(Exception):
 
 
 class WriteResult(Enum):
-    """What became of lines that were appended."""
+    """The outcome of appending lines."""
 
     WRITTEN = "written"
     """The kernel has them: others may hear of the turn."""
@@ -66,7 +66,7 @@ class WriteResult(Enum):
 
 
 def tag_of(match: int, attempt: int) -> bytes:
-    """What the lines of one attempt to play a match have in common, such as ``b"7-1"``."""
+    """The key that the lines of one attempt to play a match share, such as ``b"7-1"``."""
     return b"%d-%d" % (match, attempt)
 
 

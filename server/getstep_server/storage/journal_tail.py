@@ -33,7 +33,7 @@ class JournalTail:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.written_at = 0.0
-        """When the newest segment was written last, in seconds since the epoch."""
+        """The time of the latest write to the newest segment, in seconds since the epoch."""
         self._read: dict[tuple[str, int], int] = {}
         """The bytes that were read of each segment, by its name and inode: a new run starts again at segment 1."""
 

@@ -58,7 +58,7 @@ class ContestLock:
             self.__exit__(None, None, None)
             raise ConfigError(
                 f"{self._path.parent}: in use by {holder}; only one server can run a contest."
-                f" Stop that one first, or look on with: getstep-server standings {self._path.parent}"
+                f" Stop that one first, or watch with: getstep-server standings {self._path.parent}"
             ) from None
         os.ftruncate(self._file, 0)
         me = f"process {os.getpid()} on {socket.gethostname()}, since {utc_time(time.time())}"

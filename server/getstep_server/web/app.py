@@ -52,7 +52,7 @@ class App:
         self.tables = tables
         self.pages = Pages(feed, tables)
         self.topics = Topics(self.pages.find)
-        self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one after the other
+        self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one at a time
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
         self.people = People(feed, self.render)
         self.own = TeamArea(feed, self.render)

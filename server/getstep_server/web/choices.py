@@ -1,4 +1,4 @@
-"""How a person makes a move square by square: what can be picked next, and why something else cannot.
+"""Making a move square by square: the squares that can be picked next, and the reason why another one cannot.
 
 A move is picked part by part, as its `MoveForm` says: words such as a colour, squares, or the squares of a path.
 The engine alone decides. Each answer here is made by asking it whether a move is legal, and why not.
@@ -26,7 +26,7 @@ _SQUARE = re.compile(r"\(-?\d+, -?\d+\)")
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What can be picked next: squares, or words.
+    """The next choice of a person: squares, or words.
 
     ``complete``: what is picked is a legal move already. It is final if nothing else can be picked.
     """

@@ -7,7 +7,7 @@ Theory of operation
 ``trio/tcp_server.py``). So an application cannot drop a reader that stopped reading, and 50 of those would hold
 their tasks until TCP gives up. It has no time limit for a request either. uvicorn needs asyncio, and closes a slow
 connection only after its buffer has been read. h11 is a parser without I/O, as `getstep.wire` is: 37 kB instead of
-ten packages. What is left to do here are the loop around it and the limits.
+ten packages. This module adds the loop around it and the limits.
 
 *Limits.* Everything is bounded by a named constant of `limits`: connections in all and from one address, the head
 and the body of a request, the time for each, and the time in which a client must take what is sent to it. If there
@@ -249,7 +249,7 @@ class HttpServer:
         return waiting is not None
 
     async def _converse(self, connection: _Connection) -> None:
-        """Answer the requests of a connection, one after the other."""
+        """Answer the requests of a connection in order."""
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=PAGE_HEAD_BYTES)
         seconds = PAGE_REQUEST_SECONDS
         while True:

@@ -152,7 +152,7 @@ class OwnGames:
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self._cache: dict[tuple[Store, int, int], tuple[int, list[OwnTurns]]] = {}
-        self._reading = trio.CapacityLimiter(1)  # one after the other: the page's own views come first
+        self._reading = trio.CapacityLimiter(1)  # one at a time: the page's own views come first
         self._made: dict[int, tuple[object, str, bytes]] = {}
 
     async def state(self, team: int) -> tuple[str, bytes]:

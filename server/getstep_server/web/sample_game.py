@@ -32,7 +32,7 @@ BOT_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SampleSettings:
-    """What a person has chosen: the game, the bot's name and file, the person's player, the time control."""
+    """The choices of a person: the game, the bot's name and file, the person's player, the time control."""
 
     game: Game
     bot: str
