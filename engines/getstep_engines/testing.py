@@ -18,7 +18,7 @@ that has too many turns or moves for a contest is reported by their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -81,7 +81,12 @@ def playouts(game: Game) -> Iterator[Playout]:
     """Yield random games from each way to start. Do not play on their states: they are shared."""
     for options in ways_to_start(game):
         for seed in range(GAMES_EACH):
-            yield _playout(_Key(game), seed, tuple(options.items()))
+            yield playout(game, seed, options)
+
+
+def playout(game: Game, seed: int, options: Mapping[str, int]) -> Playout:
+    """Return the random game of a seed. Do not play on its states: they are shared."""
+    return _playout(_Key(game), seed, tuple(options.items()))
 
 
 class _Key:
@@ -155,8 +160,8 @@ def check_fields(game: Game) -> None:
 
 def check_moves(game: Game) -> None:
     """``legal_moves``, ``is_legal`` and ``play`` agree, for tuples and lists, and a move has the game's form."""
-    for playout in playouts(game):
-        for state, _ in playout.sample():
+    for played in playouts(game):
+        for state, _ in played.sample():
             before, moves = seen(state), list(state.legal_moves())
             _expect(bool(moves) == (state.outcome is None), "legal_moves() must be empty at the end", state)
             _expect(len({repr(move) for move in moves}) == len(moves), "legal_moves() yields a move twice", state)
@@ -174,38 +179,38 @@ def check_moves(game: Game) -> None:
 
 def check_copies(game: Game) -> None:
     """A copy is independent, and plays on to the same end."""
-    for playout in playouts(game):
-        for state, moves in playout.sample(4):
+    for played in playouts(game):
+        for state, moves in played.sample(4):
             before, twin = seen(state), state.copy()
             for move in moves:
                 twin.play(move)
-            _expect(seen(twin) == seen(playout.states[-1]), "a copy comes to another end", state)
+            _expect(seen(twin) == seen(played.states[-1]), "a copy comes to another end", state)
             _expect(seen(state) == before, "playing on a copy changes the original", state)
 
 
 def check_replays(game: Game) -> None:
     """The same moves from the start give the same positions: records are verified by that."""
     for options in ways_to_start(game):
-        playout = _playout(_Key(game), 0, tuple(options.items()))
+        first = playout(game, 0, options)
         state = game.start(**options)
-        for move, after in zip(playout.moves, playout.states[1:], strict=True):
+        for move, after in zip(first.moves, first.states[1:], strict=True):
             state.play(as_lists(move))
             _expect(seen(state) == seen(after), f"{move!r} gives another position when it is replayed", after)
 
 
 def check_hostile_moves(game: Game) -> None:
     """``play`` raises nothing but IllegalMove for any object, and then changes nothing."""
-    for playout in playouts(game):
-        for state, _ in playout.sample(3):
+    for played in playouts(game):
+        for state, _ in played.sample(3):
             for move in HOSTILE:
                 _check_judged(state, move)
 
 
 def check_near_misses(game: Game) -> None:
     """Moves that differ in one place from a legal one are either legal for all three methods, or for none."""
-    for playout in playouts(game):
+    for played in playouts(game):
         dice = Random(f"near {game.name}")
-        for state, following in playout.sample(4):
+        for state, following in played.sample(4):
             for move in following[:3]:
                 for _ in range(20):
                     _check_judged(state, _near(as_lists(move), dice))
@@ -249,8 +254,8 @@ def _near(move: Any, dice: Random) -> Any:
 
 def check_turns(game: Game) -> None:
     """The players take turns. A player without a move is in ``passed``, and is not asked."""
-    for playout in playouts(game):
-        for before, after in pairwise(playout.states):
+    for played in playouts(game):
+        for before, after in pairwise(played.states):
             _check_turn(before, after)
 
 
@@ -264,8 +269,8 @@ def _check_turn(before: State, after: State) -> None:
 
 def check_ends(game: Game) -> None:
     """An outcome is complete, and nothing happens after it."""
-    for playout in playouts(game):
-        over = playout.states[-1]
+    for played in playouts(game):
+        over = played.states[-1]
         outcome, before = over.outcome, seen(over)
         _expect(outcome and outcome.winner in (0, 1, None), f"the outcome is {outcome}; expected a winner", over)
         _expect(outcome and len(outcome.scores) == 2 and outcome.reason, f"{outcome} has no scores or reason", over)
@@ -274,9 +279,9 @@ def check_ends(game: Game) -> None:
             _expect(type(first) is int and type(second) is int, f"the scores of {outcome} are not integers", over)
             higher = None if first == second else int(second > first)
             _expect(outcome.winner == higher, f"{outcome}: with differs=True the higher score wins", over)
-        for action in (_make_fault, *(_playing(move) for move in playout.moves[:5])):
+        for action in (_make_fault, *(_playing(move) for move in played.moves[:5])):
             _expect_refused(over.copy(), action)
-        _expect(not any(over.is_legal(move) for move in playout.moves), "a move is legal after the end", over)
+        _expect(not any(over.is_legal(move) for move in played.moves), "a move is legal after the end", over)
         _expect(seen(over) == before, "the position changes after the end", over)
 
 
@@ -298,8 +303,8 @@ def _expect_refused(over: State, action: Callable[[State], None]) -> None:
 
 def check_faults(game: Game) -> None:
     """A fault ends the game, or it is the other player's turn."""
-    for playout in playouts(game):
-        for state in playout.states[:-1]:
+    for played in playouts(game):
+        for state in played.states[:-1]:
             before, after = seen(state), state.copy()
             after.fault()
             _check_turn(state, after)
@@ -310,20 +315,20 @@ def check_faults(game: Game) -> None:
 
 def check_estimates(game: Game) -> None:
     """``estimate`` is between -1 and 1, changes during a game, and is exact at the end."""
-    for playout in playouts(game):
-        *guesses, last = (state.estimate() for state in playout.states)
+    for played in playouts(game):
+        *guesses, last = (state.estimate() for state in played.states)
         _expect(all(-1 <= guess <= 1 for guess in guesses), f"estimates are {guesses}; expected -1 to 1")
         _expect(len(set(guesses)) > 1, "estimate() is the same in every position of a game")
-        outcome = playout.states[-1].outcome
+        outcome = played.states[-1].outcome
         winner = outcome.winner if outcome else None
         expected = 0 if winner is None else 1 - 2 * winner
-        _expect(last == expected, f"estimate() is {last} at the end; expected {expected}", playout.states[-1])
+        _expect(last == expected, f"estimate() is {last} at the end; expected {expected}", played.states[-1])
 
 
 def check_boards(game: Game) -> None:
     """A board is the caller's, has the form of the protocol, and ``from_board`` reads it."""
-    for playout in playouts(game):
-        for state, following in playout.sample():
+    for played in playouts(game):
+        for state, following in played.sample():
             before, board = seen(state), state.board()
             _check_board(board)
             _expect(len(str(state).splitlines()) == len(board), "str(state) has not one line for each row", state)
@@ -399,8 +404,8 @@ def check_options(game: Game) -> None:
 def check_look(game: Game) -> None:
     """Every value on a board has a piece, the two players' pieces differ in shape, and traces fit the moves."""
     values = set()
-    for playout in playouts(game):
-        for state, following in playout.sample():
+    for played in playouts(game):
+        for state, following in played.sample():
             board = game.view(state)
             values |= {cell for row in board for cell in row}
             if following:

@@ -6,80 +6,23 @@ import doctest
 import importlib
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from itertools import islice, pairwise
-from math import nan
+from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import Any
 
-import msgpack
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import getstep_engines
 from benchmarks import plain
 from getstep import wire
 from getstep_engines import GAMES, Game, IllegalMove, State
+from getstep_engines.testing import as_lists, seen
+
+from .every_game import EVERY_GAME, EVERY_START, STARTS, playout_of
 
 PLAYOUTS = 500
 """Random games played to the end, for each way to start a game."""
-
-Starts = tuple[str, dict[str, int]]
-
-
-def ways_to_start() -> Iterator[Starts]:
-    """Yield each game with its options' defaults, and with each option's lowest and highest value."""
-    for name, game in GAMES.items():
-        yield name, {}
-        for option in game.options.values():
-            yield name, {option.name: option.lowest}
-            yield name, {option.name: option.highest}
-
-
-EVERY_GAME = pytest.mark.parametrize("name", GAMES)
-EVERY_START = pytest.mark.parametrize(
-    ("name", "options"), [pytest.param(n, o, id="-".join([n, *map(str, o.values())])) for n, o in ways_to_start()]
-)
-
-
-@dataclass
-class Record:
-    """A random game: the moves, and a copy of the state before each of them and after the last."""
-
-    moves: list[Any]
-    states: list[State]
-
-    def sample(self, most: int = 8) -> list[tuple[State, list[Any]]]:
-        """Return some of the states, the first and the last among them, each with the moves still to come."""
-        numbers = {round(part * len(self.moves) / (most - 1)) for part in range(most)}
-        return [(self.states[number], self.moves[number:]) for number in sorted(numbers)]
-
-
-@cache
-def record(name: str, seed: int, **options: int) -> Record:
-    """Nobody may play on its states: they are shared."""
-    dice = Random(f"{name} {options} {seed}")
-    state = GAMES[name].start(**options)
-    game = Record([], [state.copy()])
-    while state.outcome is None:
-        game.moves.append(dice.choice(list(state.legal_moves())))
-        state.play(game.moves[-1])
-        game.states.append(state.copy())
-    return game
-
-
-def everything(state: State) -> tuple[Any, ...]:
-    """Return all that the interface shows of a state."""
-    moves = list(islice(state.legal_moves(), 500))
-    return state.board(), state.to_move, state.passed, state.outcome, moves, state.estimate(), str(state)
-
-
-def as_lists(move: Any) -> Any:
-    """Return a move as the wire delivers it."""
-    return [as_lists(item) for item in move] if isinstance(move, (list, tuple)) else move
 
 
 # --- enrolment ------------------------------------------------------------------------------------------------
@@ -169,7 +112,7 @@ REFERENCES: dict[str, Callable[[plain.Board], tuple[int | None, tuple[Any, Any]]
 
 REFERENCED = pytest.mark.parametrize(
     ("name", "options"),
-    [pytest.param(n, o, id="-".join([n, *map(str, o.values())])) for n, o in ways_to_start() if n in REFERENCES],
+    [pytest.param(n, o, id="-".join([n, *map(str, o.values())])) for n, o in STARTS if n in REFERENCES],
 )
 
 
@@ -193,8 +136,8 @@ def test_random_games_end_as_the_rules_on_plain_lists_say(name: str, options: di
 
 @EVERY_START
 def test_the_moves_it_lists_can_be_played_as_tuples_and_as_lists(name: str, options: dict[str, int]) -> None:
-    for state, _ in record(name, 1, **options).sample():
-        before = everything(state)
+    for state, _ in playout_of(name, 1, **options).sample():
+        before = seen(state)
         moves = list(state.legal_moves())
         assert bool(moves) == (state.outcome is None)
         assert len({repr(move) for move in moves}) == len(moves), "none twice"
@@ -204,26 +147,26 @@ def test_the_moves_it_lists_can_be_played_as_tuples_and_as_lists(name: str, opti
             one, other = state.copy(), state.copy()
             one.play(move)
             other.play(as_lists(move))
-            assert everything(one) == everything(other)
-            assert everything(one) != before
-        assert everything(state) == before, "copies are independent"
+            assert seen(one) == seen(other)
+            assert seen(one) != before
+        assert seen(state) == before, "copies are independent"
 
 
 @EVERY_START
 def test_a_copy_continues_alone(name: str, options: dict[str, int]) -> None:
-    game = record(name, 2, **options)
+    game = playout_of(name, 2, **options)
     for state, moves in game.sample():
-        before, twin = everything(state), state.copy()
+        before, twin = seen(state), state.copy()
         for move in moves:
             twin.play(move)
-        assert everything(twin) == everything(game.states[-1])
-        assert everything(state) == before
+        assert seen(twin) == seen(game.states[-1])
+        assert seen(state) == before
 
 
 @EVERY_START
 def test_turns_alternate_and_a_pass_counts_as_a_turn(name: str, options: dict[str, int]) -> None:
     for seed in range(5):
-        for before, after in pairwise(record(name, seed, **options).states):
+        for before, after in pairwise(playout_of(name, seed, **options).states):
             if after.outcome is None:
                 turns = [before.to_move, *after.passed, after.to_move]
                 assert all(player != following for player, following in pairwise(turns))
@@ -233,17 +176,17 @@ def test_turns_alternate_and_a_pass_counts_as_a_turn(name: str, options: dict[st
 def test_the_estimate_is_a_guess_first_and_right_in_the_end(name: str, options: dict[str, int]) -> None:
     assert GAMES[name].start(**options).estimate() == 0
     for seed in range(5):
-        *guesses, last = (state.estimate() for state in record(name, seed, **options).states)
+        *guesses, last = (state.estimate() for state in playout_of(name, seed, **options).states)
         assert all(-1 <= guess <= 1 for guess in guesses)
         assert len(set(guesses)) > 5, "it moves with the game"
-        outcome = record(name, seed, **options).states[-1].outcome
+        outcome = playout_of(name, seed, **options).states[-1].outcome
         assert outcome is not None
         assert last == {0: 1, 1: -1, None: 0}[outcome.winner]
 
 
 @EVERY_START
 def test_it_is_drawn_a_line_a_row(name: str, options: dict[str, int]) -> None:
-    for state, _ in record(name, 1, **options).sample():
+    for state, _ in playout_of(name, 1, **options).sample():
         assert len(str(state).splitlines()) == len(state.board())
 
 
@@ -270,7 +213,7 @@ def over_the_wire(state: State, last_move: Any) -> wire.GetStep:
 
 @EVERY_START
 def test_a_board_from_the_wire_means_the_same_position(name: str, options: dict[str, int]) -> None:
-    for state, moves in record(name, 3, **options).sample():
+    for state, moves in playout_of(name, 3, **options).sample():
         if not moves:
             continue
         question = over_the_wire(state, moves[0])
@@ -279,17 +222,17 @@ def test_a_board_from_the_wire_means_the_same_position(name: str, options: dict[
         assert list(twin.legal_moves()) == list(state.legal_moves())
         assert (twin.board(), twin.to_move, twin.outcome) == (state.board(), state.to_move, None)
         twin.play(question.last_move)
-        assert twin.board() == record(name, 3, **options).states[-len(moves)].board()
+        assert twin.board() == playout_of(name, 3, **options).states[-len(moves)].board()
 
 
 @EVERY_START
 def test_a_board_is_the_callers_to_keep(name: str, options: dict[str, int]) -> None:
-    state = record(name, 1, **options).states[5]
-    before = everything(state)
+    state = playout_of(name, 1, **options).states[5]
+    before = seen(state)
     board = state.board()
     board[0][0] = 99
     board.pop()
-    assert everything(state) == before
+    assert seen(state) == before
 
 
 @EVERY_GAME
@@ -369,157 +312,25 @@ PENALTIES: dict[str, Callable[[State, State], None]] = {
 
 @REFERENCED
 def test_a_fault_at_any_time_costs_what_the_game_says(name: str, options: dict[str, int]) -> None:
-    for state in record(name, 4, **options).states[:-1]:
-        before, after = everything(state), state.copy()
+    for state in playout_of(name, 4, **options).states[:-1]:
+        before, after = seen(state), state.copy()
         after.fault()
         PENALTIES[name](state, after)
-        assert everything(state) == before
+        assert seen(state) == before
 
 
 @EVERY_START
 def test_nothing_happens_after_the_end(name: str, options: dict[str, int]) -> None:
-    game = record(name, 5, **options)
+    game = playout_of(name, 5, **options)
     over = game.states[-1]
-    before, after = everything(over), over.copy()
+    before, after = seen(over), over.copy()
     with pytest.raises(IllegalMove, match="over"):
         after.fault()
     for move in game.moves:
         assert not after.is_legal(move)
         with pytest.raises(IllegalMove, match="over"):
             after.play(move)
-    assert everything(after) == before
-
-
-# --- illegal moves --------------------------------------------------------------------------------------------
-
-DEEP: list[Any] = []
-for _ in range(900):  # msgpack's own limit is 1024
-    DEEP = [DEEP]
-
-LEAVES: st.SearchStrategy[Any] = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-2, 20),
-    st.integers(-(2**63), 2**64 - 1),
-    st.floats(),
-    st.sampled_from("RBGY"),
-    st.text(max_size=5),
-    st.binary(max_size=5),
-    st.builds(msgpack.ExtType, st.integers(0, 127), st.binary(max_size=3)),
-    st.builds(msgpack.Timestamp, st.integers(0, 2**32)),
-)
-DECODABLE: st.SearchStrategy[Any] = st.recursive(
-    LEAVES,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=5),
-        st.tuples(inner, inner),
-        st.dictionaries(LEAVES.filter(lambda key: key == key), inner, max_size=4),
-    ),
-    max_leaves=12,
-)
-"""Whatever msgpack can decode, the use of tuples for arrays and any key for maps included."""
-
-
-@st.composite
-def near_misses(draw: st.DrawFn, move: Any) -> Any:
-    """Return a move as lists, changed in one place; now and then that is a legal move again."""
-    if not isinstance(move, list) or not move or draw(st.integers(0, 9)) == 0:
-        near = [move + 1, move - 1, -move, float(move), bool(move), str(move), [move]] if type(move) is int else []
-        return draw(st.sampled_from(near) if near else DECODABLE)
-    at = draw(st.integers(0, len(move) - 1))
-    match draw(st.sampled_from(["inside", "inside", "inside", "drop", "double", "insert", "reverse"])):
-        case "inside":
-            return [*move[:at], draw(near_misses(move[at])), *move[at + 1 :]]
-        case "drop":
-            return move[:at] + move[at + 1 :]
-        case "double":
-            return move[: at + 1] + move[at:]
-        case "insert":
-            return [*move[:at], draw(DECODABLE), *move[at:]]
-        case _:
-            return move[::-1]
-
-
-def is_really_legal(name: str, state: State, move: Any) -> bool:
-    """Return True if ``move`` is listed, or is legal by the rules beyond the list, types included."""
-    if state.outcome:
-        return False
-    if name == "hop":
-        path = as_lists(move)
-        return (
-            isinstance(move, (list, tuple))
-            and 2 <= len(path) <= 100
-            and all(type(pair) is list and [type(x) for x in pair] == [int, int] for pair in path)
-            and all(0 <= x < 8 for pair in path for x in pair)
-            and plain.hop_is_legal(state.board(), state.to_move, [(r, c) for r, c in path])
-        )
-    listed = [as_lists(legal) for legal in state.legal_moves()]
-    if name == "linkage":
-        listed += [[colour, second, first] for colour, first, second in listed]
-    return repr(as_lists(move)) in {repr(legal) for legal in listed}
-
-
-def check(name: str, state: State, move: Any) -> None:
-    """Play ``move``, and see that it is refused, without a trace, unless it is really legal."""
-    before, trial = everything(state), state.copy()
-    legal = is_really_legal(name, state, move)
-    assert state.is_legal(move) == legal
-    if legal:
-        trial.play(move)
-        assert everything(trial) != before
-    else:
-        with pytest.raises(IllegalMove) as refusal:
-            trial.play(move)
-        assert str(refusal.value)
-        assert everything(trial) == before
-    assert everything(state) == before
-
-
-@EVERY_START
-@pytest.mark.parametrize(
-    "move",
-    [
-        *(None, True, 0, -1, 2**64 - 1, nan, "", "Skip", b"", {}, {0: 0, 1: 1}, [], [[]], [[[]]]),
-        *((True, 0), (0, False), (0.0, 0), ("0", "0"), (0,), (0, 0, 0), (-1, 0), (0, -1), (0, 2**64 - 1), {0: 0}),
-        *([[0, 0]], [[0, 0], [0, 0]], [[0, 0], [0.0, 1]], [[0, 0]] * 101, "01", b"\x00\x01"),
-        *(("R",), ("R", (0, 0)), ("R", (0, 0), (0, 0)), ("RB", (0, 0), (0, 1)), (b"R", (0, 0), (0, 1))),
-        *((1, (0, 0), (0, 1)), ("", (0, 0), (0, 1)), (["R"], (0, 0), (0, 1)), ("R", (0, 6), (1, 0))),
-    ],
-)
-def test_nonsense_is_an_illegal_move(name: str, options: dict[str, int], move: Any) -> None:
-    for state, _ in record(name, 6, **options).sample(most=3):
-        check(name, state, move)
-
-
-@EVERY_GAME
-@pytest.mark.parametrize(
-    "move", [DEEP, (0, DEEP), [DEEP, DEEP], ("R", DEEP, (0, 1)), (DEEP, (0, 0), (0, 1)), {"a": DEEP}]
-)
-def test_deep_nesting_is_an_illegal_move(name: str, move: Any) -> None:
-    state = GAMES[name].start()
-    before = everything(state)
-    assert not state.is_legal(move)
-    with pytest.raises(IllegalMove) as refusal:
-        state.play(move)
-    assert len(str(refusal.value)) < 500
-    assert everything(state) == before
-
-
-@EVERY_GAME
-@settings(max_examples=100)
-@given(data=st.data())
-def test_any_object_is_judged_without_another_exception(name: str, data: st.DataObject) -> None:
-    state, _ = data.draw(st.sampled_from(record(name, 7).sample()))
-    check(name, state, data.draw(DECODABLE))
-
-
-@EVERY_GAME
-@settings(max_examples=200)
-@given(data=st.data())
-def test_near_misses_of_legal_moves_are_illegal(name: str, data: st.DataObject) -> None:
-    state, _ = data.draw(st.sampled_from(record(name, 8).sample()))
-    listed = list(islice(state.legal_moves(), 500)) or record(name, 8).moves
-    check(name, state, data.draw(near_misses(as_lists(data.draw(st.sampled_from(listed))))))
+    assert seen(after) == before
 
 
 # --- options --------------------------------------------------------------------------------------------------
@@ -551,4 +362,4 @@ def test_its_options_take_what_they_say(name: str) -> None:
 @EVERY_GAME
 def test_without_options_it_starts_with_the_defaults(name: str) -> None:
     defaults = {option.name: option.default for option in GAMES[name].options.values()}
-    assert everything(GAMES[name].start()) == everything(GAMES[name].start(**defaults))
+    assert seen(GAMES[name].start()) == seen(GAMES[name].start(**defaults))

@@ -5,8 +5,8 @@ Theory of operation
 
 *One tail.* All records reach the tournament in the order of the chain, also those of other processes.
 `Tournament.place` is the place of the last one applied. Own records are applied as soon as they are stored. Those
-of another process (``getstep-server matches ...``, at any time) are read with `Store.tail` and applied: about once a
-second, and before an own record is stored behind them.
+of another process (``getstep-server matches ...``, at any time) are read with `Store.tail` and applied: about once
+a second, and before an own record is stored behind them.
 
 *Optimistic concurrency.* A record depends on all records before it. So it is built from the tournament at the tip
 of the chain, and `Store.save` gets that place as ``based_on``. If the chain is longer, `save` raises `Conflict`.
