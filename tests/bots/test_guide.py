@@ -17,6 +17,7 @@ from types import ModuleType
 
 import pytest
 
+import getstep
 from benchmarks.bots import Bot, play
 from getstep import Turn, cli
 from getstep._practice.results import wilson
@@ -202,3 +203,32 @@ def test_a_step_wins_as_often_as_the_page_says(
     assert result is not None, said
     assert sum(map(int, result.groups())) == TRIAL_GAMES
     assert chance_of_at_most(int(result[1]), TRIAL_GAMES, claims()[pair][2] / 100) > FALSE_ALARM, said
+
+
+def lower_bound(sentence: str) -> float:
+    """Return the lower bound of the score that a sentence of the page claims."""
+    (found,) = re.findall(rf"{sentence} \d+ % \((\d+) to \d+,\s+\d+ games\)", page())
+    return int(found) / 100
+
+
+@pytest.mark.long
+def test_the_bot_of_hop_wins_as_often_as_the_page_says(folder: Path) -> None:
+    hop = getstep.practice(
+        folder / "hop_bot.py", "hop", folder / "step2.py", 2 * TRIAL_GAMES, limit=600, seed=1, quiet=True
+    )
+    points = int(hop.score * 2 * TRIAL_GAMES)
+    assert chance_of_at_most(points, 2 * TRIAL_GAMES, lower_bound("It scored")) > FALSE_ALARM, hop
+
+
+@pytest.mark.long
+def test_a_tree_of_estimates_wins_as_often_as_the_page_says(folder: Path, tmp_path: Path) -> None:
+    source = files()["step5.py"]
+    for line in re.findall(r"set `(LONGEST = 0)` in step 5, and `(CURIOSITY = 0\.05)`", page())[0]:
+        source, changed = re.subn(rf"^{line.split()[0]} = [\d.]+", line, source, flags=re.MULTILINE)
+        assert changed == 1
+    (tmp_path / "tree.py").write_text(source, encoding="utf-8")
+    tonga = getstep.practice(
+        tmp_path / "tree.py", "pseudo_tonga", folder / "step3.py", TRIAL_GAMES, limit=3600, seed=1, quiet=True
+    )
+    points = int(tonga.score * TRIAL_GAMES)
+    assert chance_of_at_most(points, TRIAL_GAMES, lower_bound("This scored")) > FALSE_ALARM, tonga
