@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -74,3 +75,26 @@ def join_limited(names: Sequence[str], separator: str, cells: int) -> str:
 
 def _more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
+
+
+def fold(text: str, cells: int, indent: int = 0) -> list[str]:
+    """Return lines of at most ``cells`` terminal cells, broken at spaces, or in a word that is longer than a line.
+
+    `textwrap` counts characters, and a Chinese one takes two cells.
+
+    Args:
+        text: one line.
+        cells: room for each line, more than ``indent``.
+        indent: spaces before each line but the first.
+    """
+    lines = [""]
+    for part in re.findall(r" +|[^ ]+", text):
+        if lines[-1].strip() and cell_len(lines[-1] + part) > cells:
+            lines.append(" " * indent)
+            if part.isspace():
+                continue
+        for char in part:
+            if lines[-1].strip() and cell_len(lines[-1] + char) > cells:
+                lines.append(" " * indent)
+            lines[-1] += char
+    return [line.rstrip() for line in lines if line.strip()]

@@ -192,7 +192,7 @@ def test_seats(command: Command, autumn: Path) -> None:
     command("teams", "add", "autumn", "Dorothy", "Edsger", "--seats", "3")
     assert [team.seats for team in load_contest(autumn).teams.values()] == [1, 1, 1, 3, 3]
     lines = command("teams", "list", "autumn").out.splitlines()
-    assert [line.split() for line in lines[:2]] == [["id", "team", "seats", "classic"], ["1", "Ada", "1"]]
+    assert [line.split() for line in lines[:2]] == [["id", "team", "seats"], ["1", "Ada", "1"]]
     assert lines[4].split() == ["4", "Dorothy", "3"]
     message = command.complaint("teams", "add", "autumn", "Frances", "--seats", "17")
     assert message == "NAME 1: seats = 17, expected at most 16"

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace as replace_fields
+from rich.console import Console
 
+from getstep_server.cli.games import match_table
 from getstep_server.config.contest import load_contest, teams_path
 from getstep_server.storage.contest_state import tournament_of
+from getstep_server.text import cell_len
 from tests.server.command_line import Command
 from tests.server.decided_contests import WHY, leave_running, said
+from tests.server.hosts import Host
+from tests.server.players import make_contest
 
 pytestmark = pytest.mark.usefixtures("seeded")
 
@@ -44,15 +52,15 @@ def test_the_outcome_of_each_attempt(command: Command, begun: Path) -> None:
     leave_running(begun, 1)
     assert states(command) == {
         1: "running",
-        2: "Ada wins (adjudicated)",
+        2: "1–0 (adjudicated)",
         3: "open",
-        4: "draw (adjudicated)",
+        4: "½–½ (adjudicated)",
         5: "open",
         6: "open",
     }
     said(command, "teams", "withdraw", "autumn", "Ada", *WHY)
     assert states(command, "--team", "Ada") == {
-        2: "Ada wins (adjudicated)",
+        2: "1–0 (adjudicated)",
         3: "cancelled",
         5: "cancelled",
         6: "cancelled",
@@ -64,7 +72,7 @@ def test_the_outcome_of_each_attempt(command: Command, begun: Path) -> None:
 
 
 def test_a_match_that_was_played(command: Command, played: Path) -> None:
-    assert set(states(command).values()) == {"nobody came (never_arrived)"}
+    assert set(states(command).values()) == {"0–0 (never_arrived)"}
 
 
 def test_before_the_first_run(command: Command, autumn: Path) -> None:
@@ -95,13 +103,31 @@ def test_unknown_names(command: Command, begun: Path, arguments: tuple[str, str]
     assert command.complaint("matches", "list", "autumn", *arguments) == complaint
 
 
-def test_a_long_name_is_whole(command: Command, autumn: Path) -> None:
-    long = "Die außerordentlich lange Mannschaft aus dem letzten Winkel"
-    command("teams", "add", "autumn", long)
+LONG = "Die außerordentlich lange Mannschaft aus dem letzten Winkel"
+
+
+def test_a_long_name_is_whole_in_a_pipe(command: Command, autumn: Path) -> None:
+    command("teams", "add", "autumn", LONG)
     assert command("run", "autumn", "--now").code == 0
-    lines = said(command, "matches", "list", "autumn", "--team", long)
-    assert max(map(len, lines)) <= 80
-    assert "außerordentlich" in " ".join(lines)
+    heading, *lines = said(command, "matches", "list", "autumn", "--team", LONG)
+    assert heading.split() == ["#", "round", "first", "second", "state"]
+    assert all(LONG in line and line.endswith("0–0 (never_arrived)") for line in lines)
+
+
+@pytest.mark.parametrize("width", [72, 80, 132])
+def test_a_terminal_shows_each_match_in_one_line_with_its_whole_state(tmp_path: Path, width: int) -> None:
+    contest = make_contest(tmp_path, 3, {"game": "hop"}, {"game": "chain_reaction"})
+    names = {1: "Ada", 2: LONG, 3: "東京大学人工知能研究会代表選抜チーム第一期生有志一同と仲間たち"}
+    teams = {number: replace_fields(contest.teams[number], name=name) for number, name in names.items()}
+    matches = Host(replace(contest, teams=teams)).issue_pairings()
+    screen = Console(file=io.StringIO(), width=width, record=True)
+    state = "1–0 (connection_lost)"
+    screen.print(match_table(replace(contest, teams=teams), [(match, state) for match in matches], width))
+    heading, *lines = screen.export_text().splitlines()
+    assert len(lines) == len(matches)
+    assert max(map(cell_len, [heading, *lines])) <= width
+    assert all(line.rstrip().endswith(state) for line in lines)
+    assert sum("Ada " in line for line in lines) == sum(1 in match.teams for match in matches)
 
 
 def test_a_removed_team_keeps_its_name(command: Command, played: Path) -> None:

@@ -51,6 +51,7 @@ from getstep_server.reports.progress_state import ProgressState
 from getstep_server.reports.tables import brief_result_line, result_line, standings_table
 from getstep_server.reports.text_table import truncate_middle
 from getstep_server.runtime.live_tables import LiveTables
+from getstep_server.text import fold
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.standings import standings
 from tests.golden import assert_golden
@@ -411,6 +412,29 @@ def test_server_errors_are_printed_again_after_the_live_view() -> None:
     assert lines[0].startswith("! server error in match 3;")
     assert r"KeyError: '\u001b[2J" in lines[1]
     assert lines[-1].startswith("! 7 refused connections")
+    assert view.screen.unknown == []
+
+
+def test_a_long_fault_leaves_room_for_results() -> None:
+    """A bot writes the texts of its faults. Each takes two lines, and the end of the text is still there."""
+    lines = EventLines(ProgressState(THREE, float), lambda: 80)
+    line = lines.line(Throttled(TurnFaulted(FIRST, 1, "raised", f"ValueError: {'寿限無 ' * 90}the end", 5.0), 10))
+    assert line is not None
+    assert line.endswith("the end (10 times)")
+    assert len(fold(line, 80)) <= 2
+    whole = EventLines(ProgressState(THREE, float)).line(
+        Throttled(TurnFaulted(FIRST, 1, "raised", "寿限無 " * 90, 5.0), 1)
+    )
+    assert (whole or "").count("寿限無") == 90
+
+
+def test_a_message_that_is_cut_has_an_ellipsis() -> None:
+    view = LiveView(THREE)
+    with view.progress.shown():
+        view.progress.say("word " * 100)
+        text = view.until(lambda text: "…" in text)
+    folded = next(line for line in text.splitlines() if "…" in line)
+    assert folded.endswith("word…")
     assert view.screen.unknown == []
 
 

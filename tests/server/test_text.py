@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich import cells
 
-from getstep_server.text import cell_len, pluralize, sentence
+from getstep_server.text import cell_len, fold, pluralize, sentence
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,27 @@ def test_a_sentence_has_one_full_stop(text: str) -> None:
 def test_the_cells_of_a_text_are_those_that_rich_counts() -> None:
     assert all(cell_len(char) == cells.cell_len(char) for char in map(chr, range(0x3000)))
     assert [cell_len(text) for text in ("", "é", "Дороти", "寿限無", "e\u0301", "\t")] == [0, 1, 6, 6, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", []),
+        ("short", ["short"]),
+        ("exactly te", ["exactly te"]),
+        ("  a first line", ["  a first", " line"]),
+        ("before it  two  spaces", ["before it", " two", " spaces"]),
+        ("abcdefghijklmnop", ["abcdefghij", " klmnop"]),
+        ("寿限無寿限無", ["寿限無寿限", " 無"]),
+        ("a 寿限無寿限", ["a", " 寿限無寿", " 限"]),
+    ],
+)
+def test_folded_lines(text: str, lines: list[str]) -> None:
+    assert fold(text, 10, indent=1) == lines
+
+
+@given(st.text("ab 寿e\u0301-", max_size=60), st.integers(4, 20), st.integers(0, 2))
+def test_folded_lines_fit_and_have_all_words(text: str, width: int, indent: int) -> None:
+    lines = fold(text, width, indent)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
 
 if TYPE_CHECKING:
@@ -157,6 +158,14 @@ def print_table(table: TextTable | CrosstableView) -> None:
         console().print(table)
     else:
         sys.stdout.write(text)
+
+
+def print_folded(line: str) -> None:
+    """Print a line that has no command to copy: broken at spaces on a terminal, whole in a pipe."""
+    text = escape_control_chars(line)
+    if sys.stdout.isatty():
+        text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))
+    print(text)
 
 
 def print_address(terminal: Console, address: str) -> None:

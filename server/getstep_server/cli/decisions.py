@@ -33,7 +33,7 @@ from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, Commands, Intermixed, add_command, add_hidden, folder_argument, help_by_default
-from ._shared import event_named, on_record, renamed, shell_command, team_named
+from ._shared import event_named, on_record, print_folded, renamed, shell_command, team_named
 from .games import add_match_list, list_matches
 
 _BOTH = """
@@ -345,13 +345,11 @@ def _decide_all(args: argparse.Namespace, make: Callable[[Contest, Tournament], 
     with Store(contest.database) as store:
         decisions, before = _record(contest, store, make, dry_run=dry_run)
         after = load_tournament(contest, store)
-    print(
-        escape_control_chars(_summary(contest, decisions, after, "Would be on record" if dry_run else "On record"))
-    )
+    print_folded(_summary(contest, decisions, after, "Would be on record" if dry_run else "On record"))
     lines = list(_before(contest, decisions, before))
     lines += [] if dry_run else _consequences(contest, decisions, before, after)
     for line in lines:
-        print(escape_control_chars(line))
+        print_folded(line)
     return EXIT_OK
 
 
@@ -447,7 +445,7 @@ def _list(args: argparse.Namespace) -> int:
         match = None if decision.match is None else tournament.matches[decision.match]
         what = describe_decision(decision, contest, match)
         at = local_minute(datetime.fromisoformat(decision.at).timestamp())
-        print(escape_control_chars(f"{at}  {what}. {decision.by}: {decision.why}"))
+        print_folded(f"{at}  {what}. {decision.by}: {decision.why}")
     if not tournament.decisions:
         print("No decisions: all results are as they were played.")
     return EXIT_OK

@@ -11,18 +11,22 @@ from rich.text import Text
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.records.match import Match
-from getstep_server.reports.tables import winner_text
+from getstep_server.records.reasons import Reason
+from getstep_server.reports.tables import score_text
+from getstep_server.reports.text_table import NAME_LEAST, truncate_middle
 from getstep_server.storage.recovery import left_running
-from getstep_server.text import escape_control_chars
+from getstep_server.text import cell_len, escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, Commands, add_command, folder_argument
 from ._shared import console, event_named, on_record, shell_command, team_named
 
-WIDTH = 80
-"""Terminal columns of the list, also in a wider terminal: short lines are easier to read."""
+EVENT_CELLS = 14
+"""Terminal cells of an event's name. The longest game has 14."""
 
 OPEN, RUNNING = "open", "running"
+
+GAP = "  "
 
 _LIST = """\
 List the matches of all pairings up to now, with the numbers that show, matches
@@ -32,7 +36,11 @@ adjudicate and matches rematch need. The states are:
   running           started and not over; after a stop or a crash it resumes
   cancelled         will not be played, because a team has withdrawn
   annulled          played, but does not count: a team was disqualified
-  Ada wins (...)    over, with the reason; adjudicated means by the host
+  1–0, 0–1, ½–½     over: the first team won, the second won, or a draw
+  0–0               over: both lost, such as when nobody came
+
+In brackets is the reason, unless the game was played to its end; adjudicated
+means by the host.
 
 examples:
   getstep-server matches list autumn
@@ -57,7 +65,9 @@ def list_matches(args: argparse.Namespace) -> int:
     rows = list(_rows(contest, tournament, args))
     if rows:
         terminal = console()
-        terminal.print(_table(contest, rows, terminal.width), soft_wrap=False)
+        terminal.print(
+            match_table(contest, rows, terminal.width if terminal.is_terminal else None), soft_wrap=False
+        )
     elif tournament.matches:
         print("No match fits these options.")
     else:
@@ -74,34 +84,51 @@ def _rows(contest: Contest, tournament: Tournament, args: argparse.Namespace) ->
         raise UsageError(f"--team {args.team}: no team has this id; see {listing}")
     running = left_running(contest.running, tournament.recorded)
     for match in tournament.matches.values():
-        state = _state(contest, tournament, match, running=match.number in running)
+        state = _state(tournament, match, running=match.number in running)
         wanted = not args.open or state in (OPEN, RUNNING)
         if wanted and event in (None, match.event) and (team is None or team in match.teams):
             yield match, state
 
 
-def _state(contest: Contest, tournament: Tournament, match: Match, *, running: bool) -> str:
+def _state(tournament: Tournament, match: Match, *, running: bool) -> str:
     if tournament.is_cancelled(match):
         return "annulled" if tournament.played_result(match) is not None else "cancelled"
     result = tournament.final_result(match)
     if result is not None:
-        return f"{winner_text(result, contest.team_name)} ({result.reason})"
+        reason = "" if result.reason == Reason.FINISHED else f" ({result.reason})"
+        return f"{score_text(result)}{reason}"
     return RUNNING if running else OPEN
 
 
-def _table(contest: Contest, rows: Sequence[tuple[Match, str]], width: int) -> Table:
-    table = Table(box=None, pad_edge=False, width=min(width, WIDTH))
-    table.add_column("#", justify="right", no_wrap=True)
+def match_table(contest: Contest, rows: Sequence[tuple[Match, str]], width: int | None) -> Table:
+    """Return the list with one line for each match. Names are shortened to ``width``; None leaves them whole."""
     several = len(contest.events) > 1
-    if several:
-        table.add_column("event", overflow="fold", max_width=12)
-    table.add_column("round", justify="right", no_wrap=True)
-    for heading in ("first", "second"):
-        table.add_column(heading, overflow="fold", max_width=20)
-    table.add_column("state", overflow="fold", ratio=1)
-    for match, state in rows:
-        event = [contest.event(match.event).name] if several else []
-        names = map(contest.team_name, match.teams)
-        cells = [str(match.number), *event, str(match.round), *names, state]
+    events = [truncate_middle(contest.event(match.event).name, EVENT_CELLS) for match, _ in rows]
+    before = {"#": [str(match.number) for match, _ in rows]}
+    before |= {"event": events} if several else {}
+    before |= {"round": [str(match.round) for match, _ in rows]}
+    first, second = ([contest.team_name(match.teams[place]) for match, _ in rows] for place in (0, 1))
+    states = {"state": [state for _, state in rows]}
+    if width is not None:
+        taken = sum(_width(heading, cells) + len(GAP) for heading, cells in (before | states).items())
+        first, second = _beside(first, second, width - taken - len(GAP))
+    table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0))
+    columns = {**before, "first": first, "second": second, **states}
+    for heading in columns:
+        table.add_column(heading, justify="right" if heading in ("#", "round") else "left", no_wrap=True)
+    for cells in zip(*columns.values(), strict=True):
         table.add_row(*(Text(escape_control_chars(cell)) for cell in cells))
     return table
+
+
+def _width(heading: str, cells: Sequence[str]) -> int:
+    return max(map(cell_len, [heading, *cells]))
+
+
+def _beside(first: list[str], second: list[str], room: int) -> tuple[list[str], list[str]]:
+    """Return the names of both columns so that they fit: each has half of the room, or what the other leaves."""
+    widths = _width("first", first), _width("second", second)
+    return (
+        [truncate_middle(name, max(NAME_LEAST, room // 2, room - widths[1])) for name in first],
+        [truncate_middle(name, max(NAME_LEAST, room - room // 2, room - widths[0])) for name in second],
+    )

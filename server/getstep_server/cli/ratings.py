@@ -39,6 +39,8 @@ def add_ratings(parser: argparse.ArgumentParser) -> None:
 def _ratings(args: argparse.Namespace) -> int:
     tournament = on_record(contest_with_teams(args.contest))
     contest = tournament.contest
-    for event in events_named(contest, args.event):
+    for place, event in enumerate(events_named(contest, args.event)):
+        if place:
+            print()
         print_table(ratings_table(tournament, event, title=f"{contest.name}, {event.name}"))
     return EXIT_OK

@@ -13,6 +13,7 @@ from getstep_server.records.record import RecordError, parse
 from getstep_server.records.replay import DoesNotFit
 from getstep_server.reports.tables import result_line
 from getstep_server.reports.transcript import (
+    WIDTH,
     Moment,
     Transcript,
     board_lines,
@@ -25,11 +26,11 @@ from getstep_server.reports.transcript import (
 )
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import records_of, say_notes, shell_command
+from ._shared import print_folded, records_of, say_notes, shell_command
 
 _SHOW = """\
 Show a match that is over. In a terminal, step through its boards with the arrow
@@ -111,7 +112,7 @@ def _one(args: argparse.Namespace, transcript: Transcript, draw: Callable[[Pictu
     last = len(transcript.moments) - 1
     if not 0 <= args.move <= last:
         raise UsageError(f"--move {args.move}: match {args.match} has turns 1 to {last}; 0 is its start")
-    yield escape_control_chars(head_line(transcript))
+    yield from fold(escape_control_chars(head_line(transcript)), WIDTH)
     yield from _turn_and_board(transcript, transcript.moments[args.move], draw)
 
 
@@ -145,9 +146,5 @@ def _print_unplayed(tournament: Tournament | None, number: int) -> bool:
     match = None if tournament is None else tournament.matches.get(number)
     result = None if match is None or tournament is None else tournament.final_result(match)
     if result is not None and tournament is not None:
-        print(
-            escape_control_chars(
-                f"Not played. Official result: {result_line(result, tournament.contest.team_name)}"
-            )
-        )
+        print_folded(f"Not played. Official result: {result_line(result, tournament.contest.team_name)}")
     return result is not None

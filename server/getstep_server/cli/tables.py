@@ -76,7 +76,9 @@ def _crosstable(args: argparse.Namespace) -> int:
 
     tournament = on_record(contest_with_teams(args.contest))
     contest = tournament.contest
-    for event in events_named(contest, args.event):
+    for place, event in enumerate(events_named(contest, args.event)):
+        if place:
+            print()
         table = crosstable_of(tournament, event)
         print_table(crosstable_table(contest, table, title=f"{contest.name}, {event.name}"))
     return EXIT_OK

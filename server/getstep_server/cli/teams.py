@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rich.table import Table
-from rich.text import Text
-
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.handout import PAPERS, address_to_type, as_html, as_text
 from getstep_server.config.roster import add_teams, import_teams
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import MAX_SEATS
+from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.storage.lock import server_of
 from getstep_server.text import escape_control_chars, pluralize
 
 from ._parser import EXIT_OK, add_command, folder_argument, help_by_default
-from ._shared import console, contest_with_teams, shell_command
+from ._shared import contest_with_teams, print_table, shell_command
 from .decisions import add_team_decisions
 
 _SEATS = f"how many bots each team may connect at once, one match each (1 to {MAX_SEATS}; default: 1)"
@@ -136,20 +134,19 @@ def _say_when_it_holds(folder: Path) -> None:
 
 
 def _teams_list(args: argparse.Namespace) -> int:
-    contest = contest_with_teams(args.contest)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", justify="right", no_wrap=True)
-    table.add_column("team")
-    several = any(team.seats > 1 for team in contest.contestants.values())
-    shown = {"seats": several, "classic": True, "token": args.tokens}
-    for column, wanted in shown.items():
-        if wanted:
-            table.add_column(column, justify="right" if column == "seats" else "left", no_wrap=True)
-    for team in contest.contestants.values():
-        classic = (team.classic_address or "yes") if team.classic else ""
-        cells = {"seats": str(team.seats), "classic": classic, "token": team.token}
-        table.add_row(str(team.id), Text(team.name), *(cells[column] for column in cells if shown[column]))
-    console().print(table)
+    teams = contest_with_teams(args.contest).contestants.values()
+    columns = [
+        Column("id", [str(team.id) for team in teams]),
+        Column("team", [team.name for team in teams], names=True, justify="left"),
+    ]
+    if any(team.seats > 1 for team in teams):
+        columns.append(Column("seats", [str(team.seats) for team in teams]))
+    if any(team.classic for team in teams):
+        classic = [(team.classic_address or "yes") if team.classic else "" for team in teams]
+        columns.append(Column("classic", classic, justify="left"))
+    if args.tokens:
+        columns.append(Column("token", [team.token for team in teams], justify="left"))
+    print_table(TextTable(columns))
     return EXIT_OK
 
 

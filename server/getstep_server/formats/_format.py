@@ -216,10 +216,6 @@ class Format(ABC, Generic[O]):
         """The local time (as "2030-12-01 18:00") from which nothing is paired; None if there is no such time."""
         return None
 
-    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:  # noqa: ARG002 - formats that override it use them
-        """Return each team's rating, if the format itself rates; else an empty mapping."""
-        return {}
-
     def drawn(self, *purpose: int) -> Callable[[], float]:
         """Return a generator of random numbers from 0 to 1, which depend only on the seed and the purpose.
 

@@ -146,9 +146,6 @@ class Arena(Format[ArenaOptions]):
     def closes_at(self) -> str | None:
         return self.options.until
 
-    def ratings(self, games: Sequence[Played]) -> Mapping[int, float]:
-        return {team: rating / 100 for team, rating in rate(games).items()}
-
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         """Return the places by rating; teams that have not played are last."""
         ratings = rate(games)

@@ -34,7 +34,7 @@ from getstep_server.incident import Incident
 from getstep_server.limits import THROTTLE_PER_MINUTE
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.match import Match
-from getstep_server.text import join_limited, pluralize
+from getstep_server.text import cell_len, join_limited, pluralize
 
 from .progress_state import ProgressState
 from .tables import brief_result_line, result_line
@@ -48,6 +48,10 @@ NAMES_SHOWN = 8
 
 NAME_CELLS = 18
 """Terminal cells of a team's name in the live view: two names and 40 cells for the reason fit 80 columns."""
+
+
+LOST_CELLS = 8
+"""Terminal cells at the end of a line that stay empty because the next word is longer, mostly."""
 
 
 class EventLines:
@@ -145,9 +149,16 @@ class EventLines:
             case TurnFaulted(code=code) if code == FaultCode.STALLED:
                 return None  # the lines before and after say that the player was stalled, and for how many turns
             case TurnFaulted(match, player, code, detail):
-                return f"{self._player(match, player)}: {code}: {detail}{_repeated(count)}"
+                return self._faulted(f"{self._player(match, player)}: {code}: ", detail, _repeated(count))
             case _:
                 return None
+
+    def _faulted(self, turn: str, detail: str, times: str) -> str:
+        """Return the line of a fault. In the live view it has two lines, because the results need the room."""
+        if self._width is not None:
+            room = 2 * (self._width() - LOST_CELLS) - cell_len(turn + times)
+            detail = truncate_middle(detail, max(NAME_CELLS, room))
+        return f"{turn}{detail}{times}"
 
     def _connected(self, event: TeamArrived) -> str:
         verb = "reconnected" if event.again else "connected"

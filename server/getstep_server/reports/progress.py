@@ -22,7 +22,7 @@ from rich.text import Text
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, Event, Listening, ServerFault, Throttled
-from getstep_server.text import cell_len, escape_control_chars
+from getstep_server.text import cell_len, escape_control_chars, fold
 from getstep_server.tournament.combined import Tables
 
 from .event_lines import EventLines, address_to_play
@@ -277,13 +277,13 @@ class Progress:
 
     def _message_lines(self, width: int, room: int) -> list[RenderableType]:
         """Return the newest events that fit, broken into lines where they are too long."""
-        lines: list[Text] = []
+        lines: list[str] = []
         for message in reversed(list(self._messages)):
-            folded = list(Text(message).wrap(self.console, width))[: min(LINES_A_MESSAGE, room)]
+            folded = _folded(message, width, min(LINES_A_MESSAGE, room))
             if len(lines) + len(folded) > room:
                 break
             lines[:0] = folded
-        return list(lines)
+        return list(map(_one_line, lines))
 
     def _code(self, room: int) -> list[RenderableType]:
         """Return the QR code of the live page if it fits; else nothing."""
@@ -301,7 +301,7 @@ class Progress:
             rows = tables.events[1]
             teams, table = (
                 len(rows),
-                standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo or tables.pairing_ratings),
+                standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo),
             )
         more = [f"and {teams - lines} more teams"] if teams > lines else []
         missing = [tables.elo_missing] if tables.elo_missing else []
@@ -315,6 +315,17 @@ class Progress:
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
         grid.add_row(count, ProgressBar(state.expected, state.done, width=width), end)
         return grid
+
+
+def _folded(text: str, cells: int, lines: int) -> list[str]:
+    """Return the first ``lines`` lines of a text. An ellipsis at the end shows that there are more."""
+    found = fold(text, cells)
+    if len(found) <= lines:
+        return found
+    last = found[lines - 1]
+    while cell_len(last) > cells - 1:
+        last = last[:-1]
+    return [*found[: lines - 1], f"{last}…"]
 
 
 def _one_line(text: str) -> Text:

@@ -50,7 +50,7 @@ def standings_table(
     rows: Sequence[Standing],
     *,
     title: str | None = None,
-    elo: Mapping[int, Estimate] | Mapping[int, float] | None = None,
+    elo: Mapping[int, Estimate] | None = None,
 ) -> TextTable:
     """Return an event's standings: a column for each tie-break, and a note with the order of the criteria.
 
@@ -186,13 +186,9 @@ def _tie_breaks(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     return columns
 
 
-def _elo_columns(rows: Sequence[Standing], elo: Mapping[int, Estimate] | Mapping[int, float]) -> list[Column]:
+def _elo_columns(rows: Sequence[Standing], elo: Mapping[int, Estimate]) -> list[Column]:
     """Return the ratings and their intervals; spare, because a rating alone claims more than it knows."""
-    known = {team: one for team, one in elo.items() if isinstance(one, Estimate)}
-    if not known:  # the numbers that pair teams in an arena are no claim about strength
-        pairing = {team: one for team, one in elo.items() if not isinstance(one, Estimate)}
-        return [Column("Elo", [elo_text(pairing[row.team]) if row.team in pairing else "" for row in rows])]
-    found = [known.get(row.team) for row in rows]
+    found = [elo.get(row.team) for row in rows]
     return [
         Column("Elo", ["" if one is None else elo_text(one.value) for one in found], spare=True),
         Column("95 % interval", ["" if one is None else interval_text(one) for one in found], "95 %", spare=True),
@@ -248,7 +244,7 @@ def brief_result_line(result: Result, names: Callable[[int], str], cells: int, n
         cells: room for the line.
         name_cells: the most that a name takes.
     """
-    number, middle, end = f"#{result.match.number} ", f" {_score_text(result)} ", f" ({_reason(result)})"
+    number, middle, end = f"#{result.match.number} ", f" {score_text(result)} ", f" ({_reason(result)})"
     first, second = (truncate_middle(names(team), name_cells) for team in result.match.teams)
     room = cells - sum(map(cell_len, (number, middle, end)))
     if room >= 2 * NAME_LEAST:
@@ -269,7 +265,7 @@ def winner_text(result: Result, names: Callable[[int], str]) -> str:
     return texts.get(result.reason, "draw")
 
 
-def _score_text(result: Result) -> str:
+def score_text(result: Result) -> str:
     """Return the result of a match as chess and sports write it; the first player's side comes first."""
     if result.winner is not None:
         return ("1–0", "0–1")[result.winner]

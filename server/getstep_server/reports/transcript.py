@@ -20,7 +20,7 @@ from getstep_server.records.game import GameRecord, IncidentEntry, match_state_o
 from getstep_server.records.record import RecordError
 from getstep_server.records.replay import steps
 from getstep_server.records.turns import Illegal, Moved, Passed, Stalled, Turn
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts
@@ -211,7 +211,7 @@ def _cell(moment: Moment) -> str:
 
 
 def _fold(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(escape_control_chars(text), WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return fold(escape_control_chars(text), WIDTH, indent)
 
 
 # --- stepped through --------------------------------------------------------------------------------------------

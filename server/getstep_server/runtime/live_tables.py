@@ -48,8 +48,6 @@ class LiveTables:
         remaining = tournament.open_by_team()
         if len(events) > 1:
             return replace(tournament.tables(), expected=expected, remaining=remaining)
-        if pairing := tournament.format_ratings(events[0]):
-            return replace(tournament.tables(), pairing_ratings=pairing, expected=expected, remaining=remaining)
         try:
             ratings = ratings_of(tournament, events[0], replicates=0)
         except NumpyMissingError as error:

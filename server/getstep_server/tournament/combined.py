@@ -61,8 +61,6 @@ class Tables:
     events: dict[int, tuple[Standing, ...]]
     combined: tuple[Combined, ...] = ()
     elo: Mapping[int, Estimate] = field(default_factory=dict, compare=False)
-    pairing_ratings: Mapping[int, float] = field(default_factory=dict, compare=False)
-    """The ratings by which the format pairs teams, such as an arena's."""
     elo_missing: str = field(default="", compare=False)
     expected: int = field(default=0, compare=False)
     remaining: dict[int, int] = field(default_factory=dict, compare=False)

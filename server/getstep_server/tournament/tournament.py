@@ -459,10 +459,6 @@ class Tournament:
         """Return the teams that take part in an event, in the order of seeding, and its pairings with points."""
         return self._state(event.number).seeding(event.teams), self._history(event)
 
-    def format_ratings(self, event: ContestEvent) -> Mapping[int, float]:
-        """Return the ratings of an event's own format; an empty mapping if it does not rate."""
-        return event.format.ratings(self._history(event))
-
     def _history(self, event: ContestEvent) -> list[Played]:
         state = self._state(event.number)
         return self.cached(event, "history", lambda: state.history(event.scoring, event.teams))
