@@ -183,8 +183,10 @@ def test_the_engines_are_pure() -> None:
     assert offenders("getstep_engines", PURE) == {
         "engines/getstep_engines/_plugins.py": {"importlib"},  # it reads the list of installed packages
         "engines/getstep_engines/_registry.py": {"importlib"},  # it imports a game when it is needed
-        "engines/getstep_engines/batch/_words.py": {"numpy"},  # the extra `numpy`
-        "engines/getstep_engines/batch/chain_reaction.py": {"numpy"},
+        **{
+            f"engines/getstep_engines/batch/{module}.py": {"numpy"}  # the extra `numpy`
+            for module in ("_base", "_filling", "_words", "chain_reaction", "hop", "longest_path", "pseudo_tonga")
+        },
         "engines/getstep_engines/pettingzoo.py": {"numpy", "gymnasium", "pettingzoo"},  # the extra `pettingzoo`
         "engines/getstep_engines/testing.py": {"random", "re"},  # it is loaded by tests only
     }

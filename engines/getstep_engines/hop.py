@@ -117,10 +117,10 @@ class HopState(State):
 
     __slots__ = ("_rows", "outcome", "passed", "pieces", "to_move", "turns")
 
-    def __init__(self, pieces: tuple[int, int], to_move: Player) -> None:
+    def __init__(self, pieces: tuple[int, int], to_move: Player, turns: int = 0) -> None:
         self.pieces = pieces
         self.to_move = to_move
-        self.turns = 0
+        self.turns = turns
         self._rows: list[list[int]] | None = None  # the result of board(), kept until the next capture
         self._settle()
 

@@ -12,6 +12,10 @@ True
 A batch plays exactly the rules of the single engine. ``python -m benchmarks.batch`` compares their speed.
 """
 
+from ._base import Batch
 from .chain_reaction import ChainReactionBatch
+from .hop import HopBatch
+from .longest_path import LongestPathBatch
+from .pseudo_tonga import PseudoTongaBatch
 
-__all__ = ["ChainReactionBatch"]
+__all__ = ["Batch", "ChainReactionBatch", "HopBatch", "LongestPathBatch", "PseudoTongaBatch"]

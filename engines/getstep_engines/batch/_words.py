@@ -31,10 +31,16 @@ def to_flags(words: Words) -> Flags:
     return np.unpackbits(octets, axis=1, bitorder="little").astype(np.bool_)
 
 
+def to_words(flags: Flags) -> Words:
+    """Return a word for each row of ``flags``, an array ``(count, 64)``: the inverse of `to_flags`."""
+    words: Words = np.packbits(flags, axis=1, bitorder="little").view("<u8").reshape(-1).astype(np.uint64)
+    return words
+
+
 def random_bits(words: Words, generator: np.random.Generator) -> Words:
     """Return, for each word, the number of one of its set bits, all with the same chance; 0 for the word 0."""
     # Draw a square until it is a set bit: about half of the squares of a game are legal. Each random word is good
-    # for ten draws of six bits. `_ranked_bits` costs more: it is for the few boards that five draws have missed.
+    # for ten draws of six bits. `ranked_bits` costs more: it is for the few boards that five draws have missed.
     dice = generator.integers(0, 1 << 64, len(words), np.uint64)
     drawn: Words = dice & _LAST
     missed = np.flatnonzero(words >> drawn & ONE == 0)
@@ -44,13 +50,20 @@ def random_bits(words: Words, generator: np.random.Generator) -> Words:
         drawn[missed] = dice & _LAST
         still = words[missed] >> drawn[missed] & ONE == 0
         missed, dice = missed[still], dice[still]
-    drawn[missed] = _ranked_bits(words[missed], generator)
+    rest = words[missed]
+    drawn[missed] = ranked_bits(rest, random_below(np.bitwise_count(rest), generator))
     return drawn
 
 
-def _ranked_bits(words: Words, generator: np.random.Generator) -> Words:
-    """Return what `random_bits` returns: draw the rank of a set bit, and find the bit of this rank by halving."""
-    rank = (generator.random(len(words)) * np.bitwise_count(words)).astype(np.uint64)
+def random_below(limits: NDArray[np.integer], generator: np.random.Generator) -> Numbers:
+    """Return, for each limit, a number from 0 to below it, all with the same chance; 0 for the limit 0."""
+    return (generator.random(len(limits)) * limits).astype(np.intp)
+
+
+def ranked_bits(words: Words, ranks: Numbers) -> Words:
+    """Return the number of the set bit of each rank, counted from 0 for the lowest; 0 for the word 0."""
+    # Halve the part of the word in which the bit is, six times.
+    rank = ranks.astype(np.uint64)
     found = np.zeros(len(words), np.uint64)
     rest = words.copy()
     for half in _HALVES:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from getstep_engines._game import State
 from getstep_engines.chain_reaction import CHAIN_REACTION, SIZE
 
-from ._words import ONE, SQUARES, Flags, Numbers, Words, random_bits, to_flags, word
+from ._base import Batch
+from ._words import ONE, SQUARES, Flags, Numbers, Words, random_bits, to_flags, to_words, word
 
 _TOP = word(0xFF)
 _BOTTOM = word(0xFF << 56)
@@ -18,50 +19,57 @@ _CORNERS = (_TOP | _BOTTOM) & (_LEFT | _RIGHT)
 _EDGES = (_TOP | _BOTTOM | _LEFT | _RIGHT) ^ _CORNERS
 _ROW = word(8)
 _NONE = word(0)
-RUNNING = -1
+_CAPACITIES = np.full(SQUARES, 4, np.int8)
+_CAPACITIES -= to_flags(np.array([_EDGES]))[0] + 2 * to_flags(np.array([_CORNERS]))[0].astype(np.int8)
 
 
-class ChainReactionBatch:
-    """``count`` games of chain_reaction.
+class ChainReactionBatch(Batch):
+    """``count`` games of chain_reaction; an action is ``row * 8 + column``. A score is the orbs of a player."""
 
-    ``to_move`` is the player on turn (0 or 1) of each board, ``winner`` is 0 or 1, or -1 while the game runs.
-    Both are arrays of int8; they are the batch's own, so do not change them.
-    """
+    size = SIZE
+    actions = SQUARES
+    cells = range(-7, 8)
 
     def __init__(self, count: int) -> None:
-        self.to_move: NDArray[np.int8] = np.zeros(count, np.int8)
-        self.winner: NDArray[np.int8] = np.full(count, RUNNING, np.int8)
+        super().__init__(count)
         self._ones: Words = np.full(count, _EDGES)
         self._twos: Words = np.full(count, _CORNERS)
         self._fours: Words = np.zeros(count, np.uint64)
         self._mine: Words = np.zeros(count, np.uint64)
         self._theirs: Words = np.zeros(count, np.uint64)
 
-    def __len__(self) -> int:
-        return len(self.to_move)
-
-    @property
-    def over(self) -> Flags:
-        """True for each game that is over."""
-        over: Flags = self.winner != RUNNING
-        return over
-
     def legal(self) -> Flags:
-        """Return the legal actions, an array ``(count, 64)``; none for a game that is over."""
         return to_flags(self._legal())
 
     def random_actions(self, generator: np.random.Generator) -> Numbers:
-        """Return a legal action for each board, all with the same chance; 0 for a game that is over."""
         return random_bits(self._legal(), generator).astype(np.intp)
 
-    def play(self, actions: Numbers) -> None:
-        """Play ``row * size + column`` on each board that is not over; the other actions are ignored.
+    def boards(self) -> NDArray[np.int8]:
+        ones, twos, fours, theirs = (
+            to_flags(plane).astype(np.int8) for plane in (self._ones, self._twos, self._fours, self._theirs)
+        )
+        orbs = ones + 2 * twos + 4 * fours + _CAPACITIES - 4
+        signs = (1 - 2 * self.to_move)[:, None] * (1 - 2 * theirs)
+        boards: NDArray[np.int8] = (orbs * signs).astype(np.int8).reshape(-1, SIZE, SIZE)
+        return boards
 
-        Raises:
-            ValueError: there is not one action for each board, or one of them is illegal. No board is changed.
-        """
-        running = self.winner == RUNNING
-        added = self._added(np.asarray(actions), running)
+    def scores(self) -> NDArray[np.int64]:
+        boards = self.boards().reshape(-1, SQUARES)
+        return np.stack([np.maximum(boards, 0).sum(1), -np.minimum(boards, 0).sum(1)], 1)
+
+    def state(self, number: int) -> State:
+        return CHAIN_REACTION.from_board(self.boards()[number].tolist(), self.to_move[number] == 0)
+
+    def _legal(self) -> Words:
+        return np.where(self._running, ~self._theirs, _NONE)
+
+    def _is_legal(self, actions: Numbers) -> Flags:
+        legal: Flags = self._theirs >> actions.astype(np.uint64) & ONE == 0
+        return legal
+
+    def _play(self, actions: Numbers) -> None:
+        running = self._running
+        added = np.where(running, ONE << actions.astype(np.uint64), _NONE)
         both_have_moved = (self._mine | self._theirs) != 0
         self._mine |= added
         self._ones ^= added
@@ -70,58 +78,42 @@ class ChainReactionBatch:
         exploding = np.flatnonzero(carry & ~self._twos)
         if len(exploding):
             self._explode(exploding, (carry & ~self._twos)[exploding])
-        won = running & both_have_moved & (self._theirs == 0)
-        self.winner[won] = self.to_move[won]
+        won = np.flatnonzero(running & both_have_moved & (self._theirs == 0))
         exchanged = np.where(running, self._mine ^ self._theirs, _NONE)
         self._mine ^= exchanged
         self._theirs ^= exchanged
+        # `_end` changes `_running`, so it comes last.
+        leads = 1 - 2 * self.to_move[won]
         self.to_move ^= running.astype(np.int8)
+        self._end(won, leads)
 
-    def restart(self, boards: Flags) -> None:
-        """Begin a new game on each board for which ``boards`` is True."""
-        self.to_move[boards] = 0
-        self.winner[boards] = RUNNING
-        self._ones[boards] = _EDGES
-        self._twos[boards] = _CORNERS
+    def _restart(self, at: Numbers) -> None:
+        self._ones[at] = _EDGES
+        self._twos[at] = _CORNERS
         for plane in (self._fours, self._mine, self._theirs):
-            plane[boards] = 0
+            plane[at] = 0
 
-    def boards(self) -> NDArray[np.int8]:
-        """Return the boards as ``get_step`` gets them, an array ``(count, 8, 8)``."""
-        ones, twos, fours, theirs = (
-            to_flags(plane).astype(np.int8) for plane in (self._ones, self._twos, self._fours, self._theirs)
-        )
-        spare = to_flags(np.array([_EDGES]))[0] + 2 * to_flags(np.array([_CORNERS]))[0].astype(np.int8)
-        orbs = ones + 2 * twos + 4 * fours - spare
-        signs = (1 - 2 * self.to_move)[:, None] * (1 - 2 * theirs)
-        boards: NDArray[np.int8] = (orbs * signs).astype(np.int8).reshape(-1, SIZE, SIZE)
-        return boards
-
-    def scores(self) -> NDArray[np.int64]:
-        """Return the orbs of the first and of the second player, an array ``(count, 2)``."""
-        boards = self.boards().reshape(-1, SQUARES)
-        return np.stack([np.maximum(boards, 0).sum(1), -np.minimum(boards, 0).sum(1)], 1)
-
-    def state(self, number: int) -> State:
-        """Return the position of one board for the single engine."""
-        return CHAIN_REACTION.from_board(self.boards()[number].tolist(), self.to_move[number] == 0)
-
-    def _legal(self) -> Words:
-        return np.where(self.winner == RUNNING, ~self._theirs, _NONE)
-
-    def _added(self, actions: Numbers, running: Flags) -> Words:
-        """Return the square of each action as a bit, 0 on boards that are over."""
-        if actions.shape != running.shape or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"the actions are an array {actions.shape} of {actions.dtype}; expected {running.shape} integers"
-            )
-        # A negative action is a large number of 64 bits without a sign, so one comparison checks both limits.
-        squares = actions.astype(np.uint64)
-        added = np.where(running, ONE << (squares & word(SQUARES - 1)), _NONE)
-        wrong = np.flatnonzero(running & (squares >= SQUARES) | (added & self._theirs != 0))
+    def _set_boards(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
+        red, green = cells > 0, cells < 0
+        orbs = np.abs(cells)
+        won = ~(red.any(1) & green.any(1)) & (orbs.sum(1) > 1)
+        # On the board of a won game a square may be over capacity: its cascade was halted.
+        most = np.where(won, 2, 1)[:, None] * _CAPACITIES - 1
+        wrong = np.argwhere(orbs > most)
         if len(wrong):
-            raise ValueError(f"board {wrong[0]}: action {actions[wrong[0]]} is illegal; expected one of legal()")
-        return added
+            number, square = wrong[0]
+            raise ValueError(
+                f"board {number}: {divmod(int(square), SIZE)} has {orbs[number, square]} orbs;"
+                f" expected at most {most[number, square]}"
+            )
+        self.restart(np.ones(len(self), np.bool_))
+        fills = orbs + (4 - _CAPACITIES)
+        self._ones, self._twos, self._fours = (to_words(fills >> place & 1 != 0) for place in range(3))
+        second = to_move[:, None] == 1
+        self._mine, self._theirs = to_words(np.where(second, green, red)), to_words(np.where(second, red, green))
+        self.to_move[:] = to_move
+        at = np.flatnonzero(won)
+        self._end(at, np.where(red[at].any(1), 1, -1))
 
     def _explode(self, at: Numbers, fours: Words) -> None:
         """Play the waves on the boards ``at``, which begin with the squares ``fours`` at capacity."""

@@ -1,0 +1,141 @@
+"""The common part of all batches: the players on turn, the winners, and the checks of what callers hand in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from getstep_engines._game import State
+
+from ._words import Flags, Numbers
+
+NOBODY = -1
+
+
+class Batch(ABC):
+    """``count`` games of one kind.
+
+    ``to_move`` is the player on turn (0 or 1) of each board. ``winner`` is 0 or 1; it is -1 for a draw, and for a
+    game that is not over. Both are arrays of int8; they are the batch's own, so do not change them.
+    """
+
+    size: int
+    """The squares along a side of the board."""
+
+    actions: int
+    """The number of actions: each is a number from 0 to ``actions - 1``."""
+
+    cells: range
+    """The values that a cell of `boards` can have."""
+
+    def __init__(self, count: int) -> None:
+        self.to_move: NDArray[np.int8] = np.zeros(count, np.int8)
+        self.winner: NDArray[np.int8] = np.full(count, NOBODY, np.int8)
+        self._running: Flags = np.ones(count, np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.to_move)
+
+    @property
+    def over(self) -> Flags:
+        """True for each game that is over."""
+        return ~self._running
+
+    @abstractmethod
+    def legal(self) -> Flags:
+        """Return the legal actions, an array ``(count, actions)``; none for a game that is over."""
+
+    @abstractmethod
+    def random_actions(self, generator: np.random.Generator) -> Numbers:
+        """Return a legal action for each board, all with the same chance; 0 for a game that is over."""
+
+    @abstractmethod
+    def boards(self) -> NDArray[np.int8]:
+        """Return the boards as ``get_step`` gets them, an array ``(count, size, size)``."""
+
+    @abstractmethod
+    def scores(self) -> NDArray[np.int64]:
+        """Return the scores of the first and of the second player on the boards as they are: ``(count, 2)``.
+
+        The class of the game says what a score is; in longest_path it is a row of numbers, ``(count, 2, 121)``.
+        """
+
+    @abstractmethod
+    def state(self, number: int) -> State:
+        """Return the position of one board for the single engine."""
+
+    def play(self, actions: Numbers) -> None:
+        """Play one action on each board that is not over; the other actions are ignored.
+
+        Raises:
+            ValueError: there is not one action for each board, or one of them is illegal. No board is changed.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != self.to_move.shape or actions.dtype.kind not in "iu":
+            raise ValueError(
+                f"the actions are an array {actions.shape} of {actions.dtype};"
+                f" expected {self.to_move.shape} integers"
+            )
+        # A negative action is a large number without a sign, so the smaller number is an action in any case.
+        bounded: Numbers = np.minimum(actions.astype(np.uint64), np.uint64(self.actions - 1)).astype(np.intp)
+        wrong = np.flatnonzero(self._running & ((bounded != actions) | ~self._is_legal(bounded)))
+        if len(wrong):
+            raise ValueError(f"board {wrong[0]}: action {actions[wrong[0]]} is illegal; expected one of legal()")
+        self._play(bounded)
+
+    def restart(self, boards: Flags) -> None:
+        """Begin a new game on each board for which ``boards`` is True."""
+        at = np.flatnonzero(boards)
+        self.to_move[at] = 0
+        self.winner[at] = NOBODY
+        self._running[at] = True
+        self._restart(at)
+
+    def set_boards(self, boards: NDArray[Any], to_move: NDArray[Any]) -> None:
+        """Put every game into a position, as ``from_board`` of the single engine does.
+
+        Args:
+            boards: an array ``(count, size, size)`` of cells as `boards` returns them.
+            to_move: the player on turn of each board, 0 or 1.
+
+        Raises:
+            ValueError: an array has another form, or a board is not possible. No board is changed.
+        """
+        boards, to_move = np.asarray(boards), np.asarray(to_move)
+        self._check_array("boards", boards, (len(self), self.size, self.size), self.cells)
+        self._check_array("players on turn", to_move, (len(self),), range(2))
+        self._set_boards(boards.astype(np.int8).reshape(len(self), -1), to_move.astype(np.int8))
+
+    def _check_array(self, name: str, array: NDArray[Any], shape: tuple[int, ...], values: range) -> None:
+        if array.shape != shape or array.dtype.kind not in "iu":
+            raise ValueError(f"the {name} are an array {array.shape} of {array.dtype}; expected {shape} integers")
+        wrong = np.argwhere((array < values.start) | (array >= values.stop))
+        if len(wrong):
+            number, value = wrong[0][0], array[tuple(wrong[0])]
+            raise ValueError(
+                f"board {number}: the {name} have {value}; expected {values.start} to {values.stop - 1}"
+            )
+
+    @abstractmethod
+    def _is_legal(self, actions: Numbers) -> Flags:
+        """Return True for each legal action; anything for a game that is over. All are below ``self.actions``."""
+
+    @abstractmethod
+    def _play(self, actions: Numbers) -> None:
+        """Play legal actions on the boards that are not over; the other boards have any action."""
+
+    @abstractmethod
+    def _restart(self, at: Numbers) -> None:
+        """Put the boards ``at`` into the starting position."""
+
+    @abstractmethod
+    def _set_boards(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
+        """Check the boards ``(count, squares)``, then put all games into these positions; some may be over."""
+
+    def _end(self, at: Numbers, lead: NDArray[Any]) -> None:
+        """End the games ``at``. ``lead`` is above 0 if the first player wins, below 0 if the second does."""
+        self._running[at] = False
+        self.winner[at] = np.where(lead > 0, 0, np.where(lead < 0, 1, NOBODY))
