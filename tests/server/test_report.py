@@ -8,25 +8,21 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import given
-from hypothesis import strategies as st
 
 from getstep_server.config.contest import Contest
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import RecordError
-from getstep_server.reports import plots, report
+from getstep_server.reports import report
 from getstep_server.reports.crosstable import Crosstable
 from getstep_server.reports.report import CROSSTABLE_TEAMS, as_html, load_report_data
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from getstep_server.tournament.estimate import Estimate
 from tests.patience import PATIENCE_SECONDS
 from tests.server.command_line import Command
 from tests.server.forgery import Forged
@@ -34,86 +30,13 @@ from tests.server.made_up import HOSTILE_NAMES, each_format, make_up
 from tests.server.players import token_of
 from tests.server.recorded import Scene, clumsy, play_scenes, scenes_of_decisions
 
+from .report_page import Page
+
 NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]
 EVENTS = ("hop", "paths", "chain_reaction", "pseudo_tonga", "linkage")
-EMPTY = {"meta", "br", "hr", "img", "input", "link"}
-"""Elements of html that are never closed."""
 
 
 # --- reading a page -----------------------------------------------------------------------------------------------
-
-
-class Element:
-    """An element of a page with its content."""
-
-    def __init__(self, tag: str, attributes: dict[str, str]) -> None:
-        self.tag = tag
-        self.attributes = attributes
-        self.inside: list[Element | str] = []
-
-    def all(self, *tags: str) -> list[Element]:
-        """Return all elements in it with one of these tags, in the order of the page; without tags, all."""
-        found = []
-        for child in self.inside:
-            if isinstance(child, Element):
-                found += [child] * (not tags or child.tag in tags) + child.all(*tags)
-        return found
-
-    @property
-    def text(self) -> str:
-        return "".join(child if isinstance(child, str) else child.text for child in self.inside).strip()
-
-    def cells(self) -> list[list[str]]:
-        """Return the texts of a table's body, row by row."""
-        (body,) = self.all("tbody")
-        return [[cell.text for cell in row.all("th", "td")] for row in body.all("tr")]
-
-
-class Page(HTMLParser):
-    """A page, read strictly: every element that is opened is closed, in the right order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.root = Element("", {})
-        self._open = [self.root]
-        self.feed(text)
-        self.close()
-        assert self._open == [self.root]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        names = [name for name, _ in attrs]
-        assert len(set(names)) == len(names), f"{tag}: {names}"
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        self._open[-1].inside.append(element)
-        if tag not in EMPTY:
-            self._open.append(element)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop().tag == tag
-
-    def handle_data(self, data: str) -> None:
-        self._open[-1].inside.append(data)
-
-    def handle_comment(self, data: str) -> None:
-        raise AssertionError(f"a comment: {data!r}")
-
-    def section(self, key: str) -> Element:
-        """Return the section under the heading with this id."""
-        (found,) = [one for one in self.root.all("section") if one.attributes["aria-labelledby"] == key]
-        return found
-
-    def table(self, key: str) -> Element:
-        """Return the table under the heading with this id."""
-        (found,) = [one for one in self.root.all("div") if one.attributes.get("aria-labelledby") == key]
-        (table,) = found.all("table")
-        return table
-
-    def has(self, key: str) -> bool:
-        return any(element.attributes.get("id") == key for element in self.root.all())
 
 
 def html_of(contest: Contest) -> str:
@@ -545,61 +468,3 @@ def test_help_and_a_contest_without_records(command: Command, monkeypatch: pytes
     ran = command("report", "autumn")
     assert (ran.code, ran.out) == (1, "")
     assert "nothing has been played yet" in ran.err
-
-
-# --- parts --------------------------------------------------------------------------------------------------------
-
-
-@given(st.lists(st.floats(-50, 700), min_size=1, max_size=40))
-def test_names_at_the_ends_of_lines_do_not_overlap(levels: list[float]) -> None:
-    levels.sort()
-    height = max(plots._LEAST_HEIGHT, plots._ROW * len(levels))
-    apart = plots._apart(levels, height)
-    assert all(lower - upper >= plots._ROW - 1e-6 for upper, lower in pairwise(apart))
-    assert apart[0] >= plots._ROW / 2 - 1e-6
-    assert apart[-1] <= height - plots._ROW / 2 + 1e-6
-
-
-@given(st.floats(-5000, 5000), st.floats(1e-3, 20000))
-def test_a_scale_has_a_few_round_values_within_it(low: float, length: float) -> None:
-    ticks = plots._Scale(low, low + length, 0, 1000).ticks()
-    assert 1 <= len(ticks) <= 10
-    places = [float(tick.at) for tick in ticks]
-    assert all(-0.1 <= place <= 1000.1 for place in places)
-    assert places == sorted(places)
-
-
-def test_matches_played_are_whole_numbers() -> None:
-    courses = [plots.RatingHistory("A", ((1, 0.0), (2, 10.0)))]
-    frame = plots.history_plot(courses, label="").frame
-    assert [tick.text for tick in frame.x_ticks] == ["0", "1", "2"]
-    assert "−" not in "".join(tick.text for tick in frame.x_ticks)
-
-
-def test_forty_lines_differ_by_more_than_colour() -> None:
-    courses = [
-        plots.RatingHistory(f"Team {n}", ((1, 0.0), (2, 1.0 * n))) for n in reversed(range(report.PLOTTED_TEAMS))
-    ]
-    lines = plots.history_plot(courses, label="").lines
-    assert len({(line.colour, line.dash, line.mark) for line in lines}) == report.PLOTTED_TEAMS
-    assert len({(line.dash, line.mark) for line in lines if line.colour == 0}) == len(lines[:: plots.COLOURS])
-
-
-@given(st.text(max_size=64))
-def test_a_name_in_a_plot_fits_its_room(name: str) -> None:
-    shown = plots.fitted(name, 150)
-    assert sum(11 * plots._width(char) for char in shown) <= 150 + 1e-6
-    assert shown == name or "…" in shown
-
-
-def test_ratings_are_placed_by_their_values() -> None:
-    """An interval from -100 to 300 around 0 on a scale with a fiftieth of room at either end."""
-    row = plots.Rated("Ada", Estimate(0.0, -100.0, 300.0), None, separable=True)
-    plot = plots.ratings_plot([row], label="")
-    (shown,) = plot.rows
-    left, right = plot.frame.left, plot.frame.right
-    low, elo, high = map(float, (shown.low, shown.elo, shown.high))
-    assert (low - left) == pytest.approx(right - high, abs=0.2)
-    assert (elo - low) == pytest.approx((high - low) / 4, abs=0.2)
-    assert plot.zero == shown.elo
-    assert plot.gaps == []
