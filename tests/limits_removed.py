@@ -110,7 +110,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
         "tests/server/test_classic_codec.py::test_numbers_out_of_range_are_a_bad_field[a count of 101]",
     ),
     "MAX_STALE_ANSWERS": ("10**9", f"{_HERE}test_stale_answers_of_a_classic_client_come_to_an_end"),
-    "STALLED_MISSES": ("10**9", "tests/server/test_judge_stalled.py::test_an_endless_loop_costs_the_opponent_three_limits"),
+    "STALLED_MISSES": (
+        "10**9",
+        "tests/server/test_judge_stalled.py::test_an_endless_loop_costs_the_opponent_three_limits",
+    ),
     "ABSENT_MISSES": ("10**9", "tests/server/test_judge.py::test_three_misses_without_a_connection_lose"),
     "MAX_EVENTS": ("10**6", "tests/server/test_contest.py::test_too_many_events"),
     "MAX_MATCHES": ("10**12", f"{_HERE}test_settings_may_ask_for_so_many_matches_and_no_more"),

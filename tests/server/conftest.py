@@ -80,3 +80,9 @@ def begun(autumn: Path, seeded: None) -> Path:
 def pairs_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make an arena's pairings without a thread: `autojump_clock` jumps ahead while all tasks wait for one."""
     monkeypatch.setattr(Arena, "pair_in_thread", False)
+
+
+@pytest.fixture
+def on_a_lan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The address of this machine on the LAN is 192.0.2.7."""
+    monkeypatch.setattr("getstep_server.config.handout.lan_address", lambda: "192.0.2.7")
