@@ -20,6 +20,7 @@ from getstep_engines._actions import Path as SquarePath
 from getstep_engines.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch
 from getstep_engines.batch._words import random_bits, to_flags, to_words
 from getstep_engines.hop import HopState
+from getstep_engines.pettingzoo import GetstepEnv
 
 Boards = NDArray[np.int8]
 
@@ -134,6 +135,27 @@ def test_games_of_a_batch_are_games_of_the_single_engine(case: Case) -> None:
 @EVERY_GAME
 def test_many_games_of_a_batch_are_games_of_the_single_engine(case: Case) -> None:
     play_whole_games(case, case.many, seed=6)
+
+
+@EACH_GAME
+def test_a_batch_shows_what_the_environment_shows(case: Case) -> None:
+    """A program that has learned from a batch meets the same observations and masks in PettingZoo."""
+    environment = GetstepEnv(case.game, None, **case.options)
+    environment.reset()
+    batch = case.make(1)
+    generator = np.random.default_rng(10)
+    hopped = False
+    for _ in range(60):
+        if batch.over[0]:
+            break
+        seen = environment.observe(environment.agent_selection)
+        assert np.array_equal(batch.observations()[0], seen["observation"])
+        assert np.array_equal(batch.legal()[0], seen["action_mask"])
+        hopped |= bool(seen["observation"][..., 2].any())
+        actions = batch.random_actions(generator)
+        batch.play(actions)
+        environment.step(int(actions[0]))
+    assert hopped == (case.game == "hop")
 
 
 # --- positions from outside -------------------------------------------------------------------------------------

@@ -56,6 +56,13 @@ class Batch(ABC):
     def boards(self) -> NDArray[np.int8]:
         """Return the boards as ``get_step`` gets them, an array ``(count, size, size)``."""
 
+    def observations(self) -> NDArray[np.int8]:
+        """Return what the PettingZoo environment shows the player on turn: an array ``(count, size, size, 3)``."""
+        planes = np.zeros((len(self), self.size, self.size, 3), np.int8)
+        planes[..., 0] = self.boards()
+        planes[..., 1] = (self.to_move == 0)[:, None, None]
+        return planes
+
     @abstractmethod
     def scores(self) -> NDArray[np.int64]:
         """Return the scores of the first and of the second player on the boards as they are: ``(count, 2)``.

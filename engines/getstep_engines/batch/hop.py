@@ -81,6 +81,13 @@ class HopBatch(Batch):
         boards: NDArray[np.int8] = cells.reshape(-1, SIZE, SIZE)
         return boards
 
+    def observations(self) -> NDArray[np.int8]:
+        planes = super().observations()
+        # Only the piece that has hopped may go on, so that it stands where the legal ways begin.
+        hopping = np.where(self.hopping, np.bitwise_or.reduce(self._ways, 0), _NONE)
+        planes[..., 2] = to_flags(hopping).reshape(-1, SIZE, SIZE)
+        return planes
+
     def scores(self) -> NDArray[np.int64]:
         return self._scores_at(np.arange(len(self)))
 
