@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from getstep_server.records.match import Match
-from getstep_server.reports.pace import PaceEstimator
+from getstep_server.tournament.pace import PaceEstimator
 
 
 @dataclass

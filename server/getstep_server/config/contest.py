@@ -60,6 +60,12 @@ class ServerTable(Model, frozen=True, kw_only=True):
             yield wrong(("classic_port",), classic, "another port than the server's own")
 
 
+class PageTable(Model, frozen=True, kw_only=True):
+    """``[page]``: how long before the expected end the page stops showing results; None: it shows all."""
+
+    freeze_minutes: Annotated[float, Meta(gt=0, le=10_080)] | None = None
+
+
 NoShow: TypeAlias = Literal["provisional", "final"]
 """The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
 
@@ -79,6 +85,7 @@ class ContestFile(Model, frozen=True, kw_only=True):
     time: TimeTable = TimeTable()
     server: ServerTable = ServerTable()
     start: StartTable = StartTable()
+    page: PageTable = PageTable()
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:

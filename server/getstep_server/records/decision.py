@@ -1,8 +1,9 @@
 """Decisions: the rulings of the host on a running contest, and their records.
 
-A decision is about a team (may it take part?) or about a match (what is its result?). One kind is made by the
-no-show rule and not by the host: a late team plays the matches that it forfeited. This module holds the contents
-of a decision; the tournament derives its effects from the records.
+A decision is about a team (may it take part?), about a match (what is its result?), or about the freeze (what may
+spectators see?). Two kinds may be made by a rule and not by the host: a late team plays the matches that it
+forfeited, and a freeze begins shortly before the end. This module holds the contents of a decision; the tournament
+derives its effects from the records.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from getstep_server.text import join_limited, pluralize
 from getstep_server.validation import Check
 
 from .match import Match
-from .reasons import TEAM_KINDS, DecisionKind, Reason
+from .reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .values import MAX_SCORE, TWO, Line, Number, Score, TeamId, Time, Who
@@ -28,10 +29,17 @@ from .values import MAX_SCORE, TWO, Line, Number, Score, TeamId, Time, Who
 NO_SHOW_RULE = "the no-show rule"
 """The ``by`` in the record of a late arrival."""
 
+FREEZE_RULE = "the freeze rule"
+"""The ``by`` in the record of a freeze that no host has decided."""
+
 _TEAM_EFFECTS = {
     DecisionKind.WITHDRAW: "has withdrawn",
     DecisionKind.DISQUALIFY: "is disqualified",
     DecisionKind.REINSTATE: "is reinstated",
+}
+_FREEZE_EFFECTS = {
+    DecisionKind.FREEZE: "results are hidden from the page",
+    DecisionKind.REVEAL: "the page shows all results",
 }
 
 NUMBERS_CELLS = 60
@@ -40,7 +48,7 @@ NUMBERS_CELLS = 60
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A ruling of the host, or of the no-show rule.
+    """A ruling of the host, or of a rule.
 
     Attributes:
         by: the name of the host.
@@ -68,7 +76,9 @@ class Decision:
     @property
     def made_by_rule(self) -> bool:
         """Return True if no host made it."""
-        return self.kind == DecisionKind.LATE_ARRIVAL
+        return self.kind == DecisionKind.LATE_ARRIVAL or (
+            self.kind == DecisionKind.FREEZE and self.by == FREEZE_RULE
+        )
 
     @property
     def reopened(self) -> tuple[int, ...]:
@@ -77,8 +87,8 @@ class Decision:
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule:
-            return False  # a forfeited match has no running attempt
+        if self.made_by_rule or self.kind in FREEZE_KINDS:
+            return False  # a forfeited match has no running attempt, and a freeze only hides results
         if self.match is not None:
             return self.match == match.number
         return (
@@ -159,13 +169,23 @@ class LateArrival(_DecisionHead, frozen=True, kw_only=True):
     software: Line
 
 
-DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival
+class FreezeDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision that later results are hidden from spectators, or that all are shown."""
+
+    by: Name
+    why: Line
+    at: Time
+    software: Line
+
+
+DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
     **dict.fromkeys(TEAM_KINDS, TeamDecision),
     DecisionKind.ADJUDICATE: Adjudication,
     DecisionKind.REPLAY: Rematch,
     DecisionKind.LATE_ARRIVAL: LateArrival,
+    **dict.fromkeys(FREEZE_KINDS, FreezeDecision),
 }
 _ABOUT = ("team", "event", "match", "matches", "winner", "scores")
 """The fields of a decision that only some kinds have."""
@@ -227,8 +247,16 @@ def late_arrival(contest: Contest, team: int, matches: Iterable[int], at: str) -
     return Decision(DecisionKind.LATE_ARRIVAL, NO_SHOW_RULE, why, at, team=team, matches=tuple(matches))
 
 
+def freeze_by_rule(minutes: float, at: str) -> Decision:
+    """Return the decision by which the results of the last ``minutes`` are hidden."""
+    why = f"the contest is expected to end within {minutes:g} min"
+    return Decision(DecisionKind.FREEZE, FREEZE_RULE, why, at)
+
+
 def describe_decision(decision: Decision, contest: Contest, match: Match | None = None) -> str:
     """Return a decision in words, without its author and reason; ``match`` is its match, if any."""
+    if decision.kind in FREEZE_KINDS:
+        return _FREEZE_EFFECTS[decision.kind]
     if decision.made_by_rule:
         numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
         after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"

@@ -49,10 +49,16 @@ class DecisionKind(StrEnum):
     REPLAY = "replay"
     LATE_ARRIVAL = "late_arrival"
     """Made by the no-show rule when a team arrives, never by a host."""
+    FREEZE = "freeze"
+    """The results of all later records are hidden from spectators."""
+    REVEAL = "reveal"
+    """Nothing is hidden any more."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
 MATCH_KINDS = (DecisionKind.ADJUDICATE, DecisionKind.REPLAY)
+FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
+"""Decisions about what spectators see. They change no result."""
 
 
 class TeamStatus(StrEnum):

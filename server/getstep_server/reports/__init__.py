@@ -15,7 +15,6 @@ __all__ = [
     "match_list",
     "match_pages",
     "notation",
-    "pace",
     "plots",
     "progress",
     "progress_state",

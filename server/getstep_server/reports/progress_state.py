@@ -23,8 +23,7 @@ from getstep_server.events import (
 )
 from getstep_server.records.match import Match
 from getstep_server.tournament.combined import Tables
-
-from .pace import PaceEstimator
+from getstep_server.tournament.pace import PaceEstimator
 
 
 class ProgressState:

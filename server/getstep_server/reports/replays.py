@@ -75,26 +75,29 @@ def without_errors(fields: Mapping[str, Any], team: int | None = None) -> Mappin
 def match_replays(
     store: Store,
     number: int,
-    running: Path,
+    running: Path | None,
     tournament: Tournament | None = None,
     seen: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
+    last: int | None = None,
 ) -> list[Replay]:
     """Return all attempts at a match, the last one last; [] if nothing of it was played.
 
     Args:
         store: the records.
         number: of the match.
-        running: the folder of the journal, with the matches that are not over.
+        running: the folder of the journal, with the matches that are not over; None: without those.
         tournament: for the corrections; None if it is not known.
         seen: returns a record as the reader may see it, such as `without_errors`.
+        last: the place of the last record that counts; None: all do.
 
     Raises:
         RecordError: a record does not have the form of a game's record.
         JournalError: the journal is damaged.
     """
-    games = [parse(record.line) for record in store.records(number)]
-    recorded = [(number, game["attempt"]) for game in games]
-    games += [game for game in running_records(running, recorded) if game.get("match") == number]
+    games = [parse(record.line) for record in store.records(number) if last is None or record.place <= last]
+    if running is not None:
+        recorded = [(number, game["attempt"]) for game in games]
+        games += [game for game in running_records(running, recorded) if game.get("match") == number]
     return [replay_of(seen(game), tournament) for game in games]
 
 

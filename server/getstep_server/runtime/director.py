@@ -152,7 +152,7 @@ class Director:
         self._changed = trio.Event()
         self._tables = LiveTables(tournament)
         self._resumed = False
-        self._recorder = Recorder(
+        self.recorder = Recorder(
             contest,
             tournament,
             store,
@@ -192,13 +192,13 @@ class Director:
         Raises:
             ContestStopped: a match could not be played or stored.
         """
-        await self._recorder.refresh()
-        await self._recorder.put_settings()
+        await self.recorder.refresh()
+        await self.recorder.put_settings()
         await self._admit_late()
-        await self._recorder.publish_pairings()
+        await self.recorder.publish_pairings()
         await self._resume()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._recorder.watch)
+            nursery.start_soon(self.recorder.watch)
             if gather:
                 await self._gather()
             self._gathering.give_up(self._presence.absent)  # no later round waits for them
@@ -211,7 +211,7 @@ class Director:
                 await self._admit_late()  # before a new round makes a forfeit final
                 resumed = [sheet.match for sheet in self._unfinished.values()]
                 teams = self._arena.taking_part(self._presence.taking_part, resumed)
-                await self._recorder.publish_pairings(teams)
+                await self.recorder.publish_pairings(teams)
                 now = trio.current_time()
                 self._begin_rounds(now)
                 self._start_matches(nursery, now)
@@ -262,11 +262,11 @@ class Director:
     async def _admit_late(self) -> None:
         """Reopen the matches that present teams have forfeited while they were absent."""
         for team in sorted(self.tournament.missing_teams() & self._presence.present):
-            await self._recorder.admit_late(team)
+            await self.recorder.admit_late(team)
 
     async def _is_over(self) -> bool:
         """Return True if nothing is left to play, and no decision at the last moment has changed that."""
-        await self._recorder.refresh()
+        await self.recorder.refresh()
         return not self._changed.is_set()
 
     async def _resume(self) -> None:
@@ -406,7 +406,7 @@ class Director:
             final = result if result is not None and self._accepts(running) else self._called_off_result(running)
             return final, self._record(final, running.sheet)
 
-        await self._recorder.save(outcome, _release_of(running.sheet), announce, patient=patient)
+        await self.recorder.save(outcome, _release_of(running.sheet), announce, patient=patient)
 
     def _record(self, result: Result, sheet: Scoresheet | None) -> Record:
         if sheet is not None:

@@ -45,7 +45,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ContestStopped
 from getstep_server.events import DecisionTaken, Publish, ServerFault
 from getstep_server.limits import MATCH_ATTEMPTS
-from getstep_server.records.decision import Decision, late_arrival, record_of_decision
+from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import Record, RecordError, parse
@@ -209,6 +209,25 @@ class Recorder:
 
         if self._tournament.reopened_by_arrival(team):
             await self._store_alone(_Entry(build, applied=self._decided), "the record of a late arrival")
+
+    # --- the freeze ---
+
+    async def freeze(self, minutes: float) -> None:
+        """Record that results are hidden from spectators from now on, unless there was a freeze before.
+
+        Args:
+            minutes: the expected rest of the contest, as contest.toml has it.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+
+        def build() -> Record | None:
+            if self._tournament.was_frozen:
+                return None
+            return record_of_decision(self._contest, freeze_by_rule(minutes, utc_time(time.time())))
+
+        await self._store_alone(_Entry(build), "the record of the freeze")
 
     # --- pairings ---
 

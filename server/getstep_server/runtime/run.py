@@ -31,6 +31,7 @@ from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
 from .director import Director
+from .freeze_rule import FreezeRule
 from .keyboard import EnterKey
 from .run_log import RunLog
 from .start import StartCondition, _expected, wait_for_start
@@ -124,6 +125,7 @@ async def _run(
         nursery.start_soon(run_log.run)
         nursery.start_soon(disk.run)
         nursery.start_soon(StatusFile(contest.running, bus).run)
+        nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)

@@ -10,8 +10,10 @@ __all__ = [
     "match_queue",
     "match_score",
     "missed_limit_rule",
+    "pace",
     "points",
     "ratings",
+    "reveal",
     "standings",
     "tournament",
 ]

@@ -7,7 +7,7 @@ event, which updates what follows from it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from getstep.referee import FaultCode
@@ -153,6 +153,24 @@ class EventState:
         self.version += 1
 
     # --- answer questions ---
+
+    def showing(
+        self, head: Mapping[str, Any], issued: int, results: Mapping[int, Result], statuses: TeamStatuses
+    ) -> EventState:
+        """Return this event with only its first ``issued`` pairings, and with these results and statuses.
+
+        Args:
+            head: of the latest record of pairings that is shown.
+            issued: how many of the issued pairings are shown, byes included.
+            results: of the shown matches, by number.
+            statuses: the host's decisions about teams.
+        """
+        shown = EventState(self.number, results, statuses)
+        shown.head = head
+        shown.issued = [replace(entry) for entry in self.issued[:issued]]
+        shown._by_number = {entry.match.number: entry for entry in shown.issued if entry.match is not None}
+        shown.recompute()
+        return shown
 
     def is_cancelled(self, entry: IssuedPairing) -> bool:
         """Return True if a pairing counts for nothing.

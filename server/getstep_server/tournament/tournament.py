@@ -35,7 +35,7 @@ from getstep_server.records.decision import Decision, decision_of, scores_object
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairing_fields, pairings_header, pairings_in
-from getstep_server.records.reasons import STATUS_AFTER, DecisionKind, Reason, TeamStatus, VoidReason
+from getstep_server.records.reasons import FREEZE_KINDS, STATUS_AFTER, DecisionKind, Reason, TeamStatus, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import Result
 from getstep_server.validation import validated
@@ -79,6 +79,8 @@ class Tournament:
         self._events: dict[int, EventState] = {}
         self._results: dict[int, Result] = {}
         self._statuses = TeamStatuses()
+        self.frozen_at: int | None = None
+        """The place of the decision to freeze; spectators see the records before it. None: they see all."""
         self._cache: dict[tuple[int, Hashable], tuple[int, Any]] = {}
         self._prepared: tuple[Mapping[str, Any], list[IssuedPairing]] = ({}, [])
         """The record that `prepare_pairings` has read, and its pairings."""
@@ -184,6 +186,11 @@ class Tournament:
             if self._late_objection(team, number) is None
         ]
 
+    @property
+    def was_frozen(self) -> bool:
+        """True if there was a freeze, whether it has ended or not."""
+        return any(decision.kind == DecisionKind.FREEZE for decision in self.decisions)
+
     # --- apply records ---
 
     def apply(self, fields: Mapping[str, Any]) -> list[Match]:
@@ -282,6 +289,9 @@ class Tournament:
         if objection := self.objection(decision):
             raise RecordError(objection)
         self.decisions.append(decision)
+        if decision.kind in FREEZE_KINDS:
+            self.frozen_at = self.place if decision.kind == DecisionKind.FREEZE else None
+            return
         if decision.reopened:
             events = self._reopen(decision.reopened)
         elif decision.match is not None:
@@ -324,6 +334,8 @@ class Tournament:
         """Return why a decision is not possible now, in words for the host; None if it is possible."""
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
+        if decision.kind in FREEZE_KINDS:
+            return self._freeze_objection(decision.kind)
         if decision.made_by_rule:
             objections = (self._late_objection(decision.team or 0, number) for number in decision.matches)
             return next((objection for objection in objections if objection), None)
@@ -341,6 +353,11 @@ class Tournament:
             if self.status(player, match.event) or player not in state.teams:
                 return f"team {player} of match {number} no longer takes part, expected both its teams to take part"
         return None
+
+    def _freeze_objection(self, kind: DecisionKind) -> str | None:
+        if kind == DecisionKind.FREEZE:
+            return None if self.frozen_at is None else "results are hidden already, expected a page that shows them"
+        return "no results are hidden, expected a freeze before a reveal" if self.frozen_at is None else None
 
     def _team_objection(self, decision: Decision) -> str | None:
         team, numbers = decision.team or 0, [event.number for event in self.contest.events]

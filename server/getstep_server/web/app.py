@@ -174,15 +174,17 @@ class App:
         return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
 
     async def replay(self, _: Request, text: str) -> Answer:
-        """Return the data of a match's replay: all attempts at it, as far as they were played."""
+        """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
         number, store, tournament = int(text), self.feed.store, self.feed.tournament
+        running = None if self.feed.frozen else self.feed.contest.running
+        last = self.feed.whole.frozen_at
         if store is None or number not in tournament.matches:
             return problem(404, "there is no such match")
 
         def read() -> Response:
-            replays = match_replays(store, number, self.feed.contest.running, tournament, without_errors)
+            replays = match_replays(store, number, running, tournament, without_errors, last)
             if not replays:
-                return problem(404, "nothing of this match was played")
+                return problem(404, "nothing of this match was played, or its result is hidden")
             return Response(encode(replay_data(replays, title=f"match {number}")), JSON)
 
         return await trio.to_thread.run_sync(read, limiter=self._replays)

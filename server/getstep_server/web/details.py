@@ -18,7 +18,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .live import LiveMatch
-from .parts import board_json, catch_up, match_json, progress_json, result_json, team_text
+from .parts import board_json, catch_up, freeze_json, match_json, progress_json, result_json, team_text
 from .tables import PageTables
 from .topics import Parts
 
@@ -52,7 +52,7 @@ class MatchPage:
     def __call__(self) -> Parts:
         feed, tournament = self._feed, self._feed.tournament
         match = tournament.matches[self._number]
-        live = feed.live.find(self._number)
+        live = None if feed.frozen else feed.live.find(self._number)
         if live is not None:
             catch_up([live])
         result = tournament.final_result(match)
@@ -65,11 +65,13 @@ class MatchPage:
         }
 
     def _state(self, match: Match, live: LiveMatch | None, result: Result | None) -> str:
-        """Return "playing", "over", "cancelled", "interrupted" or "waiting"."""
-        if live is not None and live.result is None:
+        """Return "playing", "over", "hidden", "cancelled", "interrupted" or "waiting"."""
+        if match.number in self._feed.running or (live is not None and live.result is None):
             return "playing" if self._feed.server_runs else "interrupted"
         if result is not None:
             return "over"
+        if match in self._feed.hidden:
+            return "hidden"
         return "cancelled" if self._feed.tournament.is_cancelled(match) else "waiting"
 
 
@@ -110,20 +112,24 @@ class TeamPage:
     def __call__(self) -> Parts:
         feed, tournament, team = self._feed, self._feed.tournament, self._team
         own = [result for result in tournament.results if team in result.match.teams]
-        running = [live for live in feed.live.running.values() if team in live.match.teams]
+        running = [live for live in feed.running.values() if team in live.match.teams]
         numbers = {live.match.number for live in running}
         coming = [m for m in self._tables().coming if team in m.teams and m.number not in numbers]
-        connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else None
+        known = feed.server_runs and not feed.frozen  # see `presence_json`
+        connected = feed.status.connected.get(team, 0) if known and feed.status else None
         return {
             "team": {
                 **team_text(tournament, team),
                 "rank": self._tables().ranks.get(team),
                 "of": len(self._tables().ranks),
                 "connected": connected,
-                "stalled": any(team in live.stalled for live in running),
+                "stalled": not feed.frozen and any(team in live.stalled for live in running),
             },
             "totals": _totals(own, team),
             "running": [match_json(tournament, live.match) for live in running],
+            "hidden": [
+                match_json(tournament, match) for match in feed.hidden[: -RESULTS - 1 : -1] if team in match.teams
+            ],
             "results": [own_result(tournament, result, team) for result in own[: -RESULTS - 1 : -1]],
             "older": max(0, len(own) - RESULTS),
             "next": [match_json(tournament, match) for match in coming[:8]],
@@ -189,6 +195,7 @@ class EventPage:
                 "about": tables.about.get(event.number, ""),
             },
             "progress": progress_json(self._feed, tables),
+            "freeze": freeze_json(self._feed),
             "table": tables.events.get(event.number, {}),
             "crosstable": tournament.cached(event, "page crosstable", lambda: _crosstable(tournament, event)),
             "bracket": tournament.cached(event, "page bracket", lambda: _bracket(tournament, event)),

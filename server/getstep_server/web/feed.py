@@ -1,5 +1,9 @@
 """Reads a contest as it goes on: the records from the database, the turns from the journal, the run's status.
 
+During a freeze there are two tournaments: `Feed.whole`, of all records, and `Feed.tournament`, of the records
+before the freeze. Pages for spectators are made from the latter only, so they cannot tell what is hidden. No board
+is shown either: the end of a game is its result.
+
 All of it is polled. A change of the database or of the journal wakes nobody in another process, on any system, and
 a poll costs three system calls.
 """
@@ -8,24 +12,28 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import trio
 
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.records.game import is_void, result_of
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
-from getstep_server.reports.pace import PaceEstimator
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
 from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
 from getstep_server.storage.store import Store
+from getstep_server.tournament.pace import PaceEstimator
 from getstep_server.tournament.tournament import Tournament
 
-from .live import LiveMatches
+from .live import LiveMatch, LiveMatches
+
+_Projection: TypeAlias = tuple[Tournament, Tournament, list[dict[str, Any]]]
 
 POLL_SECONDS = 0.1
 """The interval at which the journal and the status are read: a spectator takes it for at once."""
@@ -54,8 +62,12 @@ class Feed:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder
         self.clock = clock
-        self.tournament = Tournament(load_contest(folder))
-        self.live = LiveMatches(lambda attempt: attempt in self.tournament.recorded)
+        self.whole = Tournament(load_contest(folder))
+        """The contest by all its records. Spectators must not see it during a freeze."""
+        self.tournament = self.whole
+        """The contest as spectators may see it: during a freeze, by the records before it."""
+        self.live = LiveMatches(lambda attempt: attempt in self.whole.recorded)
+        """All matches that are being played; spectators may know of those in `running`."""
         self.status: RunStatus | None = None
         self.server_runs = False
         self.pace = PaceEstimator(clock)
@@ -66,6 +78,8 @@ class Feed:
         self.latest: deque[Result] = deque(maxlen=LATEST)
         """The latest results, the last one first, whether they are still official or not."""
         self.store: Store | None = None
+        self._hidden: dict[int, Match] = {}
+        """The matches that have ended since the freeze, by number, in the order of their ends."""
         self._place = 0
         self._stamp: tuple[int, int] | None = None
         self._server_at = -SERVER_SECONDS
@@ -74,6 +88,28 @@ class Feed:
     def contest(self) -> Contest:
         """The contest as its latest record of settings says."""
         return self.tournament.contest
+
+    @property
+    def frozen(self) -> bool:
+        """True if results are hidden from spectators."""
+        return self.whole.frozen_at is not None
+
+    @property
+    def hidden(self) -> list[Match]:
+        """The matches that were played and whose results are hidden, in the order of their ends."""
+        return [match for match in self._hidden.values() if self.whole.played_result(match) is not None]
+
+    @property
+    def running(self) -> Mapping[int, LiveMatch]:
+        """The matches that spectators may know to be running, by number."""
+        if not self.frozen:
+            return self.live.running
+        known = self.tournament.matches
+        return {
+            number: live
+            for number, live in self.live.running.items()
+            if number in known and self.tournament.is_open(known[number])
+        }
 
     async def run(self, loaded: Callable[[], None]) -> None:
         """Follow the contest until cancelled.
@@ -99,10 +135,9 @@ class Feed:
         contest = load_contest(self.folder)
         inode = contest.database.stat().st_ino
         with Store(contest.database, reading=True) as store:
-            self.tournament, self._place = await trio.to_thread.run_sync(_project, contest, store)
+            self._take(await trio.to_thread.run_sync(_project, contest, store))
             self.store = store
             self.live.running.clear()
-            self.latest = deque(self.tournament.results[: -LATEST - 1 : -1], LATEST)
             tail = JournalTail(contest.running)
             self.pace.begin()
             loaded()
@@ -129,21 +164,43 @@ class Feed:
 
     async def _poll_records(self, store: Store) -> None:
         for header in await store.tail(self._place):
-            fields = parse(header)
-            self.tournament.apply(fields)
+            fields, frozen_at = parse(header), self.whole.frozen_at
+            self.whole.apply(fields)
             self._place += 1
             self.version["records"] += 1
+            if self.whole.frozen_at != frozen_at:  # `tournament` must not be the one that goes on
+                contest = load_contest(self.folder)
+                self._take(await trio.to_thread.run_sync(_project, contest, store, self._place))
+            if self.frozen:
+                self._hide(fields)
             if fields.get("type") == "game":
                 self._end(fields)
 
+    def _take(self, projection: _Projection) -> None:
+        self.whole, self.tournament, later = projection
+        self._place = self.whole.place
+        self._hidden.clear()
+        for fields in later:
+            self._hide(fields)
+        self.latest = deque(self.tournament.results[: -LATEST - 1 : -1], LATEST)
+
+    def _hide(self, fields: Mapping[str, Any]) -> None:
+        """Note the match that a record gives a result during a freeze."""
+        decided = fields.get("decision") == DecisionKind.ADJUDICATE
+        if decided or (fields.get("type") == "game" and not is_void(result_of(fields))):
+            match = self.tournament.matches.get(fields["match"])
+            if match is not None and self.tournament.is_open(match):
+                self._hidden.pop(match.number, None)
+                self._hidden[match.number] = match
+
     def _end(self, fields: dict[str, Any]) -> None:
         result = result_of(fields)
-        if not is_void(result):
+        if not is_void(result) and not self.frozen:
             self.latest.appendleft(result)
         live = self.live.end(result)
         if live is None:
             return
-        if self.tournament.final_result(result.match) is None:
+        if self.whole.final_result(result.match) is None:
             self.pace.abandon(result.match)
         else:
             self.pace.end(result.match)
@@ -163,10 +220,16 @@ class Feed:
             self.server_runs = runs
 
 
-def _project(contest: Contest, store: Store) -> tuple[Tournament, int]:
-    """Return the tournament on record, and the place of the last record."""
-    headers = store.record_headers()
-    return Tournament(contest, headers), len(headers)
+def _project(contest: Contest, store: Store, last: int | None = None) -> _Projection:
+    """Return the tournament on record up to the place ``last``, the one before a freeze, and the records behind it.
+
+    Without a freeze both are the same object.
+    """
+    headers = store.record_headers()[:last]
+    whole = Tournament(contest, headers)
+    if whole.frozen_at is None:
+        return whole, whole, []
+    return whole, Tournament(contest, headers[: whole.frozen_at]), headers[whole.frozen_at :]
 
 
 def _inode(path: Path) -> int | None:

@@ -143,7 +143,7 @@ def _boards(
 
 
 class OwnGames:
-    """The matches of all teams, each for that team only.
+    """The matches of all teams, each for that team only: it knows its own results in a freeze, too.
 
     Args:
         feed: the contest.
@@ -167,7 +167,7 @@ class OwnGames:
             return made[1], made[2]
 
     async def _build(self, team: int, running: Sequence[LiveMatch]) -> dict[str, Any]:
-        feed, tournament = self._feed, self._feed.tournament
+        feed, tournament = self._feed, self._feed.whole
         results = [result for result in tournament.results if team in result.match.teams]
         latest = results[-OWN_MATCHES:]
         now = [_summary_of(live, team) for live in running]
@@ -212,7 +212,7 @@ class OwnGames:
 
     def matches(self, team: int) -> list[int]:
         """Return the numbers of the matches of a team of which there are records."""
-        tournament = self._feed.tournament
+        tournament = self._feed.whole
         return [match.number for match in tournament.matches.values() if team in match.teams]
 
     async def records(self, team: int, numbers: Sequence[int], *, text: bool) -> AsyncIterator[bytes]:
@@ -222,7 +222,7 @@ class OwnGames:
                 yield await trio.to_thread.run_sync(self._record, team, number, text)
 
     def _record(self, team: int, number: int, text: bool) -> bytes:
-        store, tournament = self._feed.store, self._feed.tournament
+        store, tournament = self._feed.store, self._feed.whole
         if store is None:
             return b""
         lines = [stored.line for stored in store.records(number)]
@@ -242,7 +242,7 @@ class OwnGames:
         if store is None:
             return None
         replays = match_replays(
-            store, number, feed.contest.running, feed.tournament, lambda game: without_errors(game, team)
+            store, number, feed.contest.running, feed.whole, lambda game: without_errors(game, team)
         )
         if not replays:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
@@ -129,7 +130,10 @@ class Slots:
         self._slots: list[LiveMatch | None] = [None] * BOARDS
 
     def boards(self) -> list[LiveMatch | None]:
-        """Return the match in each place."""
+        """Return the match in each place; during a freeze, none."""
+        if self._feed.frozen:
+            self._slots = [None] * BOARDS
+            return self._slots
         now, running = time.monotonic(), self._feed.live.running
         for place, live in enumerate(self._slots):
             if live is None or running.get(live.match.number) is live:
@@ -163,16 +167,17 @@ class Overview:
         boards = self._slots.boards()
         catch_up([live for live in boards if live is not None])
         shown = {live.match.number for live in boards if live is not None}
-        running = list(feed.live.running.values())
+        running = feed.running
         return {
             "contest": contest_json(tournament),
             "progress": progress_json(feed, tables),
+            "freeze": freeze_json(feed),
             "table": tables.main,
             "results": [result_json(tournament, result) for result in latest_results(feed)],
             "teams": presence_json(feed),
             "next": [match_json(tournament, match) for match in _next(feed, tables)],
-            "running": [match_json(tournament, live.match) for live in running[:RUNNING]],
-            "more": max(0, len(running) - len(shown & feed.live.running.keys())),
+            "running": [match_json(tournament, live.match) for live in islice(running.values(), RUNNING)],
+            "more": max(0, len(running) - len(shown & running.keys())),
             **{
                 f"board{place}": None if live is None else board_json(tournament, live)
                 for place, live in enumerate(boards)
@@ -211,16 +216,30 @@ def contest_json(tournament: Tournament) -> dict[str, Any]:
 def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
     """Return how far the contest is: its state, matches done and expected, and the expected end."""
     tournament = feed.tournament
-    done, total = tournament.done, tournament.total
+    done, total = tournament.done + len(feed.hidden), tournament.total
     expected = max(tables.expected, total)
     seconds = feed.pace.seconds_left(feed.played, expected - done, tables.left)
-    end = None if seconds is None or not feed.server_runs else round(time.time() + seconds, -1)
+    # During a freeze the estimate would tell how many matches follow from the hidden results.
+    known = seconds is not None and feed.server_runs and not feed.frozen
+    end = round(time.time() + (seconds or 0), -1) if known else None
     return {"state": state_of(feed), "done": done, "total": total, "expected": expected, "end": end}
+
+
+def freeze_json(feed: Feed) -> dict[str, Any] | None:
+    """Return how many results are hidden, in all and of each team, and the latest ones; None without a freeze."""
+    if not feed.frozen:
+        return None
+    hidden = feed.hidden
+    return {
+        "hidden": len(hidden),
+        "by_team": Counter(team for match in hidden for team in match.teams),
+        "latest": [match_json(feed.tournament, match) for match in hidden[: -RESULTS - 1 : -1]],
+    }
 
 
 def state_of(feed: Feed) -> str:
     """Return "waiting", "playing", "over", "stopped" or "new"."""
-    tournament, status = feed.tournament, feed.status
+    tournament, status = feed.whole, feed.status
     if feed.live.running and feed.server_runs:
         return "playing"
     if tournament.total and tournament.done == tournament.total and (not feed.server_runs or _over(feed)):
@@ -235,8 +254,13 @@ def _over(feed: Feed) -> bool:
 
 
 def presence_json(feed: Feed) -> dict[str, Any]:
-    """Return which teams are missing and which are stalled; without a server nobody is expected."""
+    """Return which teams are missing and which are stalled; without a server nobody is expected.
+
+    During a freeze nothing is known: a team that has left the contest was perhaps knocked out.
+    """
     tournament = feed.tournament
+    if feed.frozen:
+        return {"known": False, "connected": 0, "missing": [], "stalled": []}
     stalled = [
         {"match": live.match.number, "team": team_text(tournament, team)}
         for live in feed.live.running.values()
@@ -258,6 +282,6 @@ def latest_results(feed: Feed, count: int = RESULTS) -> list[Result]:
 
 def _next(feed: Feed, tables: PageTables) -> list[Match]:
     """Return the first matches that are open and not running."""
-    running, tournament = feed.live.running, feed.tournament
+    running, tournament = feed.running, feed.tournament
     coming = (match for match in tables.coming if match.number not in running and tournament.is_open(match))
     return list(islice(coming, NEXT))

@@ -53,16 +53,20 @@ class TableMaker:
     def reset(self) -> None:
         """Make the tables at once: all records were read again."""
         self._made = self._version()
-        self._tables = page_tables(self._feed.tournament, self._wanted)
+        self._tables = self._make()
 
     async def run(self) -> None:
         """Make tables until cancelled; rest for TABLE_RATIO times as long as they took."""
         while True:
             version, began = self._version(), trio.current_time()
             if version != self._made:
-                self._tables = await trio.to_thread.run_sync(page_tables, self._feed.tournament, self._wanted)
+                self._tables = await trio.to_thread.run_sync(self._make)
                 self._made = version
             await trio.sleep(max(TICK_SECONDS, TABLE_RATIO * (trio.current_time() - began)))
+
+    def _make(self) -> PageTables:
+        feed = self._feed
+        return page_tables(feed.tournament, self._wanted, {match.number for match in feed.hidden})
 
     def _version(self) -> tuple[int, int]:
         return self._feed.version["records"], len(self._wanted)

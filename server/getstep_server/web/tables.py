@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -53,15 +53,18 @@ class PageTables:
     want_ratings: Callable[[int], None] = field(default=lambda _: None, compare=False)
 
 
-def page_tables(tournament: Tournament, wanted: set[int] | None = None) -> PageTables:
+def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: Collection[int] = ()) -> PageTables:
     """Return the tables of a contest. This takes some milliseconds for each thousand results.
 
     Args:
         tournament: the contest.
         wanted: the events whose ratings are wanted; more may be added at any time.
+        hidden: the numbers of matches that were played, although the tournament does not tell.
     """
     wanted = set() if wanted is None else wanted
     contest, tables = tournament.contest, tournament.tables()
+    matches = tournament.matches.values()
+    coming = (match for match in matches if tournament.is_open(match) and match.number not in hidden)
     events = {event.number: _standings(contest, event.number, tables) for event in contest.events}
     rows: Sequence[Standing] | Sequence[Combined] = tables.combined or tables.events[1]
     main = table_json(combined_table(contest, tables.combined), rows) if tables.combined else events[1]
@@ -74,7 +77,7 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None) -> PageT
         ratings={event.number: _ratings(tournament, event) for event in contest.events if event.number in wanted},
         want_ratings=wanted.add,
         ranks={row.team: row.rank for row in rows},
-        coming=list(islice(filter(tournament.is_open, tournament.matches.values()), COMING)),
+        coming=list(islice(coming, COMING)),
     )
 
 
