@@ -83,8 +83,15 @@ def event_named(contest: Contest, name: str) -> ContestEvent:
 def on_record(contest: Contest) -> Tournament:
     """Return a contest's tournament, and print the settings in which its files differ from the records."""
     tournament = tournament_of(contest)
-    say_notes(tournament.settings.notes())
+    say_notes([*tournament.settings.notes(), *freeze_notes(tournament)])
     return tournament
+
+
+def freeze_notes(tournament: Tournament) -> list[str]:
+    """Return a note for the host if spectators do not see all results; the host's own tables have all of them."""
+    if tournament.frozen_at is None:
+        return []
+    return ["the page hides the results since the freeze, and this has all of them: do not show it to the teams"]
 
 
 def say_notes(notes: Iterable[str]) -> None:

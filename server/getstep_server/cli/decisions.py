@@ -21,7 +21,7 @@ from getstep_server.records.decision import (
     validate_decision,
 )
 from getstep_server.records.match import Match
-from getstep_server.records.reasons import DecisionKind
+from getstep_server.records.reasons import FREEZE_KINDS, DecisionKind
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
@@ -187,11 +187,12 @@ def _add_replay(actions: Commands[argparse.ArgumentParser]) -> None:
 def _add_why(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--why", required=True, metavar="TEXT", help="the reason; it stays on record permanently")
     parser.add_argument(
-        "--by", metavar="NAME", default=_login(), help="the person who decides (default: your login name)"
+        "--by", metavar="NAME", default=login(), help="the person who decides (default: your login name)"
     )
 
 
-def _login() -> str:
+def login() -> str:
+    """Return the login name of the host, for the author of a decision."""
     try:
         return getpass.getuser()
     except (OSError, ImportError, KeyError):  # an account without a name
@@ -211,9 +212,9 @@ def _decide_team(args: argparse.Namespace) -> int:
                 f"--event {event.name!r}: {contest.team_name(team)} is not in this event; give another one"
             )
         number = None if event is None else event.number
-        return Decision(args.kind, args.by, args.why, _now(), team=team, event=number)
+        return Decision(args.kind, args.by, args.why, now(), team=team, event=number)
 
-    return _decide(args, decision)
+    return decide(args, decision)
 
 
 def _check_team(contest: Contest, tournament: Tournament, team: int, kind: DecisionKind) -> None:
@@ -243,10 +244,10 @@ def _adjudicate(args: argparse.Namespace) -> int:
         scores = None if args.scores is None else (args.scores[0], args.scores[1])
         number = match.number
         return Decision(
-            DecisionKind.ADJUDICATE, args.by, args.why, _now(), match=number, winner=winner, scores=scores
+            DecisionKind.ADJUDICATE, args.by, args.why, now(), match=number, winner=winner, scores=scores
         )
 
-    return _decide(args, decision)
+    return decide(args, decision)
 
 
 def _match(contest: Contest, tournament: Tournament, number: int) -> Match:
@@ -269,7 +270,7 @@ def _rematch(args: argparse.Namespace) -> int:
     def decisions(contest: Contest, tournament: Tournament) -> list[Decision]:
         skipped.clear()
         choose = partial(_chosen, skipped=skipped) if chosen else _numbered_ones
-        at, found = _now(), choose(args, contest, tournament)
+        at, found = now(), choose(args, contest, tournament)
         return [Decision(DecisionKind.REPLAY, args.by, args.why, at, match=match.number) for match in found]
 
     code = _decide_all(args, decisions)
@@ -302,7 +303,7 @@ def _chosen(
             continue
         if args.no_shows and not (no_shows(result) if team is None else team in no_shows(result)):
             continue
-        decision = Decision(DecisionKind.REPLAY, args.by, args.why, _now(), match=match.number)
+        decision = Decision(DecisionKind.REPLAY, args.by, args.why, now(), match=match.number)
         if problem := _gone(contest, match) or tournament.objection(decision):
             skipped[match.number] = problem
         else:
@@ -324,14 +325,16 @@ def _gone(contest: Contest, match: Match) -> str:
     return ""
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the present time in the format of records."""
     return utc_time(time.time())
 
 
 # --- recording decisions ---------------------------------------------------------------------------------------
 
 
-def _decide(args: argparse.Namespace, make: Callable[[Contest, Tournament], Decision]) -> int:
+def decide(args: argparse.Namespace, make: Callable[[Contest, Tournament], Decision]) -> int:
+    """Record the decision that ``make`` returns, print what follows from it, and return the exit code."""
     return _decide_all(args, lambda contest, tournament: [make(contest, tournament)])
 
 
@@ -401,6 +404,8 @@ def _consequences(
     contest: Contest, decisions: Sequence[Decision], before: Tournament, after: Tournament
 ) -> Iterable[str]:
     """Yield a line for each kind of change to the matches, and the next command to type."""
+    if any(decision.kind in FREEZE_KINDS for decision in decisions):
+        return
     open_before, open_after = ({match.number for match in one.open()} for one in (before, after))
     done_before, done_after = ({result.match.number: result for result in one.results} for one in (before, after))
     decided = {decision.match for decision in decisions}

@@ -45,6 +45,10 @@ correct a contest:
   getstep-server teams withdraw autumn Ada --why "..."
   getstep-server decisions autumn
 
+end with a ceremony:
+  getstep-server freeze autumn                 # hide results from the page
+  getstep-server reveal autumn                 # show them one by one
+
 compare two bots:
   getstep-server duel my_bot.py greedy --sprt
 
@@ -141,6 +145,8 @@ _COMMANDS = {
     "verify": "check the records, the matches and the standings",
     "matches": "list matches; correct them: adjudicate, rematch",
     "decisions": "show the decisions of the host",
+    "freeze": "hide the results from now on from the live page",
+    "reveal": "show the hidden results one by one, from the bottom of the table",
     "attack": "test a server on this machine with hostile clients",
 }
 """The commands, with one line of help for each."""
@@ -258,6 +264,14 @@ def _declaration_of(name: str) -> _Declare:
             from .decisions import add_decisions
 
             return add_decisions
+        case "freeze":
+            from .reveal import add_freeze
+
+            return add_freeze
+        case "reveal":
+            from .reveal import add_reveal
+
+            return add_reveal
         case "attack":
             from getstep_server.attack import add_attack
 

@@ -135,6 +135,8 @@ replay of each match. Links are relative, and nothing comes from other hosts.
 Call it again to bring the pages up to date: pages that are not needed any more
 are deleted, and files of others in the folder stay.
 
+Results that a freeze hides are not in them: call it again after the reveal.
+
 examples:
   getstep-server site autumn                  # into autumn/public
   getstep-server site autumn --out /var/www/autumn
@@ -155,8 +157,11 @@ def _site(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     folder: Path = args.contest / "public" if args.out is None else args.out
     with records_of(contest) as store, progress_bar("written") as progress:
-        data = load_report_data(contest, store)
+        data = load_report_data(contest, store, public=True)
         count = write_folder(folder, site_pages(data, store, progress), "--out")
     say_notes(data.tournament.settings.notes())
+    if data.tournament.frozen_at is not None:
+        after = shell_command("reveal", args.contest)
+        say_notes([f"the results since the freeze are left out; write the site again after: {after}"])
     print(f"{folder / 'index.html'}: open it in a browser, or publish the folder ({count} files).")
     return EXIT_OK

@@ -14,7 +14,7 @@ from getstep_server.reports.report import as_html, load_report_data
 
 from ._pages import page_target, write_folder, write_page
 from ._parser import EXIT_OK, folder_argument
-from ._shared import progress_bar, records_of, say_notes
+from ._shared import freeze_notes, progress_bar, records_of, say_notes
 
 _REPORT = """\
 Write the report: one HTML page for a browser, a phone or a printer, with the
@@ -24,6 +24,8 @@ You can write it while the contest runs, as often as you like.
 Each result links to the replay of its match. The replays are in a folder beside
 the page, such as report_matches for report.html: keep both together. Without
 them the report is one file.
+
+The report is for the host: it has the results that a freeze hides from the page.
 
 examples:
   getstep-server report autumn
@@ -49,7 +51,7 @@ def _report(args: argparse.Namespace) -> int:
     page_target(path, "--output")  # before the replays, which take most of the time
     with records_of(contest) as store:
         data = load_report_data(contest, store)
-        say_notes(data.tournament.settings.notes())
+        say_notes([*data.tournament.settings.notes(), *freeze_notes(data.tournament)])
         if not args.no_replays:
             folder = path.with_name(f"{path.stem}_matches")
             home = (contest.name, f"../{quote(path.name)}")

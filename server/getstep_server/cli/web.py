@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import socket
 
 import trio
 
-from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
+from getstep_server.storage.contest_state import tournament_of
 from getstep_server.web.listener import open_page_listener, page_address
 from getstep_server.web.process import serve
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import console, print_address
+from ._shared import console, print_address, say_notes, shell_command
 
 _WEB = """\
 Show a contest in the browser: one that is over, or one that another server
@@ -37,15 +39,26 @@ def add_web(parser: argparse.ArgumentParser) -> None:
 
 def _web(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    with page_listener(contest) as listener:
+        print_address(console(), page_address(listener))
+        if tournament_of(contest).frozen_at is not None:
+            reveal = shell_command("reveal", args.contest)
+            say_notes([f"the page hides the results since the freeze; show them with: {reveal}"])
+        trio.run(serve, args.contest, listener)
+    return EXIT_OK
+
+
+def page_listener(contest: Contest) -> socket.socket:
+    """Return a listening socket for the page of a contest.
+
+    Raises:
+        UsageError: none of the ports is free.
+    """
     server = contest.file.server
     try:
-        listener = open_page_listener(server.host, server.web_port)
+        return open_page_listener(server.host, server.web_port)
     except OSError as error:
         raise UsageError(
             f"cannot listen on {server.host} port {server.web_port} or the ports after it:"
             f" {error.strerror or error}; give another --port"
         ) from error
-    with listener:
-        print_address(console(), page_address(listener))
-        trio.run(serve, args.contest, listener)
-    return EXIT_OK

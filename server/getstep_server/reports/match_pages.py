@@ -73,6 +73,8 @@ def match_pages(
     progress(0, total)
     done = 0
     for record in store.records():
+        if record.place > tournament.place:  # a freeze hides it, or it was added while this ran
+            break
         if record.number is None or record.number not in attempts:
             continue
         games = waiting[record.number]

@@ -26,6 +26,7 @@ from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, pr
 from .own import TeamArea
 from .pages import Pages
 from .people import People
+from .reveal import Steering
 from .tables import PageTables
 from .topics import Topics, encode
 
@@ -45,12 +46,14 @@ class App:
     Args:
         feed: the contest.
         tables: returns the current tables.
+        steering: the steps of a reveal, if the host steers one here.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables]) -> None:
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables], steering: Steering | None = None) -> None:
         self.feed = feed
         self.tables = tables
-        self.pages = Pages(feed, tables)
+        self.steering = steering
+        self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
         self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one at a time
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
@@ -71,6 +74,8 @@ class App:
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
             return await self.own(request)
+        if request.method == "POST" and request.path == "/reveal/step" and self.steering is not None:
+            return await self.steering(request)
         if request.method == "POST":
             return problem(405, "nothing can be sent to this address")
         for pattern, view in _VIEWS:

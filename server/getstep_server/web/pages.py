@@ -8,12 +8,14 @@ from collections.abc import Callable
 from .details import EventPage, MatchPage, TeamPage
 from .feed import Feed
 from .parts import Overview
+from .reveal import RevealPage, Steering
 from .tables import PageTables
 from .topics import Build
 
 ADDRESSES = [
     ("overview", re.compile(r"/"), "Overview"),
     ("wall", re.compile(r"/wall"), "Wall"),
+    ("reveal", re.compile(r"/reveal"), "Reveal"),
     ("match", re.compile(r"/match/[0-9]{1,9}"), "Match"),
     ("team", re.compile(r"/team/[0-9]{1,9}"), "Team"),
     ("event", re.compile(r"/event/[0-9]{1,9}"), "Results"),
@@ -27,12 +29,14 @@ class Pages:
     Args:
         feed: the contest.
         tables: returns the current tables.
+        steering: the steps of a reveal, if the host steers one here.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables]) -> None:
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables], steering: Steering | None = None) -> None:
         self._feed = feed
         self._tables = tables
         self._overview = Overview(feed, tables)
+        self._reveal = RevealPage(feed, tables, steering)
 
     def find(self, name: str) -> Build | None:
         """Return the function that builds a topic, such as "overview" or "match/7"; None if there is none now."""
@@ -41,6 +45,8 @@ class Pages:
         match kind:
             case "overview" if not text:
                 return self._overview
+            case "reveal" if not text:
+                return self._reveal
             case "match" if number in tournament.matches:
                 return MatchPage(self._feed, number)
             case "team" if number in tournament.contest.teams or number in tournament.contest.former_names:

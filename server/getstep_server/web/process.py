@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -17,6 +18,7 @@ from .app import App
 from .feed import Feed
 from .http import HostCheck, HttpServer
 from .listener import open_page_listener
+from .reveal import Steering
 from .tables import PageTables, page_tables
 
 NICENESS = 19
@@ -53,20 +55,21 @@ class TableMaker:
     def reset(self) -> None:
         """Make the tables at once: all records were read again."""
         self._made = self._version()
-        self._tables = self._make()
+        self._tables = self._make()()
 
     async def run(self) -> None:
         """Make tables until cancelled; rest for TABLE_RATIO times as long as they took."""
         while True:
             version, began = self._version(), trio.current_time()
             if version != self._made:
-                self._tables = await trio.to_thread.run_sync(self._make)
+                self._tables = await trio.to_thread.run_sync(self._make())
                 self._made = version
             await trio.sleep(max(TICK_SECONDS, TABLE_RATIO * (trio.current_time() - began)))
 
-    def _make(self) -> PageTables:
+    def _make(self) -> Callable[[], PageTables]:
+        """Return a function that makes the tables in any thread."""
         feed = self._feed
-        return page_tables(feed.tournament, self._wanted, {match.number for match in feed.hidden})
+        return partial(page_tables, feed.tournament, self._wanted, {match.number for match in feed.hidden})
 
     def _version(self) -> tuple[int, int]:
         return self._feed.version["records"], len(self._wanted)
@@ -78,6 +81,7 @@ async def serve(
     *,
     until: Callable[[], Awaitable[object]] = trio.sleep_forever,
     ready: Callable[[], None] = lambda: None,
+    reveal: Callable[[Feed], Steering] | None = None,
 ) -> None:
     """Serve the page of a contest until ``until`` returns.
 
@@ -86,6 +90,7 @@ async def serve(
         listener: a listening socket.
         until: waits for the end.
         ready: called when the first request is answered from then on.
+        reveal: makes the steps by which the host reveals the results of a freeze.
 
     Raises:
         ConfigError, StoreError, RecordError: the contest cannot be read.
@@ -93,13 +98,15 @@ async def serve(
     feed = Feed(folder)
     tables = TableMaker(feed)
     tables.reset()
-    app = App(feed, tables)
+    app = App(feed, tables, None if reveal is None else reveal(feed))
     server = HttpServer(app, HostCheck(feed.contest.file.server.web_names))
     listener.setblocking(False)
 
     def loaded() -> None:
         tables.reset()
         app.topics.clear()
+        if app.steering is not None:
+            nursery.start_soon(app.steering.prepare)
         ready()
 
     async with trio.open_nursery() as nursery:

@@ -67,9 +67,8 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
     coming = (match for match in matches if tournament.is_open(match) and match.number not in hidden)
     events = {event.number: _standings(contest, event.number, tables) for event in contest.events}
     rows: Sequence[Standing] | Sequence[Combined] = tables.combined or tables.events[1]
-    main = table_json(combined_table(contest, tables.combined), rows) if tables.combined else events[1]
     return PageTables(
-        main=main,
+        main=main_table(tournament),
         events=events,
         expected=tournament.total + sum(map(tournament.remaining_estimate, contest.events)),
         left=tournament.open_by_team(),
@@ -79,6 +78,14 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
         ranks={row.team: row.rank for row in rows},
         coming=list(islice(coming, COMING)),
     )
+
+
+def main_table(tournament: Tournament) -> TableJson:
+    """Return the combined table; with one event, its standings."""
+    contest, tables = tournament.contest, tournament.tables()
+    if not tables.combined:
+        return _standings(contest, 1, tables)
+    return table_json(combined_table(contest, tables.combined), tables.combined)
 
 
 def _ratings(tournament: Tournament, event: ContestEvent) -> TableJson:

@@ -2,7 +2,7 @@
 
 import { fill, h, name } from "./dom.js";
 import { stateText } from "./overview.js";
-import { table } from "./table.js";
+import { freezeText, table } from "./table.js";
 
 export function create(root) {
   const parts = {};
@@ -14,7 +14,8 @@ export function create(root) {
   const title = h("h1", {});
   const about = h("p", { class: "muted" });
   const status = h("p", { role: "status" });
-  root.append(title, about, status, section("bracket", "Bracket"), section("ladder", "Ladder"), section("table", "Table"), section("crosstable", "Crosstable"), section("ratings", "Ratings"));
+  const freeze = h("p", { class: "freeze" });
+  root.append(title, about, status, freeze, section("bracket", "Bracket"), section("ladder", "Ladder"), section("table", "Table"), section("crosstable", "Crosstable"), section("ratings", "Ratings"));
   const put = (key, content) => {
     parts[key].element.hidden = content === null;
     if (content !== null) fill(parts[key].content, content);
@@ -25,6 +26,8 @@ export function create(root) {
       document.title = state.event.name;
       about.textContent = `${state.event.title}: ${state.event.about}`;
       status.textContent = stateText(state.progress);
+      freeze.hidden = !state.freeze;
+      fill(freeze, freezeText(state.freeze));
       if (changed.has("bracket")) put("bracket", state.bracket && bracket(state.bracket));
       if (changed.has("ladder")) put("ladder", state.ladder && ladder(state.ladder));
       if (changed.has("table")) put("table", [table(state.table, "Table"), notes(state.table.notes)]);

@@ -9,6 +9,7 @@ const STATES = {
   interrupted: "Interrupted: it goes on when the server runs again",
   cancelled: "Cancelled: it counts for nothing",
   over: "Over",
+  hidden: "Played; the result is hidden until the host reveals it",
 };
 
 const AGAIN_MS = 5000; // between two requests for the moves of a match: each costs the page up to 20 ms

@@ -2,7 +2,7 @@
 
 import { Card } from "./boards.js";
 import { fill, h, name, plural, teamLink, timeOfDay } from "./dom.js";
-import { results, table } from "./table.js";
+import { freezeText, results, table, withHidden } from "./table.js";
 
 const STATES = {
   new: "Not started yet",
@@ -14,6 +14,7 @@ const STATES = {
 
 /** Return the state of the contest in words. */
 export function stateText(progress) {
+  if (progress.state === "over") return `${STATES.over}, ${plural(progress.done, "match")}`;
   const count = progress.expected ? `, ${progress.done} of ${progress.expected > progress.total ? "about " : ""}${plural(progress.expected, "match")}` : "";
   return `${STATES[progress.state] || progress.state}${count}`;
 }
@@ -32,6 +33,7 @@ export function create(root) {
       part("bar", h("progress", { "aria-label": "Matches played", max: 1, value: 0 })),
       part("end", h("p", { class: "muted" })),
     ),
+    part("freeze", h("p", { class: "freeze", role: "status", hidden: true })),
     part("people", h("div", { class: "people" })),
     h(
       "div",
@@ -50,8 +52,9 @@ export function create(root) {
     update(state, changed) {
       if (changed.has("progress")) progress(parts, state.progress);
       if (changed.has("teams")) fill(parts.people, people(state.teams));
-      if (changed.has("table")) fill(parts.table, table(state.table, "Table"));
-      if (changed.has("results")) fill(parts.results, results(state.results, "The first result will be here."));
+      if (changed.has("freeze")) freeze(parts, state.freeze);
+      if (changed.has("table") || changed.has("freeze")) fill(parts.table, table(withHidden(state.table, state.freeze), "Table"));
+      if (changed.has("results") || changed.has("freeze")) fill(parts.results, results(state.results, "The first result will be here.", state.freeze));
       if (changed.has("next") || changed.has("progress")) fill(parts.next, next(state));
       for (let place = 0; `board${place}` in state; place++) {
         if (!cards[place]) {
@@ -75,6 +78,11 @@ function progress(parts, data) {
   parts.end.textContent = data.end ? `expected end ${timeOfDay(1000 * data.end)}` : "";
 }
 
+function freeze(parts, data) {
+  parts.freeze.hidden = !data;
+  fill(parts.freeze, freezeText(data));
+}
+
 function people(data) {
   const rows = [];
   if (data.missing.length) {
@@ -94,7 +102,7 @@ const separated = (nodes) => nodes.flatMap((node, n) => (n ? [", ", node] : [nod
 function next(state) {
   if (!state.next.length) {
     const over = state.progress.state === "over";
-    return h("p", { class: "note" }, over ? "All matches are played." : "No further match is known yet.");
+    return h("p", { class: "note" }, over ? "All matches are played." : state.freeze ? "Pairings of later rounds are hidden during the freeze." : "No further match is known yet.");
   }
   const rows = state.next.map((match) =>
     h("li", {}, h("a", { href: `/match/${match.match}` }, h("span", { class: "number" }, `#${match.match}`), name(match.teams[0].name), " – ", name(match.teams[1].name)), h("span", { class: "muted" }, ` ${match.event}`)),
@@ -104,6 +112,7 @@ function next(state) {
 
 function more(state, empty) {
   if (empty) {
+    if (state.freeze) return state.running.length ? ["Boards are hidden during the freeze. Being played now: ", separated(state.running.map((match) => h("a", { href: `/match/${match.match}` }, name(match.teams[0].name), " – ", name(match.teams[1].name)))), "."] : "Boards are hidden during the freeze.";
     const text = state.progress.state === "over" ? "All matches are over. Open a result to see its replay." : "No match is being played. Boards appear here as soon as one starts.";
     return text;
   }

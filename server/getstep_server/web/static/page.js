@@ -3,10 +3,11 @@
 import * as event from "./event.js";
 import * as match from "./match.js";
 import * as overview from "./overview.js";
+import * as reveal from "./reveal.js";
 import * as team from "./team.js";
 import * as wall from "./wall.js";
 
-const views = { overview, wall, match, team, event };
+const views = { overview, wall, reveal, match, team, event };
 const root = document.getElementById("view");
 const offline = document.getElementById("offline");
 const { page, topic } = document.body.dataset;

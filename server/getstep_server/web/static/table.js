@@ -1,6 +1,26 @@
 // Tables of the server: columns, and rows of cells.
 
-import { h, name } from "./dom.js";
+import { h, name, plural } from "./dom.js";
+
+/** Return a table with the number of hidden results of each team, if a freeze hides some. */
+export function withHidden(data, freeze) {
+  if (!freeze || !data || !data.columns || !freeze.hidden) return data;
+  const cells = data.rows.map((cells, n) => [...cells, freeze.by_team[data.teams[n]] ? `${freeze.by_team[data.teams[n]]} ?` : ""]);
+  return { ...data, columns: [...data.columns, { heading: "hidden" }], rows: cells };
+}
+
+/** Return a table with only the columns of these headings. */
+export function only(data, wanted) {
+  if (!data.columns) return data;
+  const places = data.columns.map((column, n) => (wanted.has(column.heading) ? n : -1)).filter((n) => n >= 0);
+  return { ...data, columns: places.map((n) => data.columns[n]), rows: data.rows.map((cells) => places.map((n) => cells[n])) };
+}
+
+/** The columns that a hall can read. */
+export const WANTED = new Set(["#", "team", "played", "points", "%", "total", "hidden"]);
+
+/** Return a sentence about the freeze; null if there is none. */
+export const freezeText = (freeze) => freeze && `The table is as it was at the freeze. ${freeze.hidden ? `${plural(freeze.hidden, "result")} ${freeze.hidden === 1 ? "is" : "are"}` : "Later results will be"} hidden until the host reveals ${freeze.hidden === 1 ? "it" : "them"}.`;
 
 /** Return a table. `link` gives the address of a row's team. */
 export function table(data, caption, { rows = Infinity, link = (team) => `/team/${team}` } = {}) {
@@ -34,11 +54,14 @@ function row(data, cells, n, link) {
 
 const kind = (column) => [column.left || column.names ? "left" : "", column.spare ? "spare" : ""].join(" ").trim() || null;
 
-/** Return a list of results, each with the reason. */
-export function results(list, empty) {
-  if (!list.length) return h("p", { class: "note" }, empty);
-  return h("ol", { class: "results" }, list.map(result));
+/** Return a list of results, each with the reason; those that are hidden come first. */
+export function results(list, empty, freeze) {
+  const hidden = freeze ? freeze.latest : [];
+  if (!list.length && !hidden.length) return h("p", { class: "note" }, empty);
+  return h("ol", { class: "results" }, [...hidden.map(hiddenResult), ...list.map(result)].slice(0, Math.max(list.length, hidden.length)));
 }
+
+const hiddenResult = (one) => h("li", {}, h("a", { href: `/match/${one.match}` }, h("span", { class: "number" }, `#${one.match}`), h("span", { class: "pair" }, name(one.teams[0].name), h("b", {}, " ?–? "), name(one.teams[1].name))), h("span", { class: "why" }, "played, the result is hidden"));
 
 function result(one) {
   const [first, second] = one.teams;

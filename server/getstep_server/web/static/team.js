@@ -8,14 +8,16 @@ export function create(root) {
   const title = h("h1", {});
   const facts = h("p", { class: "facts" });
   const now = h("div", {});
+  const hidden = h("div", {});
   const results = h("div", {});
   const next = h("div", {});
-  root.append(title, facts, now, h("h2", {}, "Matches"), results, next);
+  root.append(title, facts, now, hidden, h("h2", {}, "Matches"), results, next);
   return {
     update(state) {
       fill(title, name(state.team.name));
       document.title = state.team.name;
       fill(facts, factLine(state).map((text, n) => [n ? " · " : "", text]));
+      fill(hidden, state.hidden.map((match) => h("p", { class: "verdict" }, "Played, the result is hidden: ", pair(match))));
       fill(now, state.running.map((match) => h("p", { class: "verdict" }, "Plays now: ", pair(match))));
       fill(results, matches(state));
       fill(next, state.next.length ? [h("h2", {}, "Next"), h("ol", { class: "next" }, state.next.map((match) => h("li", {}, pair(match), h("span", { class: "muted" }, ` ${match.event}`))))] : "");

@@ -3,9 +3,8 @@
 import { Card } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
 import { stateText } from "./overview.js";
-import { results, table } from "./table.js";
+import { WANTED, freezeText, only, results, table, withHidden } from "./table.js";
 
-const WANTED = new Set(["#", "team", "played", "points", "%", "total"]); // the columns that a hall reads
 const TURN_MS = 12000; // a board stays for so long, unless its match ends
 
 export function create(root) {
@@ -38,7 +37,7 @@ export function create(root) {
       this.state = state;
       parts.state.textContent = stateText(state.progress);
       fill(parts.end, state.progress.end ? `expected end ${timeOfDay(1000 * state.progress.end)}` : state.teams.missing.length ? h("span", {}, "Missing: ", state.teams.missing.slice(0, 4).map((team, n) => [n ? ", " : "", name(team.name)]), state.teams.missing.length > 4 ? ` and ${state.teams.missing.length - 4} more` : "") : "");
-      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here."));
+      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 4) }));
       this.turn(Date.now());
     },
     turn(now) {
@@ -47,14 +46,13 @@ export function create(root) {
       if (!board || now > since + TURN_MS) place = choose(state, now);
       const shown = place && state[place];
       card.update(shown || null);
-      fill(parts.idle, shown ? "" : state.progress.state === "over" ? "The contest is over." : "The next match will be here.");
-      const data = state.table;
+      fill(parts.idle, shown ? "" : state.freeze ? freezeText(state.freeze) : state.progress.state === "over" ? "The contest is over." : "The next match will be here.");
+      const data = withHidden(state.table, state.freeze);
       const rows = 12;
       const pages = Math.max(1, Math.ceil((data.rows || []).length / rows));
       page = Math.floor(now / TURN_MS) % pages;
-      const wanted = data.columns ? data.columns.map((column, n) => [column, n]).filter(([column]) => WANTED.has(column.heading)).map(([, n]) => n) : [];
-      const cut = { ...data, columns: wanted.map((n) => data.columns[n]), rows: (data.rows || []).slice(page * rows, (page + 1) * rows).map((cells) => wanted.map((n) => cells[n])), teams: (data.teams || []).slice(page * rows), out: (data.out || []).slice(page * rows) };
-      fill(parts.table, h("h2", {}, "Table"), table(data.columns ? cut : data, "Table"));
+      const cut = { ...data, rows: (data.rows || []).slice(page * rows, (page + 1) * rows), teams: (data.teams || []).slice(page * rows), out: (data.out || []).slice(page * rows) };
+      fill(parts.table, h("h2", {}, "Table"), table(only(cut, WANTED), "Table"));
     },
     tick(now) {
       if (!this.state) return;

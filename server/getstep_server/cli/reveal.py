@@ -1,0 +1,129 @@
+"""The commands `freeze` and `reveal`: results that spectators do not see, and the ceremony that shows them."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import trio
+
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.errors import UsageError
+from getstep_server.records.decision import Decision
+from getstep_server.records.reasons import DecisionKind
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.lock import server_of
+from getstep_server.tournament.tournament import Tournament
+from getstep_server.web.feed import Feed
+from getstep_server.web.listener import page_address
+from getstep_server.web.process import serve
+from getstep_server.web.reveal import Steering
+
+from ._parser import EXIT_OK, folder_argument
+from ._shared import console, print_address, shell_command
+from .decisions import decide, login, now
+from .web import page_listener
+
+_FREEZE = """\
+Hide the results from the live page, from now on: its tables stay as they are,
+and it shows which matches were played, but no board and no result. Nothing else
+changes. The teams get their own results, and standings, report and export have
+all of them. freeze_minutes in contest.toml does this by itself before the end.
+
+examples:
+  getstep-server freeze autumn
+  getstep-server freeze autumn --why "the last round"
+"""
+
+_REVEAL = """\
+Show the results that a freeze has hidden, one by one, from the bottom of the
+table to the winner. The command serves the live page, with a page /reveal for
+the projector. It prints an address that steers it: open that on this machine,
+and tell nobody. Its keys are:
+
+  Space, Right, Page Down   the next result
+  T                         all results of the team at the bottom
+  End                       all results that are left
+
+After the last result the page shows everything to everybody. If the command
+stops before, call it again: it goes on where it was. Ctrl-C stops it.
+
+examples:
+  getstep-server reveal autumn
+  getstep-server reveal autumn --all   # without a ceremony
+"""
+
+
+def add_freeze(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``freeze``."""
+    parser.description = _FREEZE
+    folder_argument(parser)
+    parser.add_argument(
+        "--why", metavar="TEXT", default="the host hides the last results", help="the reason, for the records"
+    )
+    _add_by(parser)
+    parser.set_defaults(command=_freeze)
+
+
+def add_reveal(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``reveal``."""
+    parser.description = _REVEAL
+    folder_argument(parser)
+    parser.add_argument("--all", action="store_true", help="show all results at once, and serve no page")
+    parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
+    parser.add_argument("--port", type=int, help="listen on this port instead of web_port in contest.toml")
+    _add_by(parser)
+    parser.set_defaults(command=_reveal)
+
+
+def _add_by(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--by", metavar="NAME", default=login(), help="the person who decides (default: your login name)"
+    )
+
+
+def _freeze(args: argparse.Namespace) -> int:
+    return decide(args, lambda *_: Decision(DecisionKind.FREEZE, args.by, args.why, now()))
+
+
+def _reveal(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    decision = partial(_revealed, args.by)
+    if args.all:
+        return decide(args, lambda *_: decision())
+    _check(contest, tournament_of(contest))
+    with page_listener(contest) as listener:
+
+        def steering(feed: Feed) -> Steering:
+            made = Steering(feed, decision)
+            terminal = console()
+            host, port = listener.getsockname()[:2]
+            print_address(terminal, f"{page_address(listener)}reveal")
+            terminal.print("Open this on this machine, and tell nobody. It steers the reveal:")
+            terminal.print(f"http://{_own_host(host)}:{port}/reveal#key={made.key}")
+            return made
+
+        trio.run(partial(serve, args.contest, listener, reveal=steering))
+    return EXIT_OK
+
+
+def _revealed(by: str) -> Decision:
+    return Decision(DecisionKind.REVEAL, by, "all results were revealed", now())
+
+
+def _check(contest: Contest, tournament: Tournament) -> None:
+    """Raise UsageError unless there is something to reveal, and nothing left to play."""
+    if tournament.frozen_at is None:
+        freeze = shell_command("freeze", contest.folder)
+        raise UsageError(f"{contest.folder}: no results are hidden; hide later ones with: {freeze}")
+    if tournament.open() and server_of(contest.folder) is not None:
+        at_once = shell_command("reveal", contest.folder, "--all")
+        raise UsageError(
+            f"{contest.folder}: a server still plays the contest; wait for its end, or show all now with: {at_once}"
+        )
+
+
+def _own_host(host: str) -> str:
+    """Return the address by which this machine reaches its own listener; the key then leaves it with no packet."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,209 @@
+"""The page of the reveal: everybody sees it, and only the host steers it.
+
+The host's command ``reveal`` makes a random key and prints it in the terminal as a part of an address. The browser
+that has opened this address sends the key with each step. The key is in no page and no topic, and nobody can guess
+it. So wrong ones are refused without further limits. A step names the state that the browser has seen: a key that
+is pressed twice, or in two windows, reveals one result and not two.
+
+The results that were revealed are kept in a file of the contest's folder after each step. So the reveal goes on
+where it was if its process dies. When nothing is hidden any more, a decision on record ends the freeze for all
+pages.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.records.decision import Decision, record_of_decision
+from getstep_server.storage.contest_state import load_tournament
+from getstep_server.storage.store import Conflict, Store
+from getstep_server.tournament.reveal import Reveal
+
+from .feed import Feed
+from .http import JSON, Request, Response, problem
+from .parts import freeze_json, result_json, state_of
+from .tables import PageTables, main_table
+from .topics import Parts, encode
+
+LATEST = 12
+"""The results of one step that are shown: all matches of a team may be a hundred."""
+
+_FILE = "reveal.json"
+_MAX_BYTES = 1 << 24
+"""The size of a file that is read: a million matches."""
+
+
+class Steering:
+    """The steps of a reveal.
+
+    Args:
+        feed: the contest, which is frozen.
+        decide: makes the decision that ends the freeze.
+    """
+
+    def __init__(self, feed: Feed, decide: Callable[[], Decision]) -> None:
+        self.key = secrets.token_urlsafe(24)
+        """The key that the browser of the host sends."""
+        self.over = False
+        """True if the freeze has ended."""
+        self.latest: list[dict[str, Any]] = []
+        """The results of the latest step."""
+        self._feed = feed
+        self._decide = decide
+        self._reveal: Reveal | None = None
+        self._made: tuple[object, object, int] | None = None
+        self._stepping = trio.Lock()
+        self._shown: dict[str, Any] = {}
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer the request for a step."""
+        form = request.form()
+        if not hmac.compare_digest(form.get("key", "").encode(), self.key.encode()) or not request.is_own:
+            return problem(403, "only the host can do this: the address with the key is in the terminal")
+        if form.get("what") not in ("next", "team", "all"):
+            return problem(400, "what is next, team or all")
+        try:
+            self._stepping.acquire_nowait()
+        except trio.WouldBlock:
+            return problem(409, "the step before is not done yet")
+        try:
+            await self.prepare()
+            if form.get("seen") == str(self._shown.get("step")):
+                await self._step(form["what"])
+        finally:
+            self._stepping.release()
+        return Response(encode({"step": self._shown.get("step")}), JSON)
+
+    async def prepare(self) -> None:
+        """Make the state before the next step, if records have come since the latest one."""
+        feed = self._feed
+        made = (feed.tournament, feed.whole, feed.whole.place)
+        if self.over or not feed.frozen or made == self._made:
+            return
+        known = self._kept() if self._reveal is None else self._reveal.revealed
+        self._reveal = await trio.to_thread.run_sync(Reveal, feed.tournament, feed.whole, known)
+        self._made = made
+        await trio.to_thread.run_sync(self._show)
+        self._feed.version["reveal"] += 1
+
+    def parts(self) -> dict[str, Any]:
+        """Return what spectators see."""
+        return self._shown
+
+    async def _step(self, what: str) -> None:
+        reveal = self._reveal
+        if reveal is None or self.over:
+            return
+        step = {"next": reveal.step, "team": reveal.step_team, "all": reveal.finish}[what]
+        found = await trio.to_thread.run_sync(step)
+        matches = found if isinstance(found, list) else [] if found is None else [found]
+        results = [reveal.tournament.final_result(match) for match in matches[:LATEST]]
+        self.latest = [result_json(reveal.tournament, result) for result in results if result is not None]
+        if not reveal.hidden:
+            await end_freeze(self._feed.contest, self._decide)
+            self.over = True
+        await trio.to_thread.run_sync(self._show)
+        await trio.to_thread.run_sync(self._keep)
+        self._feed.version["reveal"] += 1
+
+    def _show(self) -> None:
+        """Make what spectators see. It takes some milliseconds for each thousand results."""
+        reveal = self._reveal
+        if reveal is None:
+            return
+        hidden = reveal.hidden_by_team
+        self._shown = {
+            "step": len(reveal.revealed),
+            "left": len(reveal.hidden),
+            "focus": reveal.next_team(),
+            "by_team": hidden,
+            "latest": self.latest,
+            "table": main_table(reveal.tournament),
+        }
+
+    # --- the file ---
+
+    def _path(self) -> Path:
+        return self._feed.folder / _FILE
+
+    def _kept(self) -> list[int]:
+        """Return the matches that an earlier process has revealed of this freeze."""
+        try:
+            if self._path().stat().st_size > _MAX_BYTES:
+                return []
+            fields = orjson.loads(self._path().read_bytes())
+            if fields["freeze"] != self._feed.whole.frozen_at:
+                return []
+            return [number for number in fields["revealed"] if type(number) is int]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+    def _keep(self) -> None:
+        """Keep the revealed matches; without a freeze, delete the file. A full disk ends no ceremony."""
+        path, reveal = self._path(), self._reveal
+        try:
+            if self.over or reveal is None:
+                path.unlink(missing_ok=True)
+                return
+            new = path.with_name(f"{_FILE}.new")
+            new.write_bytes(orjson.dumps({"freeze": self._feed.whole.frozen_at, "revealed": reveal.revealed}))
+            os.replace(new, path)  # noqa: PTH105 - it is called in a thread, for one file
+        except OSError as error:
+            print(f"getstep-server: {path}: {error}; a restart begins the reveal anew", file=sys.stderr)
+
+
+class RevealPage:
+    """Builds the topic of the reveal.
+
+    Args:
+        feed: the contest.
+        tables: returns the current tables.
+        steering: the steps; None in a process that only shows the contest.
+    """
+
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables], steering: Steering | None) -> None:
+        self._feed = feed
+        self._tables = tables
+        self._steering = steering
+
+    def __call__(self) -> Parts:
+        feed = self._feed
+        steps = {} if self._steering is None else self._steering.parts()
+        reveal: dict[str, Any] = {"step": None, "left": 0, "focus": None, "by_team": {}, "latest": []}
+        reveal |= {name: value for name, value in steps.items() if name != "table"}
+        over = self._steering.over if steps and self._steering is not None else not feed.frozen
+        return {
+            "reveal": {**reveal, "over": over},
+            "playing": state_of(feed),
+            "freeze": freeze_json(feed),
+            "table": steps.get("table", self._tables().main),
+        }
+
+
+async def end_freeze(contest: Contest, decide: Callable[[], Decision]) -> None:
+    """Record the end of the freeze, unless it has ended.
+
+    Raises:
+        StoreError, sqlite3.Error: the decision cannot be stored.
+    """
+    with Store(contest.database) as store:  # this blocks for some milliseconds, in the process of the page only
+        while True:
+            tournament = await trio.to_thread.run_sync(load_tournament, contest, store)
+            decision = decide()
+            if tournament.objection(decision):
+                return
+            try:
+                await store.save(record_of_decision(contest, decision), based_on=tournament.place)
+            except Conflict:
+                continue
+            return

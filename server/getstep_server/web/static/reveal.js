@@ -1,0 +1,98 @@
+// The reveal: the table of the freeze, to which the hidden results are added one by one, from the bottom.
+
+import { fill, h, name, plural } from "./dom.js";
+import { WANTED, freezeText, only, table, withHidden } from "./table.js";
+
+const CLIMB_MS = 600; // a hall has to see which row moves; everything else on these pages takes 200 ms
+const KEYS = { " ": "next", Enter: "next", ArrowRight: "next", ArrowDown: "next", PageDown: "next", t: "team", End: "all" };
+
+/** Return the host's key: from the address, which must not stay on a projector, or from an earlier load of the page. */
+function steeringKey() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("key");
+  if (given) {
+    sessionStorage.setItem("reveal", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem("reveal");
+}
+
+export function create(root, state) {
+  document.body.classList.add("reveal");
+  let key = steeringKey();
+  const status = h("p", { class: "reveal-status", role: "status" });
+  const latest = h("div", { class: "reveal-latest", "aria-live": "polite" });
+  const stage = h("div", { class: "reveal-table" });
+  const problem = h("p", { class: "alert", role: "alert", hidden: true });
+  const button = (what, text) => h("button", { type: "button", onclick: () => step(what) }, text);
+  const steps = h("div", { class: "buttons", hidden: true }, button("next", "Next result"), button("team", "All of this team"), button("all", "All results"));
+  const help = h("p", { class: "note", hidden: true }, "Space or →: next result. T: all of this team. End: all results.");
+  root.append(h("h1", { class: "hidden" }, "Reveal"), status, latest, problem, stage, steps, help);
+
+  const steerable = () => key !== null && state.reveal && state.reveal.step !== null && !state.reveal.over;
+
+  async function step(what) {
+    if (!steerable()) return;
+    const body = new URLSearchParams({ key, what, seen: state.reveal.step });
+    const answer = await fetch("/reveal/step", { method: "POST", body }).catch(() => null);
+    if (answer && answer.status === 403) {
+      sessionStorage.removeItem("reveal");
+      key = null;
+      show();
+    }
+    const failed = !answer || !(answer.ok || answer.status === 409);
+    problem.hidden = !failed;
+    problem.textContent = !failed ? "" : answer && answer.status === 403 ? "Only the host can do this: open the address in the host's terminal." : "The server did not answer; try again.";
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const what = KEYS[event.key.length > 1 ? event.key : event.key.toLowerCase()];
+    const onButton = event.target instanceof HTMLButtonElement && [" ", "Enter"].includes(event.key);
+    if (!what || onButton || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !steerable()) return;
+    event.preventDefault();
+    step(what);
+  });
+
+  function show() {
+    steps.hidden = help.hidden = !steerable();
+    const { reveal, freeze } = state;
+    const first = state.table.columns && state.table.rows.length ? state.table.rows[0][state.table.columns.findIndex((column) => column.names)] : "";
+    if (reveal.over && state.playing === "over" && first) fill(status, name(first), " is first. ", h("small", {}, "All results are revealed."));
+    else if (reveal.over) fill(status, "No results are hidden.");
+    else if (reveal.step === null) fill(status, freezeText(freeze));
+    else fill(status, `${plural(reveal.left, "result")} still hidden`);
+  }
+
+  return {
+    update(_, changed) {
+      show();
+      fill(latest, state.reveal.latest.map(result));
+      if (changed.has("table") || changed.has("reveal") || changed.has("freeze")) climb(stage, state);
+    },
+  };
+}
+
+function result(one) {
+  const side = (team, player) => h("span", { class: one.winner === player ? "won" : null }, name(team.name));
+  return h("p", {}, side(one.teams[0], 0), h("b", {}, ` ${one.points[0]}–${one.points[1]} `), side(one.teams[1], 1), h("small", {}, ` #${one.match}, ${one.event}`));
+}
+
+/** Draw the table, and let the rows move to their new places. */
+function climb(stage, state) {
+  const { reveal, freeze } = state;
+  const before = new Map([...stage.querySelectorAll("tbody tr")].map((row) => [row.dataset.team, row.offsetTop]));
+  const hidden = reveal.step === null ? freeze : { hidden: reveal.left, by_team: reveal.by_team };
+  const data = only(withHidden(state.table, reveal.over ? null : hidden), WANTED);
+  const drawn = table(data, "Table");
+  [...drawn.querySelectorAll("tbody tr")].forEach((row, n) => {
+    row.dataset.team = data.teams[n];
+    row.classList.toggle("focus", data.teams[n] === reveal.focus);
+  });
+  stage.replaceChildren(drawn);
+  const focus = stage.querySelector("tr.focus") || stage.querySelector("tbody tr");
+  if (focus && reveal.step !== null) stage.scrollTop = focus.offsetTop - (stage.clientHeight - focus.offsetHeight) / 2;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const row of stage.querySelectorAll("tbody tr")) {
+    const moved = before.has(row.dataset.team) ? before.get(row.dataset.team) - row.offsetTop : 0;
+    if (moved) row.animate([{ transform: `translateY(${moved}px)` }, { transform: "none" }], { duration: CLIMB_MS, easing: "ease-in-out" });
+  }
+}
