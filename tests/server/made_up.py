@@ -17,6 +17,7 @@ import trio
 from getstep_engines import Player
 from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
 from getstep_server.incident import Incident, IncidentRow
+from getstep_server.records.decision import freeze_by_rule, record_of_decision
 from getstep_server.records.game import MatchLog, game_header, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
@@ -45,10 +46,13 @@ def make_up(
     seed: int = 1,
     most: int = 10**6,
     contest: str = "Test contest",
+    freeze: int | None = None,
+    fate: int = 1,
 ) -> Contest:
     """Return a contest folder with these events and teams, played to its end, or until ``most`` matches are over.
 
-    The teams are the stronger the earlier they are in ``names``.
+    The teams are the stronger the earlier they are in ``names``. After ``freeze`` matches the contest is frozen,
+    and ``fate`` is the seed of the results from then on.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tables = {"contest": {"name": contest, "seed": seed}, "event": list(events)}
@@ -58,7 +62,7 @@ def make_up(
     made = load_contest(folder)
     with Store(made.database) as store:
         store._run(lambda: store._db.execute("PRAGMA synchronous = OFF"))  # nobody will miss it
-        trio.run(_store, store, list(_played(made, Random(seed), most)))
+        trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate)))
     return made
 
 
@@ -72,7 +76,7 @@ async def _store(store: Store, records: Sequence[Record]) -> None:
     )
 
 
-def _played(contest: Contest, dice: Random, most: int) -> Iterator[Record]:
+def _played(contest: Contest, dice: Random, most: int, freeze: int | None, fate: int) -> Iterator[Record]:
     tournament = Tournament(contest)
     settings = {**(tournament.settings.due() or {}), "at": utc_time(STARTED)}
     tournament.apply(settings)
@@ -83,6 +87,11 @@ def _played(contest: Contest, dice: Random, most: int) -> Iterator[Record]:
         if not matches:
             return
         for match in matches:
+            if tournament.done == freeze and tournament.frozen_at is None:
+                record = record_of_decision(contest, freeze_by_rule(30, utc_time(STARTED)))
+                tournament.apply(record.fields)
+                yield record
+                dice = Random(fate)
             result, happened = _result(match, tournament.done, dice)
             yield record_of_game(game_header(contest, match, 1, result.started), result, happened)
             tournament.apply_result(result)

@@ -24,7 +24,7 @@ COMMANDS = [
     *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "duel"),
     *("standings", "crosstable", "ratings", "matches", "matches list", "matches adjudicate", "matches rematch"),
     *("teams withdraw", "teams disqualify", "teams reinstate", "decisions", "incidents"),
-    *("show", "replay", "export", "report", "site", "verify"),
+    *("show", "replay", "export", "report", "site", "verify", "freeze", "reveal"),
 ]
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -20,27 +18,10 @@ from getstep_server.web.http import EventStream, Request, Response
 from getstep_server.web.process import TableMaker
 from tests.e2e.programs import write_contest
 from tests.patience import PATIENCE_SECONDS
+from tests.server.sites import Site, following
 
 STORED = Path(__file__).with_name("stored")
 MOST_SCRIPT_BYTES = 80_000
-
-
-class Site:
-    """The pages of a contest, asked for directly."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-
-    async def get(self, path: str, method: str = "GET", **headers: str) -> Response:
-        request = Request(method, path, {}, {"host": "192.0.2.7:8080", **headers}, b"", "192.0.2.8")
-        answer = await self.app(request)
-        assert isinstance(answer, Response)
-        return answer
-
-    async def json(self, path: str) -> Any:
-        answer = await self.get(path)
-        assert answer.status == 200, (path, answer.body)
-        return json.loads(answer.body)
 
 
 @pytest.fixture
@@ -51,20 +32,6 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with trio.open_nursery() as nursery:
         yield await following(folder, nursery)
         nursery.cancel_scope.cancel()
-
-
-async def following(folder: Path, nursery: trio.Nursery) -> Site:
-    feed = Feed(folder)
-    tables = TableMaker(feed)
-    loaded = trio.Event()
-
-    def ready() -> None:
-        tables.reset()
-        loaded.set()
-
-    nursery.start_soon(feed.run, ready)
-    await loaded.wait()
-    return Site(App(feed, tables))
 
 
 async def test_the_overview_of_a_contest_that_is_over(site: Site) -> None:

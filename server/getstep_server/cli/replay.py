@@ -14,7 +14,7 @@ from getstep_server.errors import ConfigError
 from getstep_server.records.record import RecordError
 from getstep_server.reports.replays import match_replays
 from getstep_server.reports.report import load_report_data
-from getstep_server.reports.site import site_pages
+from getstep_server.reports.site import site_pages, without_hidden
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
@@ -157,10 +157,10 @@ def _site(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     folder: Path = args.contest / "public" if args.out is None else args.out
     with records_of(contest) as store, progress_bar("written") as progress:
-        data = load_report_data(contest, store, public=True)
+        data = without_hidden(load_report_data(contest, store), contest, store)
         count = write_folder(folder, site_pages(data, store, progress), "--out")
     say_notes(data.tournament.settings.notes())
-    if data.tournament.frozen_at is not None:
+    if data.frozen:
         after = shell_command("reveal", args.contest)
         say_notes([f"the results since the freeze are left out; write the site again after: {after}"])
     print(f"{folder / 'index.html'}: open it in a browser, or publish the folder ({count} files).")

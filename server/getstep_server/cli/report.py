@@ -25,7 +25,7 @@ Each result links to the replay of its match. The replays are in a folder beside
 the page, such as report_matches for report.html: keep both together. Without
 them the report is one file.
 
-The report is for the host: it has the results that a freeze hides from the page.
+The report is for the host: it has the results that a freeze hides.
 
 examples:
   getstep-server report autumn

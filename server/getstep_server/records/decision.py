@@ -277,6 +277,18 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
     return f"{which} is won by {names[decision.winner] if names else f'player {decision.winner}'}{scores}"
 
 
+def was_frozen(decisions: Iterable[Decision]) -> bool:
+    """Return True if there was a freeze, whether it has ended or not."""
+    return any(decision.kind == DecisionKind.FREEZE for decision in decisions)
+
+
+def freeze_objection(decision: Decision, *, is_frozen: bool) -> str | None:
+    """Return why results cannot be hidden or shown now; None if they can."""
+    if decision.kind == DecisionKind.FREEZE:
+        return "results are hidden already, expected a page that shows them" if is_frozen else None
+    return None if is_frozen else "no results are hidden, expected a freeze before a reveal"
+
+
 def scores_objection(decision: Decision, game: Game) -> str | None:
     """Return the problem with the scores of an adjudicated match of ``game``; None if they are valid."""
     scores = decision.scores

@@ -150,16 +150,11 @@ class ReportData:
     games: Sequence[GameRecord]
     incidents: Sequence[IncidentRow]
     links: Links = field(default_factory=Links)
-    public: bool = False
+    frozen: bool = False
 
 
-def load_report_data(contest: Contest, store: Store, *, public: bool = False) -> ReportData:
+def load_report_data(contest: Contest, store: Store) -> ReportData:
     """Return the data of a contest, which may be running.
-
-    Args:
-        contest: the contest.
-        store: its records.
-        public: leave out what a freeze hides: all later records, and the incidents.
 
     Raises:
         RecordError: a record is not valid.
@@ -167,14 +162,9 @@ def load_report_data(contest: Contest, store: Store, *, public: bool = False) ->
     """
     with store.snapshot():
         heads, (records, digest), incidents = store.record_headers(), store.chain(), store.incidents()
-    tournament = Tournament(contest, heads)
-    if public and tournament.frozen_at is not None:
-        records, incidents = tournament.frozen_at, []
-        heads = heads[:records]
-        digest = next(record.hash for record in store.records() if record.place == records)
-        tournament = Tournament(contest, heads)
     games = [_game(fields) for fields in heads if fields.get("type") == "game"]
-    return ReportData(tournament.contest, tournament, records, digest, games, incidents, public=public)
+    tournament = Tournament(contest, heads)
+    return ReportData(tournament.contest, tournament, records, digest, games, incidents)
 
 
 def _game(fields: Mapping[str, Any]) -> GameRecord:
@@ -238,7 +228,7 @@ def _steps(data: ReportData, progress: Progress) -> Iterator[tuple[ContestEvent,
 def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     tournament, results = data.tournament, data.tournament.results
     yield "Matches", f"{tournament.done} played of {tournament.total} paired"
-    if data.public and tournament.frozen_at is not None:
+    if data.frozen:
         yield "Freeze", "the results of later matches are hidden until the host reveals them"
     void = sum(game.reason in VOID_REASONS for game in data.games)
     if void:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
 from getstep_server.storage.store import Store
 from getstep_server.tournament.standings import Standing
+from getstep_server.tournament.tournament import Tournament
 
 from .match_list import HINTS, match_list
 from .match_pages import Links, Progress, match_pages, shared_files
@@ -57,6 +59,31 @@ def site_pages(data: ReportData, store: Store, progress: Progress = lambda *_: N
         yield f"{MATCHES}{name}", text
     for name, text in match_pages(store, data.tournament, home, progress):
         yield f"{MATCHES}{name}", text
+
+
+def without_hidden(data: ReportData, contest: Contest, store: Store) -> ReportData:
+    """Return the data of a contest without what a freeze hides: all later records, and the incidents.
+
+    Args:
+        data: from `load_report_data`.
+        contest: the contest as its files state it.
+        store: the records.
+    """
+    place = data.tournament.frozen_at
+    if place is None:
+        return data
+    heads = store.record_headers()[:place]
+    tournament = Tournament(contest, heads)
+    return replace(
+        data,
+        contest=tournament.contest,
+        tournament=tournament,
+        records=place,
+        head=next(record.hash for record in store.records() if record.place == place),
+        games=data.games[: sum(fields.get("type") == "game" for fields in heads)],
+        incidents=[],
+        frozen=True,
+    )
 
 
 def _team_page(data: ReportData, team: int, links: Links) -> str:

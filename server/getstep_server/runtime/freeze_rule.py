@@ -19,6 +19,7 @@ import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, ContestStarted, Event, MatchCalledOff, MatchEnded, MatchStarted
+from getstep_server.records.decision import was_frozen
 from getstep_server.tournament.pace import PaceEstimator
 from getstep_server.tournament.tournament import Tournament
 
@@ -66,7 +67,7 @@ class FreezeRule:
         """
         if self._minutes is None:
             return
-        while not self._tournament.was_frozen:
+        while not was_frozen(self._tournament.decisions):
             began = trio.current_time()
             if await trio.to_thread.run_sync(self.is_due):
                 await self._freeze(self._minutes)

@@ -45,7 +45,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ContestStopped
 from getstep_server.events import DecisionTaken, Publish, ServerFault
 from getstep_server.limits import MATCH_ATTEMPTS
-from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision
+from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision, was_frozen
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import Record, RecordError, parse
@@ -223,7 +223,7 @@ class Recorder:
         """
 
         def build() -> Record | None:
-            if self._tournament.was_frozen:
+            if was_frozen(self._tournament.decisions):
                 return None
             return record_of_decision(self._contest, freeze_by_rule(minutes, utc_time(time.time())))
 

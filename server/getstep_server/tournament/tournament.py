@@ -31,7 +31,7 @@ from getstep_server.config.event import ContestEvent, format_of
 from getstep_server.config.scoring import Scoring
 from getstep_server.formats import Played
 from getstep_server.limits import MAX_MATCHES
-from getstep_server.records.decision import Decision, decision_of, scores_objection
+from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairing_fields, pairings_header, pairings_in
@@ -186,11 +186,6 @@ class Tournament:
             if self._late_objection(team, number) is None
         ]
 
-    @property
-    def was_frozen(self) -> bool:
-        """True if there was a freeze, whether it has ended or not."""
-        return any(decision.kind == DecisionKind.FREEZE for decision in self.decisions)
-
     # --- apply records ---
 
     def apply(self, fields: Mapping[str, Any]) -> list[Match]:
@@ -335,7 +330,7 @@ class Tournament:
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:
-            return self._freeze_objection(decision.kind)
+            return freeze_objection(decision, is_frozen=self.frozen_at is not None)
         if decision.made_by_rule:
             objections = (self._late_objection(decision.team or 0, number) for number in decision.matches)
             return next((objection for objection in objections if objection), None)
@@ -353,11 +348,6 @@ class Tournament:
             if self.status(player, match.event) or player not in state.teams:
                 return f"team {player} of match {number} no longer takes part, expected both its teams to take part"
         return None
-
-    def _freeze_objection(self, kind: DecisionKind) -> str | None:
-        if kind == DecisionKind.FREEZE:
-            return None if self.frozen_at is None else "results are hidden already, expected a page that shows them"
-        return "no results are hidden, expected a freeze before a reveal" if self.frozen_at is None else None
 
     def _team_objection(self, decision: Decision) -> str | None:
         team, numbers = decision.team or 0, [event.number for event in self.contest.events]
