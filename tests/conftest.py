@@ -47,7 +47,7 @@ TOGETHER = (
 APART = (
     "tests/e2e/",
     "tests/server/test_attack.py",
-    "tests/server/test_decisions.py",
+    "tests/server/test_decisions_at_any_time.py",
     "tests/server/test_director_decisions.py",
 )
 """Where the parameters of one test function take seconds each."""
