@@ -48,7 +48,12 @@ def files() -> dict[str, str]:
     """Return the files of the page: each block of code after a name of a file and a colon, and the bot of hop."""
     found = dict(re.findall(r"`(\w+\.py)`:\n\n```python\n(.*?)^```$", page(), re.MULTILINE | re.DOTALL))
     (new_value,) = re.findall(r"the new `value`:\n\n```python\n(.*?)^```$", page(), re.MULTILINE | re.DOTALL)
-    return found | {"hop_bot.py": found["step2.py"].partition("def value")[0] + new_value}
+    (both,) = re.findall(r"last lines of `get_step`:\n\n```python\n(.*?)^```$", page(), re.MULTILINE | re.DOTALL)
+    made = {
+        "hop_bot.py": found["step2.py"].partition("def value")[0] + new_value,
+        "both_bot.py": re.sub(r"^    return max\(.*\n", both, found["step2.py"], flags=re.MULTILINE),
+    }
+    return found | made
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +79,7 @@ def load(folder: Path, name: str, **constants: int) -> ModuleType:
 
 
 def test_the_page_has_each_step_as_a_file() -> None:
-    assert set(files()) == {*(f"{step}.py" for step in STEPS), "hop_bot.py", "profile_bot.py"}
+    assert set(files()) == {*(f"{step}.py" for step in STEPS), "hop_bot.py", "both_bot.py", "profile_bot.py"}
 
 
 @pytest.mark.parametrize("game", list(GAMES))
@@ -95,12 +100,12 @@ def test_the_bot_of_hop_plays_it(folder: Path) -> None:
     assert bot.progress(board, 1) == bot.progress(board, 2) + 4**2
 
 
-def wins(bot: Bot, other: Bot, games: int) -> int:
-    """Return how many games of linkage a bot wins; half of them as the first player."""
+def wins(bot: Bot, other: Bot, games: int, game: str = "linkage") -> int:
+    """Return how many games a bot wins; half of them as the first player."""
     won = 0
     for number in range(games):
         seats = (bot, other) if number % 2 == 0 else (other, bot)
-        outcome = play("linkage", *seats).outcome
+        outcome = play(game, *seats).outcome
         won += outcome is not None and outcome.winner == number % 2
     return won
 
@@ -110,6 +115,12 @@ def test_each_step_beats_random_moves(folder: Path, step: str) -> None:
     random.seed(1)  # so it is the same games each time
     small = load(folder, step, POSITIONS=300, PLAYOUTS=200).get_step
     assert wins(small, load(folder, "step1").get_step, 2) == 2
+
+
+def test_the_opponents_value_of_a_square_is_worth_something(folder: Path) -> None:
+    random.seed(1)
+    both, own = load(folder, "both_bot"), load(folder, "step2")
+    assert wins(both.get_step, own.get_step, 8, "pseudo_tonga") >= 6
 
 
 class Clock:
@@ -225,12 +236,19 @@ def lower_bound(sentence: str) -> float:
 
 
 @pytest.mark.long
-def test_the_bot_of_hop_wins_as_often_as_the_page_says(folder: Path) -> None:
-    hop = getstep.practice(
-        folder / "hop_bot.py", "hop", folder / "step2.py", 2 * TRIAL_GAMES, limit=600, seed=1, quiet=True
-    )
-    points = int(hop.score * 2 * TRIAL_GAMES)
-    assert chance_of_at_most(points, 2 * TRIAL_GAMES, lower_bound("It scored")) > FALSE_ALARM, hop
+@pytest.mark.parametrize(
+    ("bot", "game", "sentence"),
+    [
+        ("hop_bot.py", "hop", "This scored"),
+        ("both_bot.py", "longest_path", "It scored"),
+        ("both_bot.py", "pseudo_tonga", "It scored"),
+    ],
+)
+def test_one_idea_more_wins_as_often_as_the_page_says(folder: Path, bot: str, game: str, sentence: str) -> None:
+    games = 2 * TRIAL_GAMES
+    results = getstep.practice(folder / bot, game, folder / "step2.py", games, limit=600, seed=1, quiet=True)
+    points = int(results.score * games)
+    assert chance_of_at_most(points, games, lower_bound(sentence)) > FALSE_ALARM, results
 
 
 @pytest.mark.long
@@ -244,4 +262,4 @@ def test_a_tree_of_estimates_wins_as_often_as_the_page_says(folder: Path, tmp_pa
         tmp_path / "tree.py", "pseudo_tonga", folder / "step3.py", TRIAL_GAMES, limit=3600, seed=1, quiet=True
     )
     points = int(tonga.score * TRIAL_GAMES)
-    assert chance_of_at_most(points, TRIAL_GAMES, lower_bound("This scored")) > FALSE_ALARM, tonga
+    assert chance_of_at_most(points, TRIAL_GAMES, lower_bound("The tree scored")) > FALSE_ALARM, tonga
