@@ -1,7 +1,8 @@
 """Draws the pictures of the documents: ``python docs/pictures.py``, in the environment that ``make test`` sets up.
 
-It runs a real contest on a terminal of its own, and keeps what the terminal shows at some point of it. So the
-pictures are what a host sees. Times and results differ from one drawing to the next. Linux or macOS; 30 s.
+It plays a real contest, a demo and some practice on terminals of their own, and opens the pages in Chromium. So the
+pictures are what people see. Times and results differ from one drawing to the next. Linux or macOS; 2 minutes.
+``python docs/pictures.py demo practice`` draws some of them.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,8 +39,8 @@ SHOWN_AT = 0.6
 REDRAWN = re.compile(r"\x1b\[H|\x1b\[\?1049l")
 """The control codes that rich writes before it draws the live view again, and at its end."""
 
-SECONDS_A_MOVE = 0.01
-"""So that matches last seconds, and the live view, drawn four times a second, shows some in progress."""
+SECONDS_A_MOVE = 0.03
+"""So that matches last some seconds, and pictures show them in progress."""
 
 BOT = """\
 import os, time
@@ -55,7 +60,7 @@ THEME = TerminalTheme(BACKGROUND, TEXT, [TEXT] * 8)
 
 SVG = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img">
-<title>A host's terminal during a contest</title>
+<title>{title}</title>
 <style>
 .{unique_id}-matrix {{
     font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
@@ -81,31 +86,163 @@ SVG = """\
 """rich's own, without its window, and with the reader's fonts: a picture in a README may load none."""
 
 
-def draw_run() -> None:
-    """Draw what the host sees while a contest runs."""
-    with tempfile.TemporaryDirectory() as folder:
-        frames = played(Path(folder) / "autumn")
-    save("run", next(frame for frame in frames if share_done(frame) >= SHOWN_AT))
+TITLES = {
+    "run": "A host's terminal during a contest",
+    "demo": "A demo in a terminal, with the board of a running match",
+    "practice": "Practice at home: the score, a fault on its board, and the slowest moves",
+}
+
+LAPTOP, PROJECTOR = (1180, 760), (1180, 664)
+"""Sizes of a browser's window. The documents show pictures about 800 pixels wide, so letters stay readable."""
+
+FAULTY = """\
+import time
+from getstep_bots import greedy
+
+def get_step(board, is_black, turn):
+    if turn.move_number == 6:
+        return [(7, 7), (6, 6)]
+    if turn.move_number == 12:
+        time.sleep(0.2)
+    return greedy.get_step(board, is_black, turn)
+"""
+"""A bot whose practice has something to show."""
 
 
-def played(contest: Path) -> list[str]:
-    """Play a contest of `TEAMS` and return all that its terminal showed, picture by picture."""
+# --- what is drawn ----------------------------------------------------------------------------------------------
+
+
+def draw_contest(folder: Path) -> None:
+    """Draw the host's terminal, the live page, the wall and the report of one contest."""
+    contest = folder / "autumn"
+    web_port = free_port()
+    page = f"http://127.0.0.1:{web_port}"
+    with played(contest, web_port) as terminal:
+        terminal.wait(lambda frame: share_done(frame) >= SHOWN_AT)
+        with browser() as shot:
+            shot("overview", page, LAPTOP, ready=".card:first-child .plate.turn")
+            shot("wall", f"{page}/wall", PROJECTOR, ready=".card .plate.turn", dark=True)
+    save("run", next(frame for frame in terminal.frames() if share_done(frame) >= SHOWN_AT))
+    server("report", str(contest), "--no-replays")
+    with browser() as shot:
+        shot("report", (contest / "report.html").as_uri(), LAPTOP, ready="table")
+
+
+def draw_demo(folder: Path) -> None:
+    """Draw the demo, with its board."""
+    command = [sys.executable, "-m", "getstep_server", "demo", "--game", "chain_reaction"]
+    terminal = Terminal(command, height=32, cwd=folder)
+    terminal.end()
+    save("demo", min(terminal.frames(), key=lambda frame: abs(turn_of(frame) - 80)))
+
+
+def draw_practice(folder: Path) -> None:
+    """Draw what practice prints, and its replay at the illegal move."""
+    (folder / "my_bot.py").write_text(FAULTY, encoding="utf-8")
+    typed = ["practice", "my_bot.py", "--game", "hop", "--games", "4", "--seed", "1"]
+    terminal = Terminal([sys.executable, "-m", "getstep", *typed], height=60, cwd=folder)
+    terminal.end()
+    shown = terminal.text.replace(str(folder), "/home/ada")
+    save("practice", f"$ getstep practice my_bot.py --games 4\n{shown}")
+    found = re.search(r"^Game (\d+), move (\d+), illegal_move", shown, re.MULTILINE)
+    assert found is not None
+    with browser() as shot:
+        page = (folder / "my_bot-practice.html").as_uri()
+        shot("replay", f"{page}#game={found[1]}&move={found[2]}", LAPTOP, ready=".rp-board svg")
+
+
+DRAWN: dict[str, Callable[[Path], None]] = {"contest": draw_contest, "demo": draw_demo, "practice": draw_practice}
+
+
+# --- programs ---------------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A program on a terminal of its own, whose output is kept."""
+
+    def __init__(self, command: Sequence[str], *, height: int = HEIGHT, cwd: Path | None = None) -> None:
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, WIDTH, 0, 0))
+        colours = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8"}
+        environment = {**os.environ, **colours}
+        self._process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=cwd)
+        os.close(slave)
+        self._data = bytearray()
+        self._changed = threading.Condition()
+        self._open = True
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    @property
+    def text(self) -> str:
+        """All output."""
+        return self._data.decode(errors="replace").replace("\r\n", "\n")
+
+    def frames(self) -> list[str]:
+        """Return the output, picture by picture of a live view."""
+        return REDRAWN.split(self.text)
+
+    def wait(self, found: Callable[[str], bool]) -> None:
+        """Wait until a picture has been shown."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._open or any(map(found, self.frames()[-3:])))
+
+    def end(self) -> None:
+        """Wait for the program's end."""
+        self._reader.join()
+        self._process.wait()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._master, 65536)
+            except OSError:  # how Linux says that it is closed
+                piece = b""
+            with self._changed:
+                self._data += piece
+                self._open = bool(piece)
+                self._changed.notify_all()
+            if not piece:
+                return
+
+
+@contextmanager
+def played(contest: Path, web_port: str) -> Iterator[Terminal]:
+    """Play a contest of `TEAMS` to its end, and yield its terminal."""
     server("init", str(contest), "--name", "Autumn contest", "--game", "hop")
     server("teams", "add", str(contest), *TEAMS)
     teams = tomllib.loads((contest / "teams.toml").read_text(encoding="utf-8"))["team"]
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
     port = free_port()
-    where = ["--host", "127.0.0.1", "--port", port]
-    command = [sys.executable, "-m", "getstep_server", "run", str(contest), "--no-web", *where]
-    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONIOENCODING": "utf-8"}
-    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment):
-        os.close(slave)
-        bots = [play(contest, team, port, doubt=place / len(teams)) for place, team in enumerate(teams)]
-        shown = read_all(master)
+    where = ["--host", "127.0.0.1", "--port", port, "--web-port", web_port]
+    terminal = Terminal([sys.executable, "-m", "getstep_server", "run", str(contest), *where])
+    bots = [play(contest, team, port, doubt=place / len(teams)) for place, team in enumerate(teams)]
+    yield terminal
+    terminal.end()
     for bot in bots:
         bot.wait()
-    return REDRAWN.split(shown.replace("\r\n", "\n"))
+
+
+@contextmanager
+def browser() -> Iterator[Callable[..., None]]:
+    """Yield a function that draws a page as it is in a window of the given size."""
+    from playwright.sync_api import sync_playwright
+
+    def shot(name: str, url: str, size: tuple[int, int], *, ready: str, dark: bool = False) -> None:
+        page = chromium.new_page(
+            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
+        )
+        page.goto(url)
+        page.locator(ready).first.wait_for()
+        page.wait_for_timeout(1500)  # for a look: clocks run, and the boards of the page have moved
+        path = PICTURES / f"{name}.png"
+        page.screenshot(path=path)
+        page.close()
+        print(path)
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        yield shot
+        chromium.close()
 
 
 def server(*arguments: str) -> None:
@@ -126,23 +263,16 @@ def play(contest: Path, team: dict[str, Any], port: str, *, doubt: float) -> sub
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def read_all(master: int) -> str:
-    """Return the output on a terminal until no program has it open."""
-    data = bytearray()
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # how Linux says that it is closed
-            piece = b""
-        if not piece:
-            return data.decode(errors="replace")
-        data += piece
-
-
 def share_done(frame: str) -> float:
     """Return the share of matches that are over in a picture; 0 if it does not say."""
     found = re.search(r"^(\d+)/(\d+) matches", frame, re.MULTILINE)
     return int(found[1]) / int(found[2]) if found else 0.0
+
+
+def turn_of(frame: str) -> int:
+    """Return the turn of the board in a picture of the demo; 0 without a board and without a result."""
+    found = re.search(r"chain_reaction, turn (\d+)", frame)
+    return int(found[1]) if found and share_done(frame) else 0
 
 
 def save(name: str, frame: str) -> None:
@@ -151,9 +281,12 @@ def save(name: str, frame: str) -> None:
     console.print(Text.from_ansi(frame.strip("\n")), no_wrap=True, overflow="ignore", crop=False)
     path = PICTURES / f"{name}.svg"
     path.parent.mkdir(exist_ok=True)
-    console.save_svg(str(path), theme=THEME, code_format=SVG, font_aspect_ratio=0.6, unique_id="terminal")
+    drawing = SVG.replace("{title}", TITLES[name])
+    console.save_svg(str(path), theme=THEME, code_format=drawing, font_aspect_ratio=0.6, unique_id="terminal")
     print(path)
 
 
 if __name__ == "__main__":
-    draw_run()
+    for chosen in sys.argv[1:] or DRAWN:
+        with tempfile.TemporaryDirectory() as made:
+            DRAWN[chosen](Path(made))

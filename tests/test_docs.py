@@ -203,6 +203,14 @@ def test_every_page_for_people_ends_with_a_next_step() -> None:
 # --- what an editor and pre-commit run --------------------------------------------------------------------------
 
 
+def test_every_picture_is_shown_and_all_are_small() -> None:
+    pictures = list((ROOT / "docs" / "pictures").iterdir())
+    assert {path.suffix for path in pictures} == {".png", ".svg"}
+    assert sum(path.stat().st_size for path in pictures) < 600_000
+    shown = "".join(map(text_of, PAGES))
+    assert [path.name for path in pictures if f"pictures/{path.name})" not in shown] == []
+
+
 def test_pre_commit_runs_what_ci_runs() -> None:
     hooks = re.findall(r"^ +entry: \.venv/bin/(.+)$", text_of(".pre-commit-config.yaml"), re.MULTILINE)
     check = text_of("Makefile").partition("\ncheck:")[2].partition("\n\n")[0]

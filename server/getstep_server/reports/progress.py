@@ -22,7 +22,7 @@ from rich.text import Text
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, Event, Listening, ServerFault, Throttled
-from getstep_server.text import cell_len, escape_control_chars, fold
+from getstep_server.text import cell_len, escape_control_chars, fold, pluralize
 from getstep_server.tournament.combined import Tables
 
 from .event_lines import EventLines, address_to_play
@@ -303,7 +303,7 @@ class Progress:
                 len(rows),
                 standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo),
             )
-        more = [f"and {teams - lines} more teams"] if teams > lines else []
+        more = [f"and {pluralize(teams - lines, 'more team')}"] if teams > lines else []
         missing = [tables.elo_missing] if tables.elo_missing else []
         return [one_line_per_team(table), *map(_one_line, [*more, *missing])]
 
