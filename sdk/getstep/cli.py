@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+import textwrap
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from getstep_engines import GAMES, Game, UnknownGameError
@@ -30,8 +32,8 @@ The first five minutes:
 
   getstep rules hop                    read the rules
   getstep new my_bot.py --game hop     write a bot that already plays
-  getstep practice my_bot.py           play it against a sample bot on this computer
-  getstep login                        type the host's address, your team's id and its token, once
+  getstep practice my_bot.py           play it against a sample bot, at home
+  getstep login                        type host, team id and token, once
   getstep check my_bot.py              test the connection and the bot
   getstep play my_bot.py               play until the contest is over
 
@@ -246,8 +248,19 @@ def _play(options: argparse.Namespace, console: Console) -> int:
     return OVER
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps paragraphs to the terminal. Lines that begin with a space, such as commands, stay lines."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for is_prose, group in groupby(text.splitlines(), lambda line: line[:1].strip() != ""):
+            block = list(group)
+            lines += textwrap.wrap(" ".join(block), width) if is_prose else block
+        return "".join(f"{indent}{line}\n" for line in lines)
+
+
 def _parser() -> argparse.ArgumentParser:
-    verbatim = argparse.RawDescriptionHelpFormatter
+    verbatim = _HelpFormatter
     parser = argparse.ArgumentParser("getstep", description=_DESCRIPTION, formatter_class=verbatim)
     parser.add_argument("--version", action="version", version=f"getstep {__version__}")
     parser.set_defaults(run=None)

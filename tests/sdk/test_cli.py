@@ -410,7 +410,15 @@ def test_help_has_examples(words: tuple[str, ...], capsys: pytest.CaptureFixture
     assert run(*words, "--help") == 0
     said = capsys.readouterr().out
     assert f"  getstep {words[0] if words else 'new'} " in said
-    assert all(len(line) <= 110 for line in said.splitlines())
+
+
+@pytest.mark.parametrize("words", ["", "rules", "new", "practice", "login", "logout", "check", "play"])
+def test_help_fits_80_columns(
+    words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(*words.split(), "--help") == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_no_command_is_a_request_for_help(capsys: pytest.CaptureFixture[str]) -> None:
