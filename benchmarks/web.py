@@ -1,4 +1,4 @@
-"""The live page under load: does the judge notice it? ``python -m benchmarks.web``
+"""The effect of the live page under load on the judge. ``python -m benchmarks.web``
 
 One server judges 32 matches between bots that answer at once. In turns it runs without a page, and with the
 page and its spectators: 300 that follow the overview, and 50 that open it and never read. Spectators have lowest

@@ -1,4 +1,4 @@
-"""The login that `getstep login` keeps in a file of the user, and what this computer last saw of that host.
+"""The login that `getstep login` keeps in a file of the user, and the latest contact with that host.
 
 The library platformdirs knows more folders than are needed here, and contestants install this package from one file
 without a network. So the three folders are written out below.

@@ -1,4 +1,4 @@
-"""The common part of all batches: the players on turn, the winners, and the checks of what callers hand in."""
+"""The common part of all batches: the players on turn, the winners, and the checks of the callers' arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge's end of a bot: asks it, and knows when it answered and what it said.
+"""The judge's end of a bot: asks it, and takes its answers, their times and its output.
 
 A thread for each bot reads its replies and stamps each when it arrives, so the time of an answer does not depend on
 when the judge's thread wakes up. Pipes and threads work the same on all systems.

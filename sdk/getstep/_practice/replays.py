@@ -1,4 +1,4 @@
-"""The replay page of practice: what was played, in the form of `getstep.replay`."""
+"""The replay page of practice: its games, in the form of `getstep.replay`."""
 
 from __future__ import annotations
 

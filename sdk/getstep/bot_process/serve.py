@@ -1,4 +1,4 @@
-"""The bot's end: answers questions with a callback, in order, and says where a late call is.
+"""The bot's end: answers questions with a callback, in order, and reports the place of a late call.
 
 Questions and replies are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
 limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"``, ``"broken"`` (the bot cannot be

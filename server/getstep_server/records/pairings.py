@@ -1,4 +1,4 @@
-"""The record of pairings: the matches that were issued together, and what their pairing depends on."""
+"""The record of pairings: the matches that were issued together, and all data that their pairing depends on."""
 
 from __future__ import annotations
 

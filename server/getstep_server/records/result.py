@@ -1,4 +1,4 @@
-"""Results: how matches ended."""
+"""Results: the ends of matches."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class WriteResult(Enum):
 
 
 def tag_of(match: int, attempt: int) -> bytes:
-    """The key that the lines of one attempt to play a match share, such as ``b"7-1"``."""
+    """Return the key that the lines of one attempt to play a match share, such as ``b"7-1"``."""
     return b"%d-%d" % (match, attempt)
 
 
@@ -207,14 +207,14 @@ class Journal:
         self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
 
     def _put_aside(self) -> None:
-        """The newest segment is full."""
+        """Put the newest segment aside, which is full."""
         with self._lock:
             if self._file >= 0:
                 self._unsynced[self._newest] = self._file
             self._file, self._size, self._next_due = -1, 0, True
 
     def _take_unneeded(self) -> list[int]:
-        """The segments that are not needed for any game and get no more lines."""
+        """Remove and return the segments that no game needs and that get no more lines."""
         unneeded = [n for n, tags in self._needed.items() if not tags and (n != self._newest or self._next_due)]
         for number in unneeded:
             del self._needed[number]
@@ -261,7 +261,7 @@ class Segment:
 
 
 def segments(folder: Path) -> list[Path]:
-    """The files of the journal in ``folder``, the oldest first."""
+    """Return the files of the journal in ``folder``, the oldest first."""
     return sorted((path for path in folder.glob("*") if _NAME.fullmatch(path.name)), key=_number)
 
 
@@ -299,7 +299,7 @@ def _number(path: Path) -> int:
 
 
 def _lines(text: bytes) -> Iterator[bytes]:
-    """The lines of ``text`` with their ends; only a newline ends a line."""
+    """Yield the lines of ``text`` with their ends; only a newline ends a line."""
     start = 0
     while start < len(text):
         end = text.find(b"\n", start) + 1 or len(text)
@@ -316,7 +316,7 @@ def parse_line(raw: bytes) -> tuple[bytes, int, bytes] | None:
 
 
 def _parsed(raw: bytes, where: str) -> Line | None:
-    """A whole line, or None."""
+    """Return the parsed line, or None if it is not a whole line."""
     found = parse_line(raw)
     if found is None:
         return None

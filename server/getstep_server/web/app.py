@@ -1,4 +1,4 @@
-"""The pages and their data: which address shows what."""
+"""The pages and their data, by address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matches that are being played, as the journal tells."""
+"""The matches that are being played, read from the journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON of the pages: what a spectator sees of a contest, as parts of topics."""
+"""The JSON of the pages: a spectator's view of a contest, as parts of topics."""
 
 from __future__ import annotations
 
