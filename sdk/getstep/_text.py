@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
+import shutil
 import sys
+import textwrap
 from typing import Any, TextIO
 
 from .wire import MAX_TEXT
@@ -53,11 +55,25 @@ class Console:
     def say(self, line: str) -> None:
         """Print a line of progress."""
         if not self._quiet:
-            _write(sys.stdout, line)
+            _write(sys.stdout, _folded(line, sys.stdout))
 
     def warn(self, text: str) -> None:
         """Print a problem, also if ``quiet``; ``text`` may have several lines."""
         _write(sys.stderr, text)
+
+
+def _folded(text: str, stream: TextIO | None) -> str:
+    """Return text whose long lines are broken at spaces, if the stream is a terminal; a terminal breaks words."""
+    columns = shutil.get_terminal_size().columns
+    if stream is None or not stream.isatty() or "\x1b" in text:
+        return text
+    lines = text.split("\n")
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        if len(line) > columns
+        else line
+        for line in lines
+    )
 
 
 def _write(stream: TextIO | None, text: str) -> None:

@@ -402,6 +402,30 @@ def test_check_without_a_login(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--  login    not tried; it needs --team and --token" in capsys.readouterr().out
 
 
+# --- a terminal ------------------------------------------------------------------------------------------------
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [Tty(), io.StringIO()])
+def test_a_terminal_gets_lines_that_are_broken_between_words(
+    stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout", stream)
+    line = "Match 1: lost (finished): all Black pieces are home: Black has 1 in its target region, White 2."
+    console = Console()
+    console.say(f"{line}\n{'x' * 100}")
+    console.say(f"\x1b[1m{line}\x1b[0m")
+    whole = [line, "x" * 100, f"\x1b[1m{line}\x1b[0m"]
+    at = line.index(" region")
+    broken = [line[:at], f"  {line[at + 1 :]}", whole[1], whole[2]]
+    assert stream.getvalue().splitlines() == (broken if stream.isatty() else whole)
+
+
 # --- help --------------------------------------------------------------------------------------------------
 
 

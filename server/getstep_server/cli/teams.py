@@ -167,7 +167,8 @@ def _teams_slips(args: argparse.Namespace) -> int:
     slips = pluralize(len(contest.contestants), "slip")
     print(f"{slips} for host {host} in {path}: open it in a browser and print it.")
     print("If contestants reach this machine at another address, give it with --host.")
-    print("The command on the slips installs the package while the server runs. For those who install")
-    print(f"it before, hand out the file {package}. Then run the contest:")
+    print("While the server runs, the command on the slips installs the package from it.")
+    print(f"For those who install it earlier, hand out {package}.")
+    print("Then run the contest:")
     print(f"  {shell_command('run', args.contest)}")
     return EXIT_OK
