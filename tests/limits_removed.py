@@ -23,7 +23,8 @@ WIRE = "sdk/getstep/wire/_limits.py"
 SERVER = "server/getstep_server/limits.py"
 SESSION = "server/getstep_server/net/connection.py"
 REFEREE = "sdk/getstep/referee/limits.py"
-LIMITS = (WIRE, SERVER, REFEREE)
+DISCOVERY = "sdk/getstep/_discovery/limits.py"
+LIMITS = (WIRE, SERVER, REFEREE, DISCOVERY)
 SECONDS = 90.0
 """A test that has not failed by then does not hold anything."""
 
@@ -47,6 +48,7 @@ _BOARD = "tests/server/test_poller.py::"
 _DOORWAY = "tests/server/test_listener.py::"
 _PAGE = "tests/server/test_web_http.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
+_FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
 _OWN = "tests/server/test_web_own.py::"
 
@@ -175,6 +177,16 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SETTINGS_SHOWN": ("10**6", "tests/server/test_settings_record.py::test_many_changes_are_shortened"),
     "MAX_TRIED_BYTES": ("10**6", "tests/server/test_verify.py::test_a_long_move_that_was_tried_is_cut"),
     "FIRST_BYTES": ("10**9", f"{_HERE}test_the_first_bytes_of_a_hostile_frame_are_kept"),
+    "MAX_PACKET_BYTES": ("10**5", f"{_FIND}test_a_packet_has_9000_bytes"),
+    "MAX_PACKETS": ("10**9", f"{_FIND}test_a_search_reads_256_packets"),
+    "MAX_QUESTIONS": ("10**9", f"{_FIND}test_an_answer_repeats_four_questions[5-False]"),
+    "MAX_RECORDS": ("10**9", f"{_FIND}test_a_packet_has_64_records[65-False]"),
+    "MAX_POINTERS": ("10**9", f"{_FIND}test_a_name_has_eight_pointers[9-False]"),
+    "MAX_NAME_BYTES": ("10**9", f"{_FIND}test_a_name_has_255_bytes[128-False]"),
+    "MAX_INTERFACES": ("10**9", f"{_FIND}test_16_networks_are_asked"),
+    "MAX_ADDRESSES": ("10**9", f"{_FIND}test_a_server_has_eight_addresses"),
+    "MAX_LISTED": ("10**9", f"{_FIND}test_a_list_has_20_servers"),
+    "MAX_TRIED": ("10**9", f"{_FIND}test_a_bot_tries_20_found_addresses"),
 }
 
 NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}

@@ -16,6 +16,7 @@ from getstep_engines import GAMES, TimeControl
 
 from . import _bot
 from ._client import NOT_PROVED, refusal, version_text
+from ._discovery import Finder
 from ._errors import BotError, NotGetstep, NotProved, SetupError, Unreachable
 from ._games import Board, first_move_error, game_named, games_named, move_text, start_board
 from ._match import limit_text, options_text
@@ -81,25 +82,32 @@ def check(
     login: Callable[[], Login | None],
     bot: Path | None = None,
     console: Console | None = None,
+    finder: Finder | None = None,
 ) -> bool:
     """Print one line for each check. Return True if none failed.
 
     The seat of a bot that plays is never taken. ``login`` returns the team to log in as, or None to skip the
     login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time.
+    ``finder`` finds a server on the network if nothing listens at ``address``; such a server must prove itself.
+
+    Raises:
+        SetupError: several servers were found.
     """
     report = Report(console or Console())
     welcome: Welcome | None = None
     with contextlib.suppress(_CheckFailed):
-        welcome = _check_server(report, address, login)
+        welcome = _check_server(report, address, login, finder)
     if bot is not None:
         with contextlib.suppress(_CheckFailed):
             _check_bot(report, bot, welcome)
     return report.all_ok
 
 
-def _check_server(report: Report, address: Address, login: Callable[[], Login | None]) -> Welcome | None:
-    _check_name(report, address)
-    connection, connecting_ms = _check_port(report, address)
+def _check_server(
+    report: Report, address: Address, login: Callable[[], Login | None], finder: Finder | None
+) -> Welcome | None:
+    own = address
+    address, connection, connecting_ms = _check_port(report, address, finder)
     with connection:
         hello = _check_hello(report, connection)
         try:
@@ -110,7 +118,7 @@ def _check_server(report: Report, address: Address, login: Callable[[], Login | 
             report.skip("login", "not tried; it needs --team and --token")
             return None
         started = time.perf_counter()
-        welcome = _check_login(report, connection, hello, team)
+        welcome = _check_login(report, connection, hello, team, must_prove=address != own)
         _check_clock(report, welcome, max(connecting_ms, _ms_since(started)))
         with contextlib.suppress(OSError, RemoteProtocolError):
             connection.next_message(_GOODBYE_SECONDS)  # the server's goodbye
@@ -125,14 +133,21 @@ def _check_name(report: Report, address: Address) -> None:
     report.ok("name", address.host if found == [address.host] else f"{address.host} is {' and '.join(found)}")
 
 
-def _check_port(report: Report, address: Address) -> tuple[ServerConnection, float]:
+def _check_port(report: Report, address: Address, finder: Finder | None) -> tuple[Address, ServerConnection, float]:
+    """Connect to the address, or to a server that was found; return which it was, and the time that it took."""
     started = time.perf_counter()
     try:
         connection = connect(address)
-    except OSError as error:
+    except (OSError, Unreachable) as error:
+        found = finder.next(address) if finder is not None else None
+        if found is not None:
+            return _check_port(report, found, None)
+        _check_name(report, address)
         raise _fail(report, "port", f"{address}: {explain(error, address)}") from error
+    connecting_ms = _ms_since(started)
+    _check_name(report, address)
     report.ok("port", f"{address} accepts connections")
-    return connection, _ms_since(started)
+    return address, connection, connecting_ms
 
 
 def _check_hello(report: Report, connection: ServerConnection) -> Hello:
@@ -149,7 +164,9 @@ def _check_hello(report: Report, connection: ServerConnection) -> Hello:
     return hello
 
 
-def _check_login(report: Report, connection: ServerConnection, hello: Hello, login: Login) -> Welcome:
+def _check_login(
+    report: Report, connection: ServerConnection, hello: Hello, login: Login, *, must_prove: bool
+) -> Welcome:
     try:
         answer = log_in(connection, hello, login, purpose="check")
     except NotProved as error:
@@ -161,6 +178,8 @@ def _check_login(report: Report, connection: ServerConnection, hello: Hello, log
     report.ok("login", f"team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted")
     if connection.proved:
         report.ok("proof", "the server has proved that it knows your token")
+    elif must_prove:
+        report.fail("proof", f"{NOT_PROVED}\nA bot plays there only if you give its address with --host.")
     else:
         report.skip(
             "proof",

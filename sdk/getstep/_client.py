@@ -11,12 +11,13 @@ from traceback import StackSummary
 
 from . import _bot
 from ._bot_output import BotOutput, RepeatedProblems
+from ._discovery import Finder
 from ._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
 from ._match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
 from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds
-from ._saved_login import note_seen
+from ._saved_login import load, note_moved, note_seen
 from ._server_connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
-from ._settings import Address, Login, find_address, find_login
+from ._settings import Address, Login, find_address, find_login, given_port, host_is_given
 from ._text import Console, escape_control_chars
 from ._turn import Callback, CallResult, GetStepFunction
 from ._uncaught import print_plainly_if_uncaught
@@ -71,7 +72,8 @@ def play(
         get_step: the bot.
         team: the team id, 0 to 2147483647; else the variable GETSTEP_TEAM.
         token: the team's token; else ``token_file``, GETSTEP_TOKEN, or the file GETSTEP_TOKEN_FILE.
-        host: the server's name or address; else GETSTEP_HOST, else 127.0.0.1.
+        host: the server's name or address; else GETSTEP_HOST, else the saved one, else 127.0.0.1. If neither the
+            saved one nor 127.0.0.1 answers, `play` looks for the contest on this network.
         port: the server's port; else GETSTEP_PORT, else 7777.
         token_file: a text file that holds the token alone.
         quiet: print problems only.
@@ -94,13 +96,21 @@ def play(
     console = Console(quiet=quiet)
     try:
         callback = Callback(get_step)
-        return Client(callback, find_address(host, port), find_login(team, token, token_file), console).run()
+        login = find_login(team, token, token_file)
+        return Client(callback, find_address(host, port), login, console, finder_for(host, port, console)).run()
     except GetstepError:
         print_plainly_if_uncaught()
         raise
     except KeyboardInterrupt:
         console.say("Stopped.")
         raise SystemExit(130) from None
+
+
+def finder_for(host: str | None, port: int | str | None, console: Console) -> Finder | None:
+    """Return what finds other servers than that of `find_address`; None if the user has named the host."""
+    if host_is_given(host):
+        return None
+    return Finder(find_address(host, port), load(), given_port(port), console)
 
 
 @dataclass
@@ -124,6 +134,7 @@ class Client:
         address: the server's address.
         login: the team to play for.
         console: prints the lines for the bot's author.
+        finder: finds other addresses while this one does not answer; None if the user has named the host.
         sleep: waits that many seconds; tests pass their own.
     """
 
@@ -133,9 +144,11 @@ class Client:
         address: Address,
         login: Login,
         console: Console,
+        finder: Finder | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.console = console
+        self._finder = finder
         self._callback = callback
         self._address = address
         self._login = login
@@ -162,18 +175,62 @@ class Client:
             try:
                 goodbye = self._one_connection()
             except Unreachable as error:
-                if not self._ever_welcomed:
+                if not self._ever_welcomed and self._finder is None:
                     raise
-                pause = self._on_failure(str(error))
+                pause = self._after_failure(str(error))
             except (OSError, NotGetstep, NotProved, RemoteProtocolError) as error:
-                pause = self._on_failure(explain(error, self._address))
+                pause = self._after_failure(explain(error, self._address))
             else:
-                if ends_the_run(
+                if self._doubtful(goodbye):
+                    pause = self._after_failure(_goodbye_text(goodbye))
+                elif ends_the_run(
                     goodbye, proved=self._proved, welcomed=self._welcomed, ever_proved=self._ever_proved
                 ):
                     return self._end_run(goodbye)
-                pause = self._on_goodbye(goodbye)
+                else:
+                    pause = self._on_goodbye(goodbye)
             self._sleep(pause)
+
+    # --- other addresses ---
+
+    @property
+    def _at_found_server(self) -> bool:
+        return self._finder is not None and self._finder.is_found(self._address)
+
+    def _doubtful(self, goodbye: Goodbye) -> bool:
+        """Return True if a found server has refused the login, and this is not to be believed.
+
+        Either the token is known to be right, or the server only makes the bot wait.
+        """
+        if self._finder is None or not self._at_found_server or self._welcomed:
+            return False
+        return goodbye.retry_ms is not None or self._finder.knows(self._login.token) or self._ever_proved
+
+    def _after_failure(self, why: str) -> float:
+        """Report a failure, choose the next address, and return how long to wait.
+
+        The search itself takes a second. After a lost connection it starts only after some attempts: a server that
+        was restarted is back at the same address.
+        """
+        failed, found = self._address, None
+        if self._finder is not None and (self._at_found_server or not self._ever_welcomed or self._backoff.is_long):
+            found = self._finder.next(failed)
+            self._address = found or self._finder.own
+            if found and failed == self._finder.own:
+                return 0
+        pause = self._on_failure(why, failed)
+        return 0 if found else pause
+
+    def _settle(self) -> None:
+        """Stay with a server that has proved itself. If it was found, keep its address in the saved login."""
+        if self._finder is None:
+            return
+        saved, address, found = self._finder.saved, self._address, self._at_found_server
+        self._finder.settle(address)
+        if not found or saved is None or saved.team != self._login.team:
+            return
+        if note_moved(saved, address.host, address.port):
+            self.console.say(f"The saved login has the new address now, {address}.")
 
     # --- one connection ---
 
@@ -191,6 +248,8 @@ class Client:
                 return answer
             if self._ever_proved and not connection.proved:
                 raise NotProved(f"{NOT_PROVED}, as it did before; to play all the same, start the bot again")
+            if self._at_found_server and not connection.proved:
+                raise NotProved(f"{NOT_PROVED}; to play there all the same, give its address with --host")
             self._proved = connection.proved
             self._on_welcome(hello, answer)
             return self._play_until_goodbye(connection)
@@ -211,6 +270,7 @@ class Client:
         if self._proved:
             self._ever_proved = True
             self._contest = escape_control_chars(hello.contest)
+            self._settle()
             self._note_seen()
             self._reset_problems()
         else:
@@ -339,9 +399,9 @@ class Client:
 
     # --- the end of a connection ---
 
-    def _on_failure(self, why: str) -> float:
+    def _on_failure(self, why: str, address: Address) -> float:
         """Report once what is wrong; return how long to wait."""
-        what = "Connection lost" if self._welcomed else f"No connection to {self._address}"
+        what = "Connection lost" if self._welcomed else f"No connection to {address}"
         self._warn_once(f"{what}: {why}. Trying again until it works; Ctrl-C stops the bot.")
         return self._backoff.next()
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from getpass import getpass
 
 from . import _saved_login
 from ._client import NOT_PROVED, refusal, version_text
-from ._errors import Refused, SetupError, Unreachable
+from ._discovery import FoundServer, NoneChosen, find_one, listing
+from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
 from ._saved_login import SavedLogin, Seen
 from ._server_connection import connect, explain, log_in, read_hello, speaks_our_version
-from ._settings import Address, Login, find_address, find_login, find_token
+from ._settings import Address, Login, find_address, find_login, find_token, given_port, host_is_given
 from ._text import Console, escape_control_chars
 from .wire import Goodbye, RemoteProtocolError
 
 LOGIN_HELP = """\
-Ask for the host, your team and its token, try them, and keep them in a file that only you can read.
-Then `getstep play my_bot.py` is all that you type. It does not ask for the values that you give here.
+Ask for your team and its token, try them, and keep them with the host's address in a file that only you can
+read. Then `getstep play my_bot.py` is all that you type. It does not ask for the values that you give here.
+Without --host it finds the host on this network, or asks for it. A found host must prove that it knows your
+token.
 The token may be typed in either case, with or without dashes. `getstep logout` removes the file.
 
 examples:
@@ -27,6 +32,8 @@ examples:
   getstep login --host 192.168.1.10 --team 7"""
 
 LOGOUT_HELP = "Remove the file with the login that `getstep login` has kept."
+
+_WHICH_HOST = "The host's address, such as 192.168.1.10: "
 
 ATTEMPTS = 3
 """The number of requests for a value. An input that never ends, with empty lines, does not loop."""
@@ -40,11 +47,11 @@ def login(options: argparse.Namespace, console: Console) -> int:
     Raises:
         GetstepError: the login is not complete, or the server does not accept it; nothing is saved then.
     """
-    host = options.host or _ask("The host's address, such as 192.168.1.10: ", input)
-    address = find_address(host, options.port)
+    found = None if host_is_given(options.host) else _find(given_port(options.port), console)
+    addresses = found.addresses if found else (_given_address(options),)
     team = options.team or _ask("Your team's id, a number: ", input)
     token = find_token(options.token, options.token_file) or _ask_token()
-    saved = try_login(address, find_login(team, token), console)
+    saved = _first_success(addresses, find_login(team, token), console, found=found is not None)
     console.say(f"Saved in {_saved_login.save(saved)}, which only you can read.")
     console.say("Next, type: getstep play my_bot.py")
     return 0
@@ -57,8 +64,46 @@ def logout(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG00
     return 0
 
 
-def try_login(address: Address, team: Login, console: Console) -> SavedLogin:
+def _given_address(options: argparse.Namespace) -> Address:
+    host = options.host or os.environ.get("GETSTEP_HOST") or _ask(_WHICH_HOST, input)
+    return find_address(host, options.port)
+
+
+def _find(port: int | None, console: Console) -> FoundServer | None:
+    """Return the server that was found on this network, or the one of several that the user chooses; None if there
+    is none.
+
+    Raises:
+        SetupError: none was chosen.
+    """
+    console.say("Looking for contests on this network ...")
+    try:
+        return find_one(console, port)
+    except NoneChosen as several:
+        console.say(listing(several.servers))
+        for _ in range(ATTEMPTS):
+            typed = _ask("The number of yours: ", input)
+            if typed.isascii() and typed.isdigit() and 1 <= int(typed[:4]) <= len(several.servers):
+                return several.servers[int(typed[:4]) - 1]
+        raise
+
+
+def _first_success(addresses: Sequence[Address], team: Login, console: Console, *, found: bool) -> SavedLogin:
+    """Try the addresses of a server in turn. Raises what `try_login` raises at the last one."""
+    for address in addresses[:-1]:
+        with suppress(Unreachable, NotProved, NotGetstep):
+            return try_login(address, team, console, must_prove=found)
+    return try_login(addresses[-1], team, console, must_prove=found)
+
+
+def try_login(address: Address, team: Login, console: Console, *, must_prove: bool = False) -> SavedLogin:
     """Log in without taking a seat, and return what is to be saved.
+
+    Args:
+        address: the server's.
+        team: its id and token.
+        console: prints what was found out.
+        must_prove: refuse a server that does not prove that it knows the token: one that was found on the network.
 
     Raises:
         GetstepError: the server cannot be reached, or does not accept the login.
@@ -76,6 +121,8 @@ def try_login(address: Address, team: Login, console: Console) -> SavedLogin:
         raise Unreachable(f"{address}: {explain(error, address)}.\nNothing was saved.") from error
     if isinstance(answer, Goodbye):
         raise refusal(answer, team.team)
+    if must_prove and not proved:
+        raise NotProved(f"{address}: {NOT_PROVED}.\nNothing was saved. If it is your host, give it with --host.")
     contest = escape_control_chars(hello.contest)
     console.say(f"{contest}: team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted.")
     if not proved:

@@ -33,6 +33,11 @@ class Backoff:
         """Make the next pause short again."""
         self._next = FIRST_PAUSE_SECONDS
 
+    @property
+    def is_long(self) -> bool:
+        """True once several attempts in a row have failed: a server that was restarted would be back."""
+        return self._next >= LONGEST_PAUSE_SECONDS / 2
+
     def next(self) -> float:
         """Return the next pause, in seconds."""
         pause = self._next

@@ -168,6 +168,19 @@ def note_seen(host: str, port: int, team: int, contest: str, *, over: bool = Fal
             save(replace(saved, seen=Seen(contest, time.time(), over)))
 
 
+def note_moved(old: SavedLogin, host: str, port: int) -> bool:
+    """Keep the new address of a host that has proved itself there. Return False if the login is no longer the saved
+    one, or the file cannot be written."""
+    saved = saved_for(old.host, old.port)
+    if saved is None or (saved.team, saved.token) != (old.team, old.token):
+        return False
+    try:
+        save(replace(saved, host=host, port=port))
+    except SetupError:
+        return False
+    return True
+
+
 def absence(host: str, port: int) -> str:
     """Return what it means that nothing listens at an address, by what was last seen there."""
     saved = saved_for(host, port)

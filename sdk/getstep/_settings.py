@@ -57,8 +57,23 @@ def find_address(host: str | None = None, port: int | str | None = None) -> Addr
             f"The host is {short_repr(host)}, expected a name or an address alone, such as 192.168.1.10.\n"
             "The port goes into --port, port=... or GETSTEP_PORT."
         )
-    number = port if port is not None else os.environ.get("GETSTEP_PORT") or default_port
-    return Address(host.strip(), _parse_int("port", number, 1, 65535))
+    number = given_port(port)
+    return Address(host.strip(), default_port if number is None else number)
+
+
+def host_is_given(host: str | None = None) -> bool:
+    """Return True if the user has named the host, in an argument or in GETSTEP_HOST: then no other is tried."""
+    return bool(host or os.environ.get("GETSTEP_HOST"))
+
+
+def given_port(port: int | str | None = None) -> int | None:
+    """Return the port of the argument or of GETSTEP_PORT; None if there is neither.
+
+    Raises:
+        SetupError: it is not a port.
+    """
+    number = port if port is not None else os.environ.get("GETSTEP_PORT") or None
+    return None if number is None else _parse_int("port", number, 1, 65535)
 
 
 def find_team(team: int | str | None = None) -> int | None:

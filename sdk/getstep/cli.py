@@ -14,7 +14,7 @@ from getstep_engines import GAMES, Game, UnknownGameError
 
 from . import _bot, starter
 from ._check import check
-from ._client import Client
+from ._client import Client, finder_for
 from ._errors import BotError, GetstepError, SetupError
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._settings import DEFAULT_HOST, DEFAULT_PORT, Login, find_address, find_login, find_team, find_token
@@ -89,9 +89,15 @@ examples:
   getstep check --host 192.168.1.10
   getstep check my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt"""
 
+_HOST_HELP = f"the host's name or address (default: the saved one, else {DEFAULT_HOST}, else found on this network)"
+
 _PLAY = """\
 Load a bot file and play until the contest is over. You can start it before the contest: it waits for the
 server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
+
+Without --host, it looks for the contest on this network if the saved address, or 127.0.0.1, does not
+answer. It plays there only if the server proves that it knows your token. With several contests, it lists
+their addresses.
 
 examples:
   getstep play my_bot.py                       after getstep login
@@ -231,7 +237,8 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         team, token = find_team(options.team), find_token(options.token, options.token_file)
         return None if team is None and token is None else find_login(team, token)
 
-    all_ok = check(find_address(options.host, options.port), login, options.bot, console)
+    address, finder = find_address(options.host, options.port), finder_for(options.host, options.port, console)
+    all_ok = check(address, login, options.bot, console, finder)
     return OVER if all_ok else FAILED
 
 
@@ -244,7 +251,8 @@ def _practice(options: argparse.Namespace, console: Console) -> int:
 def _play(options: argparse.Namespace, console: Console) -> int:
     address = find_address(options.host, options.port)
     login = find_login(options.team, options.token, options.token_file)
-    Client(_bot.load(options.bot), address, login, console).run()
+    finder = finder_for(options.host, options.port, console)
+    Client(_bot.load(options.bot), address, login, console, finder).run()
     return OVER
 
 
@@ -340,7 +348,7 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_connection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--host", help=f"the host's name or address (default: the saved one, else {DEFAULT_HOST})")
+    parser.add_argument("--host", help=_HOST_HELP)
     parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
     parser.add_argument("--team", help="your team's id, a number")
     token = parser.add_mutually_exclusive_group()

@@ -1,0 +1,173 @@
+"""A search: ask on each network of this computer, and collect the servers that answer."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import selectors
+import socket
+import struct
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+
+from getstep._settings import Address
+
+from .dns import Announcement, DnsError, parse_answer, question
+from .limits import (
+    MAX_ADDRESSES,
+    MAX_INTERFACES,
+    MAX_PACKET_BYTES,
+    MAX_PACKETS,
+)
+
+GROUP = ("224.0.0.251", 5353)
+"""The address of multicast DNS. Routers do not pass it on, so a search never leaves the local network."""
+
+SEARCH_SECONDS = 1.0
+"""The length of a search. A LAN answers in milliseconds; a sleeping WLAN card gets multicast within 0.3 s."""
+
+ASK_AGAIN_SECONDS = 0.35
+"""The time after which the question is sent once more: multicast on WLAN is not repeated if it is lost."""
+
+TICK_SECONDS = 0.2
+"""The longest single wait: on Windows, Ctrl-C does not interrupt one."""
+
+
+@dataclass(frozen=True)
+class FoundServer:
+    """A server that has answered: what it calls its contest, and its addresses, the most likely one first."""
+
+    contest: str
+    addresses: tuple[Address, ...]
+
+    def __str__(self) -> str:
+        return f"{self.contest!r} at {self.addresses[0]}"
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The servers that were found, sorted by name. ``asked`` is False if this computer has no network to ask."""
+
+    servers: tuple[FoundServer, ...]
+    asked: bool = True
+
+
+def interfaces() -> list[tuple[int, str]]:
+    """Return the index and the name of each network interface."""
+    try:
+        return socket.if_nameindex()[:MAX_INTERFACES]
+    except (OSError, AttributeError):  # a system without it is asked on the interface that it chooses itself
+        return [(0, "")]
+
+
+def search(
+    seconds: float = SEARCH_SECONDS,
+    networks: Iterable[tuple[int, str]] | None = None,
+    group: tuple[str, int] = GROUP,
+) -> SearchResult:
+    """Ask for servers, and return those that have answered after ``seconds``.
+
+    Args:
+        seconds: the length of the search; it does not end earlier, since another server may still answer.
+        networks: the interfaces to ask, by default all.
+        group: where to ask; tests have a responder of their own.
+    """
+    number = secrets.randbelow(1 << 16)
+    with ExitStack() as stack:
+        asking = _Asking(number, group, interfaces() if networks is None else networks, stack)
+        asking.send()
+        began, again = time.monotonic(), False
+        while asking.sockets and (left := began + seconds - time.monotonic()) > 0:
+            if not again and seconds - left >= ASK_AGAIN_SECONDS:
+                again = True
+                asking.send()
+            if not asking.receive(min(left, TICK_SECONDS)):
+                break
+    return SearchResult(_servers(asking.answers), bool(asking.sockets))
+
+
+class _Asking:
+    """The sockets of a search, one for each interface, and the answers to them."""
+
+    def __init__(
+        self, number: int, group: tuple[str, int], networks: Iterable[tuple[int, str]], stack: ExitStack
+    ) -> None:
+        self.sockets: dict[socket.socket, bool] = {}
+        """With each socket, whether its interface is the one of this computer to itself."""
+        self.answers: list[Announcement] = []
+        self._number, self._group, self._left = number, group, MAX_PACKETS
+        self._selector = stack.enter_context(selectors.DefaultSelector())
+        for index, name in networks:
+            with suppress(OSError):
+                sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                _choose_interface(sock, index)
+                sock.setblocking(False)
+                self.sockets[sock] = name.startswith("lo")  # lo, lo0, and loopback_0 on Windows
+        for sock in self.sockets:
+            self._selector.register(sock, selectors.EVENT_READ)
+
+    def send(self) -> None:
+        """Ask on all interfaces, and forget those on which that is impossible."""
+        for sock in list(self.sockets):
+            try:
+                sock.sendto(question(self._number), self._group)
+            except BlockingIOError:  # its buffer is full: the next time
+                pass
+            except OSError:  # the interface is down, or has no multicast
+                self._selector.unregister(sock)
+                del self.sockets[sock]
+
+    def receive(self, seconds: float) -> bool:
+        """Read what arrives within ``seconds``. Return False once the most packets were read."""
+        for key, _ in self._selector.select(seconds):
+            sock = key.fileobj
+            if isinstance(sock, socket.socket) and self._left > 0:
+                self._left -= 1
+                with suppress(OSError):  # on Windows also what an earlier packet has caused
+                    self._read(sock)
+        return self._left > 0
+
+    def _read(self, sock: socket.socket) -> None:
+        packet, sender = sock.recvfrom(MAX_PACKET_BYTES)
+        if sender[1] != self._group[1]:
+            return
+        with suppress(DnsError):
+            for heard in parse_answer(packet, self._number):
+                addresses = [text for text in heard.addresses if _usable(text, own=self.sockets[sock])]
+                addresses.sort(key=lambda text: text != sender[0])  # what has answered can be reached
+                if addresses:
+                    self.answers.append(Announcement(heard.instance, heard.contest, heard.port, tuple(addresses)))
+
+
+def _choose_interface(sock: socket.socket, index: int) -> None:
+    if index == 0:
+        return
+    if sys.platform == "win32":
+        choice = struct.pack("!I", index)
+    else:
+        choice = struct.pack("@4s4si", bytes(4), bytes(4), index)  # struct ip_mreqn
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, choice)
+
+
+def _usable(text: str, *, own: bool) -> bool:
+    """Return True if a contest may be at an address; this computer's own only if it was asked itself."""
+    address = ipaddress.IPv4Address(text)
+    if address.is_loopback:
+        return own
+    return not (address.is_multicast or address.is_unspecified or address.is_reserved)
+
+
+def _servers(answers: list[Announcement]) -> tuple[FoundServer, ...]:
+    """Return each server once, also if it has answered on several networks. Answers with the same name and port are
+    one server: which of the addresses is right, its proof shows."""
+    names: dict[tuple[str, int], str] = {}
+    places: dict[tuple[str, int], dict[Address, None]] = {}
+    for answer in answers:
+        key = (answer.instance.lower(), answer.port)
+        names.setdefault(key, answer.contest)
+        places.setdefault(key, {}).update(dict.fromkeys(Address(text, answer.port) for text in answer.addresses))
+    found = [FoundServer(name, tuple(places[key])[:MAX_ADDRESSES]) for key, name in names.items()]
+    return tuple(sorted(found, key=lambda server: (server.contest, server.addresses[0].host)))
