@@ -109,7 +109,7 @@ def serving(folder: Path, pinned: Pinned) -> Iterator[tuple[subprocess.Popen[str
     with (
         screen.open("w") as output,
         pinned.start(
-            pinned.honest, "getstep_server", "run", folder, "--plain", "--no-web", output=output
+            pinned.honest, "getstep_server", "run", folder, "--plain", "--no-web", "--no-announce", output=output
         ) as process,
     ):
         try:

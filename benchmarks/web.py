@@ -88,7 +88,7 @@ def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
     )
     (folder / "teams.toml").write_text(teams, encoding="utf-8")
     command = [sys.executable, "-m", "getstep_server", "run", str(folder), "--plain"]
-    command += ["--web-port", "0"] if page else ["--no-web"]
+    command += ["--no-announce", *(["--web-port", "0"] if page else ["--no-web"])]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     others: list[subprocess.Popen[bytes]] = []
     crowd: list[socket.socket] = []

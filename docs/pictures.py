@@ -214,7 +214,7 @@ def played(contest: Path, web_port: str) -> Iterator[Terminal]:
     teams = tomllib.loads((contest / "teams.toml").read_text(encoding="utf-8"))["team"]
     port = free_port()
     where = ["--host", "127.0.0.1", "--port", port, "--web-port", web_port]
-    terminal = Terminal([sys.executable, "-m", "getstep_server", "run", str(contest), *where])
+    terminal = Terminal([sys.executable, "-m", "getstep_server", "run", str(contest), "--no-announce", *where])
     bots = [play(contest, team, port, doubt=place / len(teams)) for place, team in enumerate(teams)]
     yield terminal
     terminal.end()

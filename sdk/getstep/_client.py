@@ -97,7 +97,9 @@ def play(
     try:
         callback = Callback(get_step)
         login = find_login(team, token, token_file)
-        return Client(callback, find_address(host, port), login, console, finder_for(host, port, console)).run()
+        return Client(
+            callback, find_address(host, port), login, console, finder=finder_for(host, port, console)
+        ).run()
     except GetstepError:
         print_plainly_if_uncaught()
         raise
@@ -134,8 +136,8 @@ class Client:
         address: the server's address.
         login: the team to play for.
         console: prints the lines for the bot's author.
-        finder: finds other addresses while this one does not answer; None if the user has named the host.
         sleep: waits that many seconds; tests pass their own.
+        finder: finds other addresses while this one does not answer; None if the user has named the host.
     """
 
     def __init__(
@@ -144,8 +146,8 @@ class Client:
         address: Address,
         login: Login,
         console: Console,
-        finder: Finder | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        finder: Finder | None = None,
     ) -> None:
         self.console = console
         self._finder = finder

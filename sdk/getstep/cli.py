@@ -252,7 +252,7 @@ def _play(options: argparse.Namespace, console: Console) -> int:
     address = find_address(options.host, options.port)
     login = find_login(options.team, options.token, options.token_file)
     finder = finder_for(options.host, options.port, console)
-    Client(_bot.load(options.bot), address, login, console, finder).run()
+    Client(_bot.load(options.bot), address, login, console, finder=finder).run()
     return OVER
 
 

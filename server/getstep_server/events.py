@@ -55,6 +55,20 @@ class HouseBotEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Announced:
+    """The contest is announced on the local network with this name; another one if the contest's own was taken."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnnounced:
+    """The contest is not announced on the local network, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class TeamArrived:
     """A bot of a team has logged in; ``here`` of its bots are connected. ``again``: the seat was taken before."""
 
@@ -272,6 +286,8 @@ Event: TypeAlias = (
     Listening
     | PageEnded
     | HouseBotEnded
+    | Announced
+    | NotAnnounced
     | TeamArrived
     | TeamLeft
     | Incident

@@ -88,7 +88,8 @@ class Server(ServerOutput, Program):
 
     def __init__(self, folder: Path, *arguments: str, server: Sequence[str] = SERVER) -> None:
         page = () if "--web-port" in arguments else ("--no-web",)
-        super().__init__([sys.executable, *server, "run", str(folder), "--plain", *page, *arguments])
+        own = ("--plain", "--no-announce", *page)
+        super().__init__([sys.executable, *server, "run", str(folder), *own, *arguments])
         self.folder = folder
 
 

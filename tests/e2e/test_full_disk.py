@@ -51,7 +51,7 @@ class SmallDisk:
     def serve(self) -> Program:
         """Start a server there."""
         enter = ["nsenter", "-t", self._process, "-U", "-m", "--preserve-credentials"]
-        server = ["-m", "getstep_server", "run", str(self.folder), "--now", "--plain", "--no-web"]
+        server = ["-m", "getstep_server", "run", str(self.folder), "--now", "--plain", "--no-web", "--no-announce"]
         return self._programs.start(*enter, sys.executable, *server)
 
     def fill(self, *, leave: int = 0) -> None:

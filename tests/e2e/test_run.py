@@ -136,7 +136,7 @@ def test_the_second_ctrl_c_does_not_wait_for_anybody(programs: Programs, make_co
 
 
 def run_on_terminal(folder: Path) -> OnTerminal:
-    return OnTerminal([*COMMAND, "run", str(folder), "--no-web"])
+    return OnTerminal([*COMMAND, "run", str(folder), "--no-web", "--no-announce"])
 
 
 def play_on(programs: Programs, terminal: OnTerminal, team: int, bot: Path = BOT) -> Program:

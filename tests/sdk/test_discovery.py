@@ -406,7 +406,7 @@ def played(
     result = found(("Autumn", "127.0.0.1", server.port))
     finder = Finder(own, saved, None, Console(), find or (lambda: result))
     login = Login(TEAM, TOKEN)
-    Client(Callback(lambda board, is_black: None), own, login, Console(), finder, sleep=server.pause).run()
+    Client(Callback(lambda board, is_black: None), own, login, Console(), server.pause, finder).run()
 
 
 def says(reason: str, retry_ms: int | None = None) -> Script:

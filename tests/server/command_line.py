@@ -25,7 +25,8 @@ class Command:
 
     def __call__(self, *arguments: str) -> Ran:
         if arguments[:1] == ("run",) and "--help" not in arguments:
-            arguments = (*arguments, "--no-web")  # the live page is a process, which tests/browser watches
+            # The live page and the announcement are processes, which other tests watch.
+            arguments = (*arguments, "--no-web", "--no-announce")
         try:
             code = run_command(arguments)
         except SystemExit as end:

@@ -22,6 +22,7 @@ from msgspec.structs import replace as replace_fields
 from getstep_server.cli.main import run_command
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
+    Announced,
     ContestOver,
     ContestStarted,
     DatabaseLocked,
@@ -37,6 +38,7 @@ from getstep_server.events import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    NotAnnounced,
     PageEnded,
     PlayerAskedAgain,
     PlayerStalled,
@@ -79,6 +81,8 @@ ADJUDICATION = Decision(
 TOLD: list[tuple[Event, dict[str, Any]]] = [
     (PageEnded(1, 2.0), {"level": "warning", "event": "page_ended", "code": 1, "again_in": 2.0}),
     (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),
+    (Announced("Autumn"), {"level": "info", "event": "announced", "name": "Autumn"}),
+    (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),

@@ -97,7 +97,16 @@ async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
     Raises:
         ContestStopped: the server does not listen in time.
     """
-    command = [sys.executable, "-u", "-m", "getstep_server", "run", str(contest.folder), "--no-web"]
+    command = [
+        sys.executable,
+        "-u",
+        "-m",
+        "getstep_server",
+        "run",
+        str(contest.folder),
+        "--no-web",
+        "--no-announce",
+    ]
     command += ["--host", "127.0.0.1", "--port", str(port), "--plain"]
     process = await trio.lowlevel.open_process(
         command,

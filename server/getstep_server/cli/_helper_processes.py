@@ -19,6 +19,11 @@ GOOD_SECONDS = 60.0
 """A process that ran for so long is started again after the first pause."""
 
 
+END_SECONDS = 3.0
+"""The time for a process to end without help: then it is killed. The page needs some milliseconds. The announcer
+needs 0.3 s to say goodbye, and 2 s if it has just started."""
+
+
 class Pauses:
     """The pauses between the lives of a process that is started again whenever it ends."""
 
@@ -36,6 +41,21 @@ class Pauses:
             self._pause = FIRST_PAUSE_SECONDS
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE_SECONDS)
         return pause
+
+
+async def wait_or_end(process: trio.Process) -> int:
+    """Wait until a process ends, and return its exit code. If this is cancelled, end it by closing its input."""
+    try:
+        return await process.wait()
+    finally:
+        with trio.move_on_after(END_SECONDS, shield=True):
+            if process.stdin is not None:
+                await process.stdin.aclose()
+            await process.wait()
+        if process.returncode is None:
+            process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
 
 
 async def run_with_helpers(

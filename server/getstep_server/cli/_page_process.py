@@ -16,10 +16,7 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, PageEnded
 
-from ._helper_processes import Pauses
-
-END_SECONDS = 3.0
-"""The time for the page to end without help: then it is killed. It needs some milliseconds."""
+from ._helper_processes import Pauses, wait_or_end
 
 LOG_BYTES = 1_000_000
 """The size of page.log at which it is begun again."""
@@ -42,17 +39,7 @@ async def _run_page(folder: Path, listener: socket.socket) -> int:
         process = await _start(folder, listener)
     except OSError:  # no memory or no process left: the contest is more important
         return -1
-    try:
-        return await process.wait()
-    finally:
-        if process.stdin is not None:
-            await trio.aclose_forcefully(process.stdin)
-        with trio.move_on_after(END_SECONDS, shield=True):
-            await process.wait()
-        if process.returncode is None:
-            process.kill()
-            with trio.CancelScope(shield=True):
-                await process.wait()
+    return await wait_or_end(process)
 
 
 async def _start(folder: Path, listener: socket.socket) -> trio.Process:

@@ -28,6 +28,7 @@ from getstep_server.text import pluralize
 from getstep_server.tournament.settings_record import shortened
 from getstep_server.web.listener import open_page_listener, page_address
 
+from ._announcer_process import Announcer
 from ._crash_demo import run_crash_demo
 from ._demo_contest import MOST_TEAMS, demo_contest, demo_games
 from ._helper_processes import run_with_helpers
@@ -58,6 +59,8 @@ restarts it should use --now. Between two runs you may add teams, or remove
 them from teams.toml.
 
 Contestants connect to the port (TCP): open it in this machine's firewall.
+The contest is announced on the network by multicast DNS (UDP port 5353), so
+getstep login finds it without an address; --no-announce switches this off.
 Spectators open the live page, whose address is shown, in a browser; the port
 is web_port in contest.toml. The page is a process of its own and only reads.
 
@@ -84,6 +87,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--web-port", type=int, help="serve the live page on this port instead of web_port")
     parser.add_argument("--no-web", action="store_true", help="serve no live page")
     parser.add_argument("--no-house-bots", action="store_true", help="do not start the house bots of an arena")
+    parser.add_argument("--no-announce", action="store_true", help="do not announce the contest on the network")
     parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
     parser.set_defaults(command=_run)
 
@@ -105,6 +109,8 @@ def _run(args: argparse.Namespace) -> int:
     helpers = [] if listener is None else [partial(keep_page, contest, bus, listener)]
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
+    if not args.no_announce:
+        helpers.append(Announcer(contest, bus).run)
     with listener or nullcontext(), progress.shown():
         outcome = trio.run(run_with_helpers, contest, bus, when, helpers)
         if outcome is RunOutcome.STOPPED:

@@ -6,6 +6,7 @@ It must not know games, results or the tournament.
 """
 
 __all__ = [
+    "announcer",
     "classic",
     "connection",
     "listener",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from getstep.referee import STALLED_MISSES, FaultCode
 from getstep_server.config.handout import reachable_host
 from getstep_server.events import (
+    Announced,
     ContestStarted,
     DatabaseLocked,
     DecisionTaken,
@@ -19,6 +20,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchStarted,
+    NotAnnounced,
     PageEnded,
     PlayerAskedAgain,
     PlayerStalled,
@@ -81,6 +83,10 @@ class EventLines:
                 return f"! The live page ended with code {code}; it starts again in {seconds:g} s"
             case HouseBotEnded(team, code, seconds):
                 return f"! {self._name(team)} ended with code {code}; it starts again in {seconds:g} s"
+            case Announced(name):
+                return f"Announced on this network as {name!r}: getstep login finds it."
+            case NotAnnounced(why):
+                return f"! Not announced on this network: {why}. Contestants type the address."
             case ContestStarted():
                 return self._started(event)
             case MatchStarted(match, turns):

@@ -27,6 +27,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
+    Announced,
     ContestOver,
     ContestStarted,
     DatabaseLocked,
@@ -41,6 +42,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchStarted,
+    NotAnnounced,
     PageEnded,
     PlayerAskedAgain,
     PlayerStalled,
@@ -141,6 +143,10 @@ class ContestLog:
                 self._write(
                     "warning", "house_bot_ended", team=team, name=self._name(team), code=code, again_in=seconds
                 )
+            case Announced(name):
+                self._write("info", "announced", name=name)
+            case NotAnnounced(why):
+                self._write("warning", "not_announced", why=why)
             case IncidentsSummed(total, most):
                 rows = [_incident(first) | {"count": count} for first, count in most]
                 self._write("info", "incidents_summed", total=total, most=rows)
