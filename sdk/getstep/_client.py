@@ -96,10 +96,9 @@ def play(
     console = Console(quiet=quiet)
     try:
         callback = Callback(get_step)
+        address, finder = find_address(host, port), finder_for(host, port, console)
         login = find_login(team, token, token_file)
-        return Client(
-            callback, find_address(host, port), login, console, finder=finder_for(host, port, console)
-        ).run()
+        return Client(callback, address, login, console, finder=finder).run()
     except GetstepError:
         print_plainly_if_uncaught()
         raise
