@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
     if not args.no_announce:
-        helpers.append(Announcer(contest, bus).run)
+        helpers.append(partial(Announcer(contest, bus).run))
     with listener or nullcontext(), progress.shown():
         outcome = trio.run(run_with_helpers, contest, bus, when, helpers)
         if outcome is RunOutcome.STOPPED:
