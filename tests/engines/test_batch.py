@@ -17,7 +17,7 @@ from benchmarks.batch import ROWS, random_round
 from getstep_engines import GAMES, State
 from getstep_engines._actions import HOP_END, actions_of
 from getstep_engines._actions import Path as SquarePath
-from getstep_engines.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch
+from getstep_engines.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch, _filling
 from getstep_engines.batch._words import random_bits, to_flags, to_words
 from getstep_engines.hop import HopState
 from getstep_engines.pettingzoo import GetstepEnv
@@ -207,6 +207,16 @@ def test_lengths_of_dense_groups_are_exact() -> None:
     density = np.linspace(0.4, 0.8, 300).reshape(-1, 1, 1)
     boards = np.where(generator.random((300, 11, 11)) < density, 1, 2).astype(np.int8)
     match_from(CASES[1], boards, [0] * 300).compare_scores()
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["longest_path", "pseudo_tonga"])
+def test_boards_that_are_scored_in_parts_are_scored_alike(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_filling, "SCORED_AT_ONCE", 7)
+    size = CASES[number].make(1).size
+    boards = np.random.default_rng(4).integers(1, 3, (20, size, size)).astype(np.int8)
+    match = match_from(CASES[number], boards, [0] * 20)
+    match.compare()
+    match.compare_scores()
 
 
 def test_sizes_of_winding_groups_are_exact() -> None:
@@ -465,7 +475,7 @@ def test_the_program_in_the_docs_plays_all_games(capsys: pytest.CaptureFixture[s
 def test_the_bot_in_the_docs_beats_random_moves() -> None:
     program = next(p for p in programs() if "def get_step" in p)
     names: dict[str, Any] = {}
-    exec(program.replace("PLAYOUTS = 200", "PLAYOUTS = 20"), names)
+    exec(program.replace("PLAYOUTS = 200", "PLAYOUTS = 20").replace("default_rng()", "default_rng(1)"), names)
     dice = Random(1)
     for player in (0, 1):
         state = GAMES["pseudo_tonga"].start(size=6)

@@ -62,11 +62,7 @@ class FillingBatch(Batch):
         """Return a number for each board: above 0 if the first player wins, 0 for a draw."""
 
     def scores(self) -> NDArray[np.int64]:
-        return self._scores_at(np.arange(len(self)))
-
-    def _scores_at(self, at: Numbers) -> NDArray[np.int64]:
-        blocks = range(0, max(len(at), 1), SCORED_AT_ONCE)
-        return np.concatenate([self._score(self._cells[at[first : first + SCORED_AT_ONCE]]) for first in blocks])
+        return np.concatenate([self._score(self._cells[block]) for block in _blocks(np.arange(len(self)))])
 
     def _is_legal(self, actions: Numbers) -> Flags:
         legal: Flags = self._cells.reshape(-1)[self._first + actions] == 0
@@ -107,7 +103,13 @@ class FillingBatch(Batch):
     def _finish(self, at: Numbers) -> None:
         """Score the full boards ``at``."""
         if len(at):
-            self._end(at, self._leads(self._scores_at(at)))
+            for block in _blocks(at):
+                self._end(block, self._leads(self._score(self._cells[block])))
+
+
+def _blocks(at: Numbers) -> list[Numbers]:
+    """Return ``at`` in parts that are scored together; at least one part."""
+    return [at[first : first + SCORED_AT_ONCE] for first in range(0, max(len(at), 1), SCORED_AT_ONCE)]
 
 
 def find_groups(cells: NDArray[np.int8], size: int) -> NDArray[np.uint8]:
