@@ -76,6 +76,11 @@ class Option:
     step: int
     help: str
 
+    @property
+    def allowed(self) -> str:
+        """The allowed values, as text for people."""
+        return f"a whole number from {self.lowest} to {self.highest} in steps of {self.step}"
+
     def check(self, value: object) -> int:
         """Return ``value`` if this option allows it.
 
@@ -84,10 +89,7 @@ class Option:
         """
         if type(value) is int and value in range(self.lowest, self.highest + 1, self.step):
             return value
-        raise ValueError(
-            f"{self.name} is {value!r}; expected a whole number from {self.lowest} to {self.highest}"
-            f" in steps of {self.step}"
-        )
+        raise ValueError(f"{self.name} is {value!r}; expected {self.allowed}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ examples:
   getstep practice my_bot.py
   getstep practice my_bot.py --against mcts --games 4 --open
   getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
+  getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --human
 
@@ -331,6 +332,13 @@ def _parser() -> argparse.ArgumentParser:
 def _add_practice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bot", help="your bot's file, such as my_bot.py")
     parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"an option of the game, as in contest.toml, repeatable: {_option_list()}",
+    )
     opponent = parser.add_mutually_exclusive_group()
     opponent.add_argument(
         "--against", metavar="BOT", default="greedy", help="random, greedy (the default), mcts, or a bot's file"
@@ -354,6 +362,16 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="your team's token")
     token.add_argument("--token-file", metavar="FILE", help="a text file that holds the token alone")
+
+
+def _option_list() -> str:
+    """Return the options of all games, and what their values may be."""
+    found = [
+        f"{game.name} has {option.name}, {option.allowed} ({option.help})"
+        for game in GAMES.values()
+        for option in game.options.values()
+    ]
+    return "; ".join(found).replace("%", "%%") or "no installed game has one"
 
 
 def _game_list() -> str:

@@ -414,6 +414,26 @@ def test_watch_prints_each_board_where_there_is_no_terminal(
     assert "#" in out
 
 
+@pytest.mark.parametrize("typed", ["size=10", "options.size = 10"])
+def test_options_of_the_game_are_as_in_contest_toml(
+    typed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = write(tmp_path, "# pseudo_tonga\ndef get_step(board, is_black): raise ValueError(f'{len(board)} rows')\n")
+    page = str(tmp_path / "r.html")
+    assert practise(str(bot), "--games", "1", "--option", typed, "--html", page, "--against", "random") == 1
+    assert "ValueError: 10 rows" in capsys.readouterr().out
+
+
+def test_help_lists_the_options_of_the_games(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        practise("--help")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "pseudo_tonga has size, a whole number from 6 to 16 in steps of 2 (squares along a side" in said
+
+
+_TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -422,6 +442,11 @@ def test_watch_prints_each_board_where_there_is_no_terminal(
         (("greedy", "--game", "chess"), "unknown game 'chess'"),
         (("greedy", "--game", "hop", "--games", "0"), "games: expected a number from 1"),
         (("greedy", "--game", "hop", "--limit", "nan"), "limit: expected seconds"),
+        (("greedy", "--game", "hop", "--option", "size=10"), "options: hop has no option 'size'"),
+        ((*_TONGA, "size=9"), "options: size is 9; expected a whole number from 6 to 16 in steps of 2"),
+        ((*_TONGA, "size"), "--option: expected NAME=NUMBER, such as size=10 ('size')"),
+        ((*_TONGA, "size=" + "9" * 5000), "--option: expected NAME=NUMBER"),
+        ((*_TONGA, "size=10", "--option", "options.size=8"), "--option: size is given twice"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 
 from getstep._errors import SetupError
-from getstep._text import Console
+from getstep._text import Console, short_repr
 
 from .human import HumanPlayer
 from .results import Results
 from .screen import Screen
 from .series import Entrant, Plan, entrant, find_game, run
+
+_OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9})\s*", re.ASCII)
 
 PLAYED, FAULTY, STOPPED = 0, 1, 130
 
@@ -25,6 +29,7 @@ def practise(options: argparse.Namespace, console: Console) -> int:
         find_game(options.game, bot),
         (1 if options.human else 10) if options.games is None else options.games,
         options.limit,
+        options_named(options.option),
         seed=options.seed,
     )
     screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human)
@@ -35,6 +40,23 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if results.stopped:
         return STOPPED
     return FAULTY if results.faults else PLAYED
+
+
+def options_named(given: Sequence[str]) -> dict[str, int]:
+    """Return the game's options from texts such as ``size=10``, or ``options.size=10`` as in contest.toml.
+
+    Raises:
+        SetupError: a text has another form, or an option is given twice. `Plan` checks the names and values.
+    """
+    found: dict[str, int] = {}
+    for text in given:
+        read = _OPTION.fullmatch(text)
+        if read is None:
+            raise SetupError(f"--option: expected NAME=NUMBER, such as size=10 ({short_repr(text)})")
+        if read[1] in found:
+            raise SetupError(f"--option: {read[1]} is given twice ({short_repr(text)})")
+        found[read[1]] = int(read[2])
+    return found
 
 
 def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen) -> Entrant:
