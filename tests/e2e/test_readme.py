@@ -42,7 +42,9 @@ def blocks(page: str) -> list[str]:
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 _OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
-HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, AFTER = _OF_A_CONTEST
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, ARENA, AFTER = (
+    _OF_A_CONTEST
+)
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, PRACTISE_MORE = blocks("docs/contestant.md")
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
@@ -218,8 +220,12 @@ def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) 
 def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     """Type all that docs/host.md says to type after a contest, in its order."""
     (autumn.tree / "roster.csv").write_text("name,room\nGrace,101\nHedy,102\n", encoding="utf-8")
-    host = in_shell(programs, autumn.tree, WATCH + RATE + CORRECT + REPLAY + AFTER + IMPORT)
+    prepare_arena, _, run_arena = ARENA.strip().rpartition("\n")
+    assert run_arena == "getstep-server run lab"  # it runs until Ctrl-C
+    typed_by_host = WATCH + RATE + CORRECT + REPLAY + prepare_arena + "\n" + AFTER + IMPORT
+    host = in_shell(programs, autumn.tree, typed_by_host)
     assert host.wait() == 0
+    assert [event.format.name for event in load_contest(autumn.tree / "lab").events] == ["arena"]
     assert table.partition("Order:")[0] in host.output
     assert "the jury decided so" in host.output
     for name in ("standings.csv", "matches.jsonl", "autumn/report.html", "final.html", "public/index.html"):
