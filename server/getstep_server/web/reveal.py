@@ -57,7 +57,9 @@ class Steering:
         self.over = False
         """True if the freeze has ended."""
         self.latest: list[dict[str, Any]] = []
-        """The results of the latest step."""
+        """The first results of the latest step."""
+        self.count = 0
+        """The number of the results of the latest step."""
         self._feed = feed
         self._decide = decide
         self._reveal: Reveal | None = None
@@ -108,12 +110,13 @@ class Steering:
         found = await trio.to_thread.run_sync(step)
         matches = found if isinstance(found, list) else [] if found is None else [found]
         results = [reveal.tournament.final_result(match) for match in matches[:LATEST]]
+        self.count = len(matches)
         self.latest = [result_json(reveal.tournament, result) for result in results if result is not None]
         if not reveal.hidden:
             await end_freeze(self._feed.contest, self._decide)
             self.over = True
-        await trio.to_thread.run_sync(self._show)
         await trio.to_thread.run_sync(self._keep)
+        await trio.to_thread.run_sync(self._show)  # afterwards: a restart must not take back what was shown
         self._feed.version["reveal"] += 1
 
     def _show(self) -> None:
@@ -128,6 +131,7 @@ class Steering:
             "focus": reveal.next_team(),
             "by_team": hidden,
             "latest": self.latest,
+            "count": self.count,
             "table": main_table(reveal.tournament),
         }
 
@@ -179,7 +183,7 @@ class RevealPage:
     def __call__(self) -> Parts:
         feed = self._feed
         steps = {} if self._steering is None else self._steering.parts()
-        reveal: dict[str, Any] = {"step": None, "left": 0, "focus": None, "by_team": {}, "latest": []}
+        reveal: dict[str, Any] = {"step": None, "left": 0, "focus": None, "by_team": {}, "latest": [], "count": 0}
         reveal |= {name: value for name, value in steps.items() if name != "table"}
         over = self._steering.over if steps and self._steering is not None else not feed.frozen
         return {

@@ -4,6 +4,7 @@ import { fill, h, name, plural } from "./dom.js";
 import { WANTED, freezeText, only, table, withHidden } from "./table.js";
 
 const CLIMB_MS = 600; // a hall has to see which row moves; everything else on these pages takes 200 ms
+const SHOWN = 3; // the results of one step that leave room for the table
 const KEYS = { " ": "next", Enter: "next", ArrowRight: "next", ArrowDown: "next", PageDown: "next", t: "team", End: "all" };
 
 /** Return the host's key: from the address, which must not stay on a projector, or from an earlier load of the page. */
@@ -65,7 +66,9 @@ export function create(root, state) {
   return {
     update(_, changed) {
       show();
-      fill(latest, state.reveal.latest.map(result));
+      const { reveal } = state;
+      const shown = reveal.latest.slice(0, SHOWN);
+      fill(latest, shown.map(result), reveal.count > shown.length ? h("p", {}, h("small", {}, `and ${reveal.count - shown.length} more`)) : "");
       if (changed.has("table") || changed.has("reveal") || changed.has("freeze")) climb(stage, state);
     },
   };

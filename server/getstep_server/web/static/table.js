@@ -5,8 +5,10 @@ import { h, name, plural } from "./dom.js";
 /** Return a table with the number of hidden results of each team, if a freeze hides some. */
 export function withHidden(data, freeze) {
   if (!freeze || !data || !data.columns || !freeze.hidden) return data;
-  const cells = data.rows.map((cells, n) => [...cells, freeze.by_team[data.teams[n]] ? `${freeze.by_team[data.teams[n]]} ?` : ""]);
-  return { ...data, columns: [...data.columns, { heading: "hidden" }], rows: cells };
+  const place = 1 + data.columns.findIndex((column) => column.names); // beside the name: a narrow table is cut at its end
+  const insert = (cells, one) => [...cells.slice(0, place), one, ...cells.slice(place)];
+  const cell = (team) => (freeze.by_team[team] ? `${freeze.by_team[team]} ?` : "");
+  return { ...data, columns: insert(data.columns, { heading: "hidden" }), rows: data.rows.map((cells, n) => insert(cells, cell(data.teams[n]))) };
 }
 
 /** Return a table with only the columns of these headings. */

@@ -5,6 +5,7 @@ import { fill, h, name, timeOfDay } from "./dom.js";
 import { stateText } from "./overview.js";
 import { WANTED, freezeText, only, results, table, withHidden } from "./table.js";
 
+const FROZEN = new Set([...WANTED].filter((heading) => heading !== "played")); // both columns are too wide for the place
 const TURN_MS = 12000; // a board stays for so long, unless its match ends
 
 export function create(root) {
@@ -52,7 +53,7 @@ export function create(root) {
       const pages = Math.max(1, Math.ceil((data.rows || []).length / rows));
       page = Math.floor(now / TURN_MS) % pages;
       const cut = { ...data, rows: (data.rows || []).slice(page * rows, (page + 1) * rows), teams: (data.teams || []).slice(page * rows), out: (data.out || []).slice(page * rows) };
-      fill(parts.table, h("h2", {}, "Table"), table(only(cut, WANTED), "Table"));
+      fill(parts.table, h("h2", {}, "Table"), table(only(cut, state.freeze ? FROZEN : WANTED), "Table"));
     },
     tick(now) {
       if (!this.state) return;
