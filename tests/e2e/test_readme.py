@@ -42,9 +42,8 @@ def blocks(page: str) -> list[str]:
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 _OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
-HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, ARENA, AFTER = (
-    _OF_A_CONTEST
-)
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
+ARENA, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, PRACTISE_MORE = blocks("docs/contestant.md")
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
@@ -222,7 +221,8 @@ def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     (autumn.tree / "roster.csv").write_text("name,room\nGrace,101\nHedy,102\n", encoding="utf-8")
     prepare_arena, _, run_arena = ARENA.strip().rpartition("\n")
     assert run_arena == "getstep-server run lab"  # it runs until Ctrl-C
-    typed_by_host = WATCH + RATE + CORRECT + REPLAY + prepare_arena + "\n" + AFTER + IMPORT
+    at_once = FREEZE + REVEAL.replace("reveal autumn", "reveal autumn --all")
+    typed_by_host = WATCH + RATE + CORRECT + REPLAY + prepare_arena + "\n" + at_once + AFTER + IMPORT
     host = in_shell(programs, autumn.tree, typed_by_host)
     assert host.wait() == 0
     assert [event.format.name for event in load_contest(autumn.tree / "lab").events] == ["arena"]
