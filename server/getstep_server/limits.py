@@ -282,6 +282,9 @@ JOURNAL_TAIL_BYTES = 1 << 20
 MAX_SAMPLE_GAMES = 8
 """The people who play against sample bots at the same time: each bot is a process of 25 MB."""
 
+MAX_TEAM_PLAYERS = 64
+"""The people who play for their teams in the contest at the same time: each has a connection to the server."""
+
 PERSON_AWAY_SECONDS = 120.0
 """The time for which a person's game goes on without a browser, and a finished one is kept.
 

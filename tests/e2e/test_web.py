@@ -66,7 +66,8 @@ def test_the_page_is_told_which_teams_are_connected(programs: Programs, make_con
     bot = folder / "bot.py"
     bot.write_text("def get_step(board, is_black):\n    raise SystemExit\n")
     programs.play(server, bot, 2)
-    wait_until(lambda: read_status(folder / "running") == RunStatus(connected={2: 1}))
+    expected = RunStatus(connected={2: 1}, address=("127.0.0.1", server.port))
+    wait_until(lambda: read_status(folder / "running") == expected)
     server.signal(2)
     assert server.wait() == 130
     assert read_status(folder / "running") is None

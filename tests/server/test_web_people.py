@@ -17,9 +17,11 @@ from trio.testing import MockClock
 from getstep.referee import MatchState
 from getstep_engines import GAMES, TimeControl
 from getstep_server.bot_runner.sample_bots import SampleBot, sample_bots
+from getstep_server.config.contest import Team
 from getstep_server.errors import BotFailed
+from getstep_server.storage.run_status import RunStatus
 from getstep_server.web.http import Request, Response
-from getstep_server.web.people import IDLE_SECONDS, People
+from getstep_server.web.people import IDLE_SECONDS, People, _Place
 from getstep_server.web.person import Person, Refusal
 from getstep_server.web.sample_game import SampleGame, SampleSettings
 
@@ -36,10 +38,15 @@ def render(template: str, *, status: int = 200, **values: object) -> Response:
     return Response(f"{template} {values.get('text', '')}".encode(), status=status)
 
 
+ADA = Team(id=7, name="Ada", token="test-token-7")
+
+
 @asynccontextmanager
-async def peopled() -> AsyncIterator[People]:
-    feed = SimpleNamespace(contest=SimpleNamespace(events=()))
-    people = People(feed, render)  # type: ignore[arg-type]  # all of the feed that these tests need
+async def peopled(team: Team | None = None, status: RunStatus | None = None) -> AsyncIterator[People]:
+    """People at a page; their browsers are logged in for the team, if there is one."""
+    contest = SimpleNamespace(events=())
+    feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None)
+    people = People(feed, render, lambda _: team)  # type: ignore[arg-type]  # all of the feed that these tests need
     async with trio.open_nursery() as nursery:
         nursery.start_soon(people.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -162,3 +169,40 @@ async def test_a_sample_bot_answers_in_a_process_and_one_that_fails_is_named(tmp
     async with SampleBot(exiting) as bot:
         with pytest.raises(BotFailed, match="exiting: the sample bot exited"):
             await bot.move(board, True, {**turn, "time_left_ms": 5000})
+
+
+NOBODY = RunStatus(address=("192.0.2.1", 9))
+
+
+async def test_only_a_team_that_is_logged_in_plays_in_the_contest() -> None:
+    async with peopled(status=NOBODY) as people:
+        found = await answer(people, "/play/team", {"x": "y"})
+        assert (found.status, dict(found.headers)["Location"]) == (303, "/own")
+    for status in (None, RunStatus(), RunStatus("over", address=("192.0.2.1", 9))):
+        async with peopled(ADA, status) as people:
+            found = await answer(people, "/play/team", {"x": "y"})
+            assert (found.status, b"No server runs" in found.body) == (409, True)
+
+
+async def test_the_seat_of_a_bot_is_taken_only_if_the_person_says_so() -> None:
+    async with peopled(ADA, RunStatus(connected={7: 1}, address=("192.0.2.1", 9))) as people:
+        found = await answer(people, "/play/team", {"x": "y"})
+        assert (found.status, b"Your team's bot is connected" in found.body) == (409, True)
+        assert (await answer(people, "/play/team", {"take": "1"})).status == 303
+
+
+async def test_a_team_plays_on_as_many_pages_as_it_has_seats() -> None:
+    async with peopled(ADA, NOBODY) as people:
+        found = await answer(people, "/play/team", {"x": "y"})
+        cookie = dict(found.headers)["Set-Cookie"].partition(";")[0]
+        assert (await answer(people, "/play/team", {"x": "y"})).status == 409
+        assert (await answer(people, "/play/team", {"x": "y"}, cookie=cookie)).status == 303
+        assert (await answer(people, "/play/team", {"x": "y"}, origin="http://evil.example")).status == 403
+
+
+async def test_so_many_people_play_for_their_teams() -> None:
+    async with peopled(Team(id=7, name="Ada", token="test-token-7", seats=16), NOBODY) as people:
+        for number in range(64):
+            people._places[str(number)] = place = _Place(Person(), "team", number)
+            place.person.topic.subscribers = 1
+        assert (await answer(people, "/play/team", {"x": "y"})).status == 503

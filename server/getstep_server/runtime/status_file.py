@@ -1,4 +1,4 @@
-"""Writes which teams are connected to a file, for the live page, which is another process."""
+"""Writes where the server listens and which teams are connected, for the live page, which is another process."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from getstep_server.events import (
     ContestOver,
     ContestStarted,
     Event,
+    Listening,
     MatchStarted,
     TeamArrived,
     TeamLeft,
@@ -21,6 +22,10 @@ from getstep_server.storage.run_status import RunStatus, remove_status, write_st
 
 SECONDS = 0.5
 """The least time between two writes: a class that connects together costs a few of them."""
+
+
+_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared only
+"""The address of this machine for a server that listens on all of its addresses."""
 
 
 class StatusFile:
@@ -38,7 +43,9 @@ class StatusFile:
         self._folder = folder
         self._status = RunStatus()
         self._changed = trio.Event()
-        bus.subscribe(self._note, [TeamArrived, TeamLeft, Waiting, ContestStarted, MatchStarted, ContestOver])
+        bus.subscribe(
+            self._note, [Listening, TeamArrived, TeamLeft, Waiting, ContestStarted, MatchStarted, ContestOver]
+        )
 
     async def run(self) -> None:
         """Write each new status until cancelled; then remove the file."""
@@ -54,6 +61,8 @@ class StatusFile:
     def _note(self, event: Event) -> None:
         status = self._status
         match event:
+            case Listening(host, port):
+                status = replace(status, address=(_HERE.get(host, host), port))
             case TeamArrived(team):
                 status = replace(status, connected={**status.connected, team: event.here})
             case TeamLeft(team, here=0):

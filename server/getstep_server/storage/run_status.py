@@ -10,6 +10,7 @@ import contextlib
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -21,12 +22,14 @@ _MAX_BYTES = 1 << 20
 class RunStatus:
     """The status of a run: ``state`` is "gathering", "playing" or "over"; ``connected`` has bots by team.
 
-    ``waiting``: teams that have matches to play and are not connected, while no match can start.
+    ``waiting``: teams that have matches to play and are not connected, while no match can start. ``address``: where
+    programs on this machine connect; None if it is not known.
     """
 
     state: str = "gathering"
     connected: dict[int, int] = field(default_factory=dict)
     waiting: tuple[int, ...] = ()
+    address: tuple[str, int] | None = None
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -54,9 +57,18 @@ def read_status(folder: Path) -> RunStatus | None:
             return None
         fields = orjson.loads(path.read_bytes())
         connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
-        return RunStatus(str(fields["state"]), connected, tuple(map(int, fields["waiting"])))
+        waiting = tuple(map(int, fields["waiting"]))
+        return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _address(value: Any) -> tuple[str, int] | None:
+    """Return an address; None if the server that wrote the status is of an earlier version."""
+    if value is None:
+        return None
+    host, port = value
+    return str(host), int(port)
 
 
 def status_stamp(folder: Path) -> tuple[int, int] | None:

@@ -3,8 +3,10 @@
 In: records and turns, read from the database and the journal; HTTP requests of spectators. Out: pages, JSON
 snapshots and server-sent events.
 A team logs in to see its own errors, times and games.
-People play here, too: against sample bots in processes of their own, outside the contest.
-It must not know sockets of bots, the judge or a running server: whatever happens here, no clock notices.
+People play here, too: against sample bots in processes of their own, outside the contest; and for a team, as a
+client of the contest's server like any other.
+It must not know sockets of bots, the judge or the inside of a running server: whatever happens here, no clock
+notices.
 """
 
 __all__ = [

@@ -57,8 +57,8 @@ class App:
         self.topics = Topics(self.pages.find)
         self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one at a time
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
-        self.people = People(feed, self.render)
         self.own = TeamArea(feed, self.render)
+        self.people = People(feed, self.render, self.own.team_of)
         self._templates = Environment(
             loader=PackageLoader("getstep_server.web"),
             autoescape=True,

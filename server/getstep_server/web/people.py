@@ -1,4 +1,4 @@
-"""The requests of people who play against a sample bot.
+"""The requests of people who play: against a sample bot, or for a team in the contest.
 
 A browser has a cookie with a random key to its `Person`, which is kept in memory only. A reload shows the same
 board. Only forms and scripts of this page may change anything: other sites are refused by their ``Origin``, and the
@@ -20,13 +20,15 @@ import trio
 
 from getstep_engines import GAMES, Game, IllegalMove, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
-from getstep_server.limits import MAX_SAMPLE_GAMES, PERSON_AWAY_SECONDS
+from getstep_server.config.contest import Team
+from getstep_server.limits import MAX_SAMPLE_GAMES, MAX_TEAM_PLAYERS, PERSON_AWAY_SECONDS
 
 from .choices import parse_picked
 from .feed import Feed
 from .http import JSON, Answer, EventStream, Request, Response, problem, redirect
 from .person import MOST_FOLLOWERS, Person, Refusal
 from .sample_game import PATIENT, SampleSettings, play_sample_game
+from .team_game import Address, play_for_team
 from .topics import encode
 
 Render: TypeAlias = Callable[..., Response]
@@ -53,6 +55,7 @@ class _Place:
 
     person: Person
     kind: str
+    team: int | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     over: bool = False
 
@@ -63,11 +66,13 @@ class People:
     Args:
         feed: the contest.
         render: makes a page from a template.
+        team_of: returns the team for which a browser is logged in.
     """
 
-    def __init__(self, feed: Feed, render: Render) -> None:
+    def __init__(self, feed: Feed, render: Render, team_of: Callable[[Request], Team | None]) -> None:
         self._feed = feed
         self._render = render
+        self._team_of = team_of
         self._places: dict[str, _Place] = {}
         self._thinking = trio.CapacityLimiter(MOST_THINKING)
         self._nursery: trio.Nursery | None = None
@@ -98,8 +103,18 @@ class People:
         games = [game for game in GAMES.values() if game.move_form.parts]
         first = {event.game.name for event in self._feed.contest.events}
         games.sort(key=lambda game: game.name not in first)
+        team = self._team_of(request)
         return self._render(
-            "play", status=status, title="Play", games=games, bots=BOTS, text=text, place=self._place(request)
+            "play",
+            status=status,
+            title="Play",
+            games=games,
+            bots=BOTS,
+            text=text,
+            place=self._place(request),
+            team=team,
+            connected=0 if team is None else self._connected(team),
+            address=self._address(),
         )
 
     def board(self, request: Request) -> Answer:
@@ -125,6 +140,37 @@ class People:
         me: Player = 0 if form["me"] == "0" else 1
         settings = SampleSettings(game, bot, sample_bots()[bot], me, control)
         return lambda person: play_sample_game(person, settings, self._thinking)
+
+    def team(self, request: Request) -> Answer:
+        """Take a seat of the browser's team in the contest."""
+        team = self._team_of(request)
+        if team is None:
+            return redirect("/own")
+        if self._address() is None:
+            return self.start(request, text="No server runs this contest now.", status=409)
+        place = self._place(request)
+        seats = [one for one in self._places.values() if one.team == team.id and not one.over and one is not place]
+        if len(seats) >= team.seats:
+            text = "Somebody plays for your team on another page already. Leave that game first."
+            return self.start(request, text=text, status=409)
+        if self._connected(team) >= team.seats and "take" not in request.form():
+            text = "Your team's bot is connected. To take its seat, say so in the form."
+            return self.start(request, text=text, status=409)
+        if not self._has_room("team", MAX_TEAM_PLAYERS, place):
+            return self.start(request, text="Too many people play for their teams on this page.", status=503)
+        return self._begin(request, "team", lambda person: play_for_team(person, team, self._address), team.id)
+
+    def _connected(self, team: Team) -> int:
+        """Return how many bots or people of a team are connected to the contest."""
+        status = self._feed.status
+        return status.connected.get(team.id, 0) if self._feed.server_runs and status is not None else 0
+
+    def _address(self) -> Address | None:
+        """Return where the contest's server listens; None if none runs, or the contest is over."""
+        status = self._feed.status
+        if not self._feed.server_runs or status is None or status.state == "over":
+            return None
+        return status.address
 
     def events(self, request: Request) -> Answer:
         """Return the board as it changes."""
@@ -152,6 +198,13 @@ class People:
         person.resign(number)
         return Response(b"{}", JSON)
 
+    def here(self, request: Request) -> Answer:
+        """Note that the person is at the board."""
+        place = self._place(request)
+        if place is not None:
+            place.person.touch()
+        return Response(b"{}", JSON)
+
     def leave(self, request: Request) -> Answer:
         """End the game, and go back to the first page."""
         self._end(request)
@@ -171,12 +224,14 @@ class People:
         idle.scope.cancel()
         return True
 
-    def _begin(self, request: Request, kind: str, play: Callable[[Person], Awaitable[None]]) -> Answer:
+    def _begin(
+        self, request: Request, kind: str, play: Callable[[Person], Awaitable[None]], team: int | None = None
+    ) -> Answer:
         """Begin a game in place of the one that this browser has."""
         if self._nursery is None:
             return problem(503, "the page has just started; load it again")
         self._end(request)
-        place, key = _Place(Person(), kind), secrets.token_urlsafe(24)
+        place, key = _Place(Person(), kind, team), secrets.token_urlsafe(24)
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)
         cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
@@ -227,6 +282,8 @@ _GET: dict[str, Callable[[People, Request], Answer]] = {
 }
 _POST: dict[str, Callable[[People, Request], Answer]] = {
     "/play/sample": People.sample,
+    "/play/team": People.team,
+    "/play/here": People.here,
     "/play/pick": People.pick,
     "/play/move": People.move,
     "/play/resign": People.resign,

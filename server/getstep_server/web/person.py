@@ -71,6 +71,11 @@ class Person:
         """The time since a browser last followed the board."""
         return 0.0 if self.here else trio.current_time() - self.last_seen
 
+    @property
+    def asked(self) -> bool:
+        """True while a question waits for the person."""
+        return self._question is not None
+
     # --- the game's side ---
 
     def show(self, **parts: object) -> None:
