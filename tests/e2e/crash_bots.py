@@ -2,9 +2,11 @@
 
     crash_bots.py PORT LEDGER TEAMS SECONDS FAULTS [GATE COUNT MOVE [MATCH]...]
 
-They play teams 1 to TEAMS through the SDK, each in a thread, and come back whenever they are cut off. They think
-SECONDS about each move, and answer by the match and the position alone, in FAULTS of a hundred turns with a move
-that is none. What they are asked and told goes into LEDGER, a line of JSON each, in the order in which it happens.
+They play teams 1 to TEAMS, or those of a range such as 4-5, through the SDK, each in a thread, and come back
+whenever they are cut off. They think SECONDS about each move, and answer by the match and the position alone, in
+FAULTS of a hundred turns with a move that is none. What they are asked and told goes into LEDGER, a line of JSON
+each, in the order in which it happens.
+
 In its COUNT-th match and all after it, or only in matches MATCH of these, each answers from move MOVE on only once
 there is a file GATE, so that a test finds a match in its middle however slow it is itself.
 """
@@ -115,10 +117,10 @@ def pause(seconds: float) -> None:
     time.sleep(min(seconds, LONGEST_PAUSE_SECONDS))
 
 
-def main(port: int, path: Path, teams: int, seconds: float, faults: int, gate: Gate | None) -> None:
+def main(port: int, path: Path, teams: range, seconds: float, faults: int, gate: Gate | None) -> None:
     """Play until every team has the goodbye of the contest."""
     ledger = Ledger(path)
-    bots = [Witness(port, team, ledger, seconds, faults, gate) for team in range(1, teams + 1)]
+    bots = [Witness(port, team, ledger, seconds, faults, gate) for team in teams]
     threads = [threading.Thread(target=bot.run) for bot in bots]
     for thread in threads:
         thread.start()
@@ -130,4 +132,5 @@ def main(port: int, path: Path, teams: int, seconds: float, faults: int, gate: G
 if __name__ == "__main__":
     _, port, path, teams, seconds, faults, *gate = sys.argv
     gated = Gate(Path(gate[0]), int(gate[1]), int(gate[2]), frozenset(map(int, gate[3:]))) if gate else None
-    main(int(port), Path(path), int(teams), float(seconds), int(faults), gated)
+    *_, first, last = f"1-{teams}".split("-")
+    main(int(port), Path(path), range(int(first), int(last) + 1), float(seconds), int(faults), gated)

@@ -1,0 +1,131 @@
+"""An arena whose server is killed: nothing that it announced is lost, while teams and house bots come and go."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.config.contest import load_contest
+from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.storage.contest_state import tournament_of
+
+from .ledger import OnRecord, audit, on_record, read_ledger
+from .programs import free_port, write_contest
+
+if TYPE_CHECKING:
+    from .programs import Program, Programs, Server
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
+
+BOTS = Path(__file__).with_name("crash_bots.py")
+RANDOM = HOUSE_TEAMS["random"]
+KILLS = 8
+
+
+class ArenaUnderFire:
+    """An arena on a port that stays the same, the bots that stay, and those that come and go."""
+
+    def __init__(
+        self, programs: Programs, folder: Path, *, teams: int, stay: int, matches: int, think_seconds: float
+    ) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.servers: list[Server] = []
+        self._programs = programs
+        self._ledger = folder.with_suffix(".ledger")
+        self._head: str | None = None
+        self._think_seconds = think_seconds
+        self._gate = folder.with_suffix(".gate")
+        settings = f'matches = {matches}, pause_seconds = 0, house_bots = ["random"]'
+        event = f'format = "arena"\nsettings = {{ {settings} }}\n'
+        write_contest(folder, [""] * teams, events=[event], port=self.port)
+        self.staying = self.come(f"1-{stay}")
+
+    def come(self, teams: str) -> Program:
+        """Start the bots of a range of teams. They answer in their second match only once `go_on` was called."""
+        arguments = [str(self.port), str(self._ledger), teams, str(self._think_seconds), "1"]
+        arguments += [str(self._gate), "2", "5"]
+        return self._programs.start(sys.executable, str(BOTS), *arguments)
+
+    def go_on(self) -> None:
+        """Let the bots answer."""
+        self._gate.touch()
+
+    def start(self, *arguments: str) -> Server:
+        """Start a server, and return it once it listens."""
+        server = self._programs.serve(self.folder, *arguments)
+        self.servers.append(server)
+        assert server.port == self.port
+        return server
+
+    def kill(self) -> None:
+        """Kill the server, and hold what it has announced against the records."""
+        self.servers[-1].signal(signal.SIGKILL)
+        assert self.servers[-1].wait() == -signal.SIGKILL, self.servers[-1].output
+        self.check()
+
+    def check(self) -> OnRecord:
+        """Verify what is on record, and compare it with all that was announced."""
+        printed = "".join(server.output for server in self.servers)
+        record = on_record(self.folder, head=self._head)
+        self._head = record.head if record.games else None
+        assert audit(record, read_ledger(self._ledger), printed).complaints == []
+        assert "Traceback" not in printed
+        return record
+
+
+def test_a_killed_arena_continues_with_its_house_bot(programs: Programs, tmp_path: Path) -> None:
+    """The only team plays with the house bot, which ends with the server and comes back with the next one."""
+    arena = ArenaUnderFire(programs, tmp_path / "arena", teams=1, stay=1, matches=4, think_seconds=0.0)
+    arena.start().expect(r"^\[1/")
+    arena.kill()
+    arena.go_on()
+    before = arena.check().results
+    assert arena.start().wait() == 0
+    assert arena.staying.wait() == 0
+    after = arena.check().results
+    assert before.items() <= after.items()
+    assert len(after) == 4
+    assert {team for result in after.values() for team in result.match.teams} == {1, RANDOM}
+    assert all("random (house bot) connected" in server.output for server in arena.servers)
+    tournament = tournament_of(load_contest(arena.folder))
+    (event,) = tournament.contest.events
+    assert tournament.format_ratings(event).keys() == {1, RANDOM}
+
+
+@pytest.mark.long
+def test_an_arena_is_killed_at_random_while_teams_come_and_go(programs: Programs, tmp_path: Path) -> None:
+    dice = random.Random(7)
+    arena = ArenaUnderFire(programs, tmp_path / "arena", teams=5, stay=3, matches=120, think_seconds=0.002)
+    arena.go_on()
+    guests: Program | None = None
+    for _ in range(KILLS):
+        arena.start(*["--no-house-bots"] * (dice.random() < 0.25))
+        time.sleep(dice.uniform(0, 1))  # one moment is as good as another
+        if guests is None:
+            guests = arena.come("4-5")
+        elif dice.random() < 0.7:
+            guests.signal(signal.SIGKILL)
+            guests.wait()
+            guests = None
+        time.sleep(dice.uniform(0, 1))
+        arena.kill()
+    guests = guests or arena.come("4-5")
+    assert arena.start().wait() == 0
+    assert (arena.staying.wait(), guests.wait()) == (0, 0)
+    record = arena.check()
+    played = Counter(team for result in record.results.values() for team in result.match.teams)
+    assert played.keys() == {1, 2, 3, 4, 5, RANDOM}
+    assert min(played[team] for team in (1, 2, 3)) >= 10
+    assert any(game["resumed"] for game in record.games)
+    assert "never_arrived" not in {result.reason for result in record.results.values()}
+    tournament = tournament_of(load_contest(arena.folder))
+    assert tournament.issued(1) == 120
+    assert tournament.open() == []
