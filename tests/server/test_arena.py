@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,7 +18,7 @@ from trio.testing import MockClock
 from getstep_server.config.contest import ContestFile, init_contest, load_contest
 from getstep_server.events import MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
-from getstep_server.formats.arena import REPEAT_COST, START_RATING, _expected, rate
+from getstep_server.formats.arena import REPEAT_COST, START_RATING, _expected, _Known, rate
 from getstep_server.runtime.arena import closing_time
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.contest_state import tournament_of
@@ -25,6 +26,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.validation import ValidationError, validated
 from tests.server.arenas import arena, play
+from tests.server.hosts import Host, result_of
 from tests.server.players import make_contest, running
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
 from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, make
@@ -145,6 +147,62 @@ def test_the_stronger_team_is_rated_higher() -> None:
     assert sum(ratings.values()) == 2 * 100 * START_RATING
     places = make("arena").places([3, 2, 1], games)
     assert places == {1: 1, 2: 2, 3: 3}
+
+
+# --- many matches ---------------------------------------------------------------------------------------------
+
+
+class Counted(list[Any]):
+    """A list that counts how often its elements are visited."""
+
+    visits = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for element in super().__iter__():
+            self.visits += 1
+            yield element
+
+
+def test_200_teams_are_paired_with_few_visits_of_each_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairings are made in a thread, but they share the interpreter with the event loop."""
+    costs = 0
+    cost = _Known.cost
+
+    def counting(*args: Any) -> int:
+        nonlocal costs
+        costs += 1
+        return cost(*args)
+
+    monkeypatch.setattr(_Known, "cost", counting)
+    met = [Random(n).sample(range(1, 201), 2) for n in range(1, 2001)]
+    games = Counted(game(one, other, number=n) for n, (one, other) in enumerate(met, 1))
+    assert len(make("arena").next_pairings(range(1, 201), games)) == 100
+    assert make("arena").pair_in_thread
+    assert games.visits <= 5 * len(games)
+    assert costs <= 200 * 199 / 2
+
+
+def test_the_event_loop_visits_only_open_matches(tmp_path: Path) -> None:
+    """An arena has 100,000 matches: one look at each when a team leaves would stop the clocks for 60 ms."""
+    host = Host(arena(tmp_path, 6, matches=1000))
+    (event,) = host.contest.events
+    for _ in range(10):
+        fields = host.tournament.next_pairings(event, event.teams)
+        assert fields is not None
+        for match in host.tournament.apply_pairings(fields):
+            host.tournament.apply_result(result_of(match, reason="missed_limit"))
+    fields = host.tournament.next_pairings(event, event.teams)
+    assert fields is not None
+    host.tournament.apply_pairings(fields)
+    state = host.tournament._state(1)
+    state.issued = issued = Counted(state.issued)
+    (first, *others) = host.tournament.open()
+    host.tournament.apply_result(result_of(first, reason="missed_limit"))
+    fields = {**fields, "teams": [team for team in event.teams if team not in others[0].teams], "matches": []}
+    assert host.tournament.cancels(fields)
+    host.tournament.apply_pairings(fields)
+    assert host.tournament.open() == others[1:]
+    assert issued.visits == 0
 
 
 # --- settings -------------------------------------------------------------------------------------------------

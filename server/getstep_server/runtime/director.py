@@ -226,9 +226,8 @@ class Director:
 
     async def _compute(self, function: Callable[[], T]) -> T:
         """Call a function that takes some µs for each match; in a thread if there are many."""
-        if len(self.tournament.matches) > MATCHES_AT_ONCE:
-            return await trio.to_thread.run_sync(function)
-        return function()
+        many = len(self.tournament.matches) > MATCHES_AT_ONCE
+        return await trio.to_thread.run_sync(function) if many else function()
 
     async def _gather(self) -> None:
         """Wait for the teams of all open matches, or for the Enter key."""
@@ -290,8 +289,9 @@ class Director:
 
     def _reconcile(self) -> None:
         """Bring the queue and the running matches in line with the open matches of the tournament."""
-        for match in self.tournament.matches.values() if self._resumed else ():
-            is_open, running = self.tournament.is_open(match), self._playing.get(match.number)
+        open_ = {match.number for match in self.tournament.open()} if self._resumed else set[int]()
+        for number in sorted(open_.union(self._playing, self._queue.numbers, self._gathering.numbers)):
+            match, is_open, running = self.tournament.matches[number], number in open_, self._playing.get(number)
             if not is_open:
                 self._gathering.discard(match)
             if running is not None:

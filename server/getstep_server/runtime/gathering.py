@@ -41,6 +41,11 @@ class Gathering:
         return any(match.number in group.matches for group in self._groups)
 
     @property
+    def numbers(self) -> set[int]:
+        """The numbers of the matches that wait."""
+        return {number for group in self._groups for number in group.matches}
+
+    @property
     def teams(self) -> set[int]:
         """The teams of the matches that wait."""
         return {team for group in self._groups for team in group.teams}

@@ -119,7 +119,8 @@ class EventState:
         """Apply a result that is among the tournament's results already."""
         number = result.match.number
         self.forfeits.note_result(result)
-        if result.reason == FaultCode.MISSED_LIMIT or number in self.round_losses:
+        missed = result.reason == FaultCode.MISSED_LIMIT and self.has_missed_limit_rule
+        if missed or number in self.round_losses:
             self.recompute()
         self.open.discard(number)
         self.version += 1
@@ -188,13 +189,9 @@ class EventState:
     def open_without(self, teams: Collection[int]) -> list[IssuedPairing]:
         """Return the pairings with open matches of which a team is not among ``teams``."""
         present = set(teams)
-        return [
-            entry
-            for entry in self.issued
-            if entry.match is not None
-            and entry.match.number in self.open
-            and not present.issuperset(entry.pairing.teams)
-        ]
+        # `sorted` copies the set at once: another thread may be applying a result.
+        entries = map(self._by_number.__getitem__, sorted(self.open))
+        return [entry for entry in entries if not present.issuperset(entry.pairing.teams)]
 
     def seeding(self, teams: Collection[int]) -> list[int]:
         """Return those of ``teams`` that take part, in the order of seeding. Teams without pairings come last."""

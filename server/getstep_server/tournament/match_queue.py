@@ -64,6 +64,11 @@ class MatchQueue:
         return match.number in self._left or match.number in self._resumed
 
     @property
+    def numbers(self) -> set[int]:
+        """The numbers of the matches that wait, without those being played."""
+        return self._left | self._resumed.keys()
+
+    @property
     def playing(self) -> tuple[Match, ...]:
         """The matches that were taken and are not over, in the order in which they were taken."""
         return tuple(self._playing.values())

@@ -121,8 +121,9 @@ class Tournament:
         return len(self.matches) - sum(len(state.cancelled) for state in self._events.values())
 
     def open(self) -> list[Match]:
-        """Return the matches that are to be played, running ones included."""
-        return [match for match in self.matches.values() if self.is_open(match)]
+        """Return the matches that are to be played, running ones included, in the order of their numbers."""
+        numbers = sorted(number for state in self._events.values() for number in state.open)
+        return [self.matches[number] for number in numbers]
 
     def issued(self, event: int) -> int:
         """Return how many matches of an event were issued, byes and cancelled ones included."""
