@@ -132,5 +132,5 @@ def main(port: int, path: Path, teams: range, seconds: float, faults: int, gate:
 if __name__ == "__main__":
     _, port, path, teams, seconds, faults, *gate = sys.argv
     gated = Gate(Path(gate[0]), int(gate[1]), int(gate[2]), frozenset(map(int, gate[3:]))) if gate else None
-    *_, lowest, highest = ["1", *teams.split("-")]
-    main(int(port), Path(path), range(int(lowest), int(highest) + 1), float(seconds), int(faults), gated)
+    lowest, _, highest = teams.rpartition("-")
+    main(int(port), Path(path), range(int(lowest or 1), int(highest) + 1), float(seconds), int(faults), gated)

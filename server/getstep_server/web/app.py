@@ -206,8 +206,8 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
     (re.compile(r"/replay/([0-9]{1,9})\.json"), App.replay),
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
-    (re.compile(r"/api/([a-z]+(?:/[0-9]{1,9})?)\.json"), App.snapshot),
-    (re.compile(r"/events/([a-z]+(?:/[0-9]{1,9})?)"), App.events),
+    (re.compile(r"/api/([a-z]+(?:/[0-9]{1,10})?)\.json"), App.snapshot),
+    (re.compile(r"/events/([a-z]+(?:/[0-9]{1,10})?)"), App.events),
     (re.compile(r"/(rules|protocol)"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
@@ -215,7 +215,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
     (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),
-    (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,9})?)?)"), App.page),
+    (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,10})?)?)"), App.page),
 ]
 """The views by address, in the order in which they are tried."""
 

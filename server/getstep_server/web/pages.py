@@ -17,7 +17,7 @@ ADDRESSES = [
     ("wall", re.compile(r"/wall"), "Wall"),
     ("reveal", re.compile(r"/reveal"), "Reveal"),
     ("match", re.compile(r"/match/[0-9]{1,9}"), "Match"),
-    ("team", re.compile(r"/team/[0-9]{1,9}"), "Team"),
+    ("team", re.compile(r"/team/[0-9]{1,10}"), "Team"),
     ("event", re.compile(r"/event/[0-9]{1,9}"), "Results"),
 ]
 """The live pages: the name of the script's view, the address, and the title."""
