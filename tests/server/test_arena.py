@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,9 @@ from trio.testing import MockClock
 from getstep_server.config.contest import ContestFile, init_contest, load_contest
 from getstep_server.events import MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
-from getstep_server.formats.arena import REPEAT_COST, START_RATING, _expected, _Known, rate
+from getstep_server.formats.arena import LEAST_MARGIN, REPEAT_COST, START_RATING, _expected, _Known, margin, rate
+from getstep_server.reports.export import Standings
+from getstep_server.reports.tables import standings_table
 from getstep_server.runtime.arena import closing_time
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.contest_state import tournament_of
@@ -147,6 +150,46 @@ def test_the_stronger_team_is_rated_higher() -> None:
     assert sum(ratings.values()) == 2 * 100 * START_RATING
     places = make("arena").places([3, 2, 1], games)
     assert places == {1: 1, 2: 2, 3: 3}
+
+
+def test_the_margin_of_a_rating_shrinks_to_a_least_one() -> None:
+    margins = [margin(played) for played in range(1000)]
+    assert margins == sorted(margins, reverse=True)
+    assert margins[0] == 588
+    assert margins[-1] == margins[500] == LEAST_MARGIN
+
+
+@pytest.mark.parametrize("matches", [60, 600])
+def test_true_ratings_are_within_the_margin(matches: int) -> None:
+    """Of teams whose strengths have a standard deviation of 200 points, 95 %; here of 60 teams in all."""
+    outside = 0
+    for seed in range(5):
+        rng = Random(seed)
+        strength = {team: rng.gauss(0, 200) for team in range(1, 13)}
+
+        def points(pairing: Pairing, strength: dict[int, float] = strength, rng: Random = rng) -> Any:
+            difference = strength[pairing.second or 0] - strength[pairing.first]
+            return WIN if rng.random() < 1 / (1 + 10 ** (difference / 400)) else LOSS
+
+        arena = make("arena", matches=matches)
+        ratings = arena.ratings(Tournament(arena, list(strength), points).play(lambda: None, rng))
+        shift = sum(rating.value for rating in ratings.values()) / 12 - sum(strength.values()) / 12
+        outside += sum(abs(one.value - shift - strength[team]) > one.margin for team, one in ratings.items())
+    assert outside <= 6
+
+
+def test_the_table_shows_ratings_with_their_margins(tmp_path: Path) -> None:
+    host = Host(arena(tmp_path, 3, matches=2))
+    host.play_all()
+    rows = host.tournament.table(host.contest.events[0])
+    table = standings_table(host.contest, host.contest.events[0], rows)
+    headings = [column.heading for column in table.columns]
+    assert headings[:4] == ["#", "team", "rating", "played"]
+    assert "place" not in headings
+    assert re.fullmatch(r"15\d\d ± \d\d\d", table.columns[2].cells[0])
+    assert table.notes[0].startswith("Order: rating, points")
+    exported = list(Standings(host.tournament, host.contest.events[0]).objects())
+    assert [(row["rating"], row["margin"]) for row in exported] == [row.rating for row in rows]
 
 
 # --- many matches ---------------------------------------------------------------------------------------------

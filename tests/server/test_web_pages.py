@@ -11,7 +11,9 @@ import pytest
 import trio
 
 from getstep_engines import GAMES
+from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
+from getstep_server.formats.arena import HOUSE_TEAMS
 from getstep_server.web.app import App, static_files
 from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request, Response
@@ -81,6 +83,18 @@ async def test_a_played_match_has_its_replay(site: Site) -> None:
 )
 async def test_there_is_nothing_at_other_addresses(site: Site, path: str) -> None:
     assert (await site.get(path)).status == 404
+
+
+async def test_the_page_of_a_house_bot(tmp_path: Path) -> None:
+    """Its id has ten digits, as the wire allows. It is a team like any other, and its name says what it is."""
+    init_contest(tmp_path / "lab", name="lab", games=["hop"], format_="arena")
+    team = HOUSE_TEAMS["greedy"]
+    feed = Feed(tmp_path / "lab")
+    tables = TableMaker(feed)
+    tables.reset()
+    site = Site(App(feed, tables))
+    assert (await site.get(f"/team/{team}")).status == 200
+    assert "greedy (house bot)" in str(await site.json(f"/api/team/{team}.json"))
 
 
 async def test_nothing_can_be_posted(site: Site) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from ._format import DIGITS, Format, FormatOptions, Pairing, Played, TieBreak
+from ._format import DIGITS, Format, FormatOptions, Pairing, Played, Rating, TieBreak
 
 _CLASSES = {
     "round_robin": "RoundRobin",
@@ -51,5 +51,6 @@ __all__ = [
     "FormatOptions",
     "Pairing",
     "Played",
+    "Rating",
     "TieBreak",
 ]

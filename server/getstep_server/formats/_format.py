@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import NODEFAULT
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
 from getstep_server.validation import Model
 
@@ -91,6 +91,13 @@ class Played:
         return self.counts and 2 * self.points_of(team) > sum(self.points or ())
 
 
+class Rating(NamedTuple):
+    """A rating by a format: the truth is at most ``margin`` away from ``value`` in about 95 of 100 contests."""
+
+    value: float
+    margin: float
+
+
 class FormatOptions(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A format's settings, as they are read from contest.toml.
 
@@ -101,9 +108,7 @@ class FormatOptions(Model, frozen=True, kw_only=True, forbid_unknown_fields=True
     def described(cls) -> dict[str, DescribedOption]:
         """Return the settings by their names, for people."""
         return {
-            field.name: DescribedOption(
-                field.required, None if field.default is NODEFAULT else field.default, *_meta(field.type)
-            )
+            field.name: DescribedOption(field.required, _default(field), *_meta(field.type))
             for field in fields(cls)
         }
 
@@ -115,6 +120,12 @@ class DescribedOption(NamedTuple):
     default: Any
     description: str
     example: Any
+
+
+def _default(field: FieldInfo) -> Any:
+    if field.default_factory is not NODEFAULT:
+        return field.default_factory()
+    return None if field.default is NODEFAULT else field.default
 
 
 def _meta(kind: Any) -> tuple[str, Any]:
@@ -152,6 +163,8 @@ class Format(ABC, Generic[O]):
     """The later rounds that depend on a match, so that its forfeit becomes final: any, or those of its teams."""
     pairs_present: ClassVar[bool] = False
     """True if each record of pairings lists only the teams that are present then, as the director sees them."""
+    rates: ClassVar[bool] = False
+    """True if the format itself rates the teams."""
     pair_in_thread: ClassVar[bool] = False
     """True if making the next pairings takes too long for the event loop even with few teams."""
 
@@ -190,7 +203,7 @@ class Format(ABC, Generic[O]):
         """Return True if no match is open and no pairings follow for these teams."""
         return not any(game.open for game in games) and not self.next_pairings(teams, games)
 
-    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002 - formats that override it use them
+    def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:  # noqa: ARG002 - formats that rate use them
         """Return an estimate of the matches that will be issued later, without byes.
 
         0 if all pairings are issued at once, and if no estimate is possible.
@@ -202,7 +215,7 @@ class Format(ABC, Generic[O]):
         counted = (game for game in games if self.byes_count and game.pairing.is_bye and not game.cancelled)
         return Counter(game.pairing.first for game in counted)
 
-    def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002 - formats that override it use them
+    def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002 - formats that rate use them
         """Return each team's place, from 1, if the format itself ranks; else an empty mapping."""
         return {}
 
@@ -215,6 +228,10 @@ class Format(ABC, Generic[O]):
     def closes_at(self) -> str | None:
         """The local time (as "2030-12-01 18:00") from which nothing is paired; None if there is no such time."""
         return None
+
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, Rating]:  # noqa: ARG002 - formats that rate use them
+        """Return each team's rating, if the format itself rates; else an empty mapping."""
+        return {}
 
     def drawn(self, *purpose: int) -> Callable[[], float]:
         """Return a generator of random numbers from 0 to 1, which depend only on the seed and the purpose.

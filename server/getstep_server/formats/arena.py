@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import count
+from math import log
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from getstep_server.validation import Mistake, wrong
 
-from ._format import Format, FormatOptions, Pairing, Played, last_round
+from ._format import Format, FormatOptions, Pairing, Played, Rating, last_round
 
 START_RATING = 1500
 _START = 100 * START_RATING
@@ -19,6 +21,16 @@ SURE_AFTER = 30
 """Matches after which a rating changes by half as much for each result, as FIDE does for new players."""
 
 K_NEW, K_SURE = 40, 20
+
+UNKNOWN_SD = 300
+"""The standard deviation of the ratings of teams that have not played."""
+
+RESULT_VARIANCE = 0.1
+"""The variance of a result, from 0 to 1, by which the margin of a rating shrinks: less than the 0.25 between equal
+teams, because many results are expected ones, and a rating moves only by surprises."""
+
+LEAST_MARGIN = 100
+"""A rating keeps moving by 10 points after each match, so it never becomes more exact than this."""
 
 RECENT = 6
 """The latest matches of a team in which an opponent counts as a repeat."""
@@ -73,9 +85,9 @@ class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
         ),
     ] = None
     house_bots: Annotated[
-        tuple[HouseBot, ...],
+        list[HouseBot],
         Meta(description="sample bots that the server starts: random, hesitant, greedy, mcts; [] for none"),
-    ] = ("random", "greedy")
+    ] = field(default_factory=lambda: ["random", "greedy"])
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -117,6 +129,7 @@ class Arena(Format[ArenaOptions]):
     Options = ArenaOptions
     pair_in_thread = True
     pairs_present = True
+    rates = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         busy = {team for game in games if game.open for team in game.pairing.teams}
@@ -146,6 +159,10 @@ class Arena(Format[ArenaOptions]):
     def closes_at(self) -> str | None:
         return self.options.until
 
+    def ratings(self, games: Sequence[Played]) -> Mapping[int, Rating]:
+        ratings, played = _rate(games)
+        return {team: Rating(value / 100, margin(played[team])) for team, value in ratings.items()}
+
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         """Return the places by rating; teams that have not played are last."""
         ratings = rate(games)
@@ -158,6 +175,32 @@ def rate(games: Sequence[Played]) -> dict[int, int]:
 
     Results count in the order in which their matches were issued.
     """
+    return _rate(games)[0]
+
+
+def margin(played: int) -> int:
+    """Return half of the interval that contains a team's true rating after so many matches in 95 of 100 cases.
+
+    Simulated arenas of 12 teams, whose strengths have a standard deviation of 200 points, are within it in 95 % or
+    more of all cases after 5 to 300 matches of each team; with 300 points, in 91 %.
+    """
+    return _MARGINS[min(played, len(_MARGINS) - 1)]
+
+
+def _margins() -> Iterator[int]:
+    """Yield the margin after 0, 1, 2, ... matches, down to `LEAST_MARGIN`."""
+    variance = float(UNKNOWN_SD**2)
+    for played in count():
+        yield (half := max(LEAST_MARGIN, round(1.96 * variance**0.5)))
+        if half == LEAST_MARGIN:
+            return
+        k = K_NEW if played < SURE_AFTER else K_SURE
+        pull = k * RESULT_VARIANCE * log(10) / 400  # the slope of the expected score
+        variance = (1 - pull) ** 2 * variance + k * k * RESULT_VARIANCE + pull**2 * variance
+
+
+def _rate(games: Sequence[Played]) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the rating of each team that has played, as `rate` does, and how many of its matches count."""
     ratings: dict[int, int] = {}
     played: dict[int, int] = {}
     for game in games:  # about 1 µs each: an arena of weeks has 100,000
@@ -172,7 +215,10 @@ def rate(games: Sequence[Played]) -> dict[int, int]:
         ratings[first] = one + surplus * (K_NEW if before[0] < SURE_AFTER else K_SURE)
         ratings[second] = other - surplus * (K_NEW if before[1] < SURE_AFTER else K_SURE)
         played[first], played[second] = before[0] + 1, before[1] + 1
-    return ratings
+    return ratings, played
+
+
+_MARGINS = tuple(_margins())
 
 
 def _expected(difference: int) -> int:

@@ -191,22 +191,25 @@ def _score(score: object) -> object:
 
 
 _TEAM = ("rank", "team", "name")
-_STANDING = tuple(field.name for field in fields(Standing) if field.name not in _TEAM)
+_STANDING = tuple(field.name for field in fields(Standing) if field.name not in (*_TEAM, "rating"))
+_RATING = ("rating", "margin")
+"""Further columns in an event whose format rates."""
 
 
 class Standings(DataSet):
     """The standings of one event, best team first."""
 
-    columns = (*_TEAM, *_STANDING)
-
     def __init__(self, tournament: Tournament, event: ContestEvent) -> None:
         self._tournament = tournament
         self._event = event
+        self.columns = (*_TEAM, *_STANDING, *(_RATING if event.format.rates else ()))
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """Yield an object for each team."""
         for row in self._tournament.table(self._event):
             more = {name: getattr(row, name) for name in _STANDING}
+            if self._event.format.rates:
+                more |= zip(_RATING, row.rating or (None, None), strict=True)
             yield {**_team(self._tournament.contest, row), **more}
 
     def text(self) -> TextTable:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from getstep_engines import Game
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
+from getstep_server.formats import Rating
 from getstep_server.records.reasons import Reason
 from getstep_server.records.result import Result
 from getstep_server.text import cell_len, pluralize
@@ -66,7 +67,7 @@ def standings_table(
     columns = [*team_columns(contest, rows), *_columns(event, rows)]
     if elo:
         columns += _elo_columns(rows, elo)
-    criteria = ["place"] if _ranked(rows) else []
+    criteria = ["rating"] if event.format.rates else ["place"] if _ranked(rows) else []
     criteria += [points_column(event, ()).heading, *(_CRITERIA.get(name, name) for name in event.tie_breaks), "lot"]
     return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates no teams")
 
@@ -152,7 +153,11 @@ _POINTS = {"signed_roots": ".2f", "percentage": ".1f", "points": "g"}
 
 def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     """Return the columns of the standings after the team."""
-    columns = [Column("place", [_or_empty(row.place) for row in rows], "pl.")] if _ranked(rows) else []
+    columns = []
+    if event.format.rates:
+        columns.append(Column("rating", ["" if row.rating is None else rating_text(row.rating) for row in rows]))
+    elif _ranked(rows):
+        columns.append(Column("place", [_or_empty(row.place) for row in rows], "pl."))
     for heading, short in (("played", "P"), ("won", "W"), ("drawn", "D"), ("lost", "L")):
         columns.append(Column(heading, [str(getattr(row, heading)) for row in rows], short))
     if any(row.byes for row in rows):
@@ -193,6 +198,11 @@ def _elo_columns(rows: Sequence[Standing], elo: Mapping[int, Estimate]) -> list[
         Column("Elo", ["" if one is None else elo_text(one.value) for one in found], spare=True),
         Column("95 % interval", ["" if one is None else interval_text(one) for one in found], "95 %", spare=True),
     ]
+
+
+def rating_text(rating: Rating) -> str:
+    """Return a format's rating with its margin, such as "1612 ± 100"."""
+    return f"{rating.value:.0f} ± {rating.margin:.0f}"
 
 
 def interval_text(elo: Estimate) -> str:

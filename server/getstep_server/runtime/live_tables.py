@@ -46,7 +46,7 @@ class LiveTables:
         tournament, events = self._tournament, self._tournament.contest.events
         expected = tournament.total + sum(map(tournament.remaining_estimate, events))
         remaining = tournament.open_by_team()
-        if len(events) > 1:
+        if len(events) > 1 or events[0].format.rates:
             return replace(tournament.tables(), expected=expected, remaining=remaining)
         try:
             ratings = ratings_of(tournament, events[0], replicates=0)

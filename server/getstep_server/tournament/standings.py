@@ -25,7 +25,7 @@ from random import Random
 
 from getstep_engines import Player
 from getstep_server.config.scoring import Scoring
-from getstep_server.formats import DIGITS, TieBreak
+from getstep_server.formats import DIGITS, Rating, TieBreak
 from getstep_server.records.reasons import TeamStatus
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.tournament.points import points_of, total_points
@@ -38,7 +38,7 @@ class Standing:
     ``status`` is "" for a team that takes part, "withdrawn" or "disqualified". ``place`` is the format's own, None
     if it does not rank. ``byes`` count as ``Scoring`` says, and are not ``played``. ``buchholz`` is None unless it
     is a tie-break of the event. ``direct`` and ``lot`` are None unless they were needed to separate the team from
-    others; the lowest lot is first.
+    others; the lowest lot is first. ``rating`` is the format's own, None if it does not rate.
     """
 
     rank: int
@@ -59,6 +59,7 @@ class Standing:
     played_as_second: int = 0
     won_as_second: int = 0
     status: str = ""
+    rating: Rating | None = None
 
     @property
     def percentage(self) -> float | None:

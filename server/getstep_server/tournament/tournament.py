@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any, TypeVar
 
@@ -478,7 +479,7 @@ class Tournament:
         games = self._history(event)
         gone = dict.fromkeys((team for team in teams if team not in event.teams), TeamStatus.WITHDRAWN)
         decided = {team: status for team in teams if (status := self.status(team, event.number))}
-        return standings(
+        rows = standings(
             teams,
             state.official_results(),
             scoring=event.scoring,
@@ -488,6 +489,8 @@ class Tournament:
             places=event.format.places(state.seeding(event.teams), games),
             statuses=gone | decided,
         )
+        ratings = event.format.ratings(games)
+        return [replace(row, rating=ratings[row.team]) if row.team in ratings else row for row in rows]
 
 
 def _issued_in(fields: Mapping[str, Any]) -> list[IssuedPairing]:
