@@ -39,13 +39,15 @@ def test_the_tables_of_one_event_have_its_ratings(tmp_path: Path) -> None:
     assert len(again.elo) == 4
 
 
-def test_an_arena_shows_ratings_with_intervals_as_well(tmp_path: Path) -> None:
+def test_an_arena_shows_its_own_ratings_with_their_margins(tmp_path: Path) -> None:
+    """They are in the rows of each of its tables, so no others are computed."""
     host = Host(make_contest(tmp_path, 4, {**HOP, "format": "arena"}))
     for match in host.issue_pairings():
         host.play(match)
-    elo = LiveTables(host.tournament)().elo
-    assert len(elo) == 4
-    assert all(one.low < one.value < one.high for one in elo.values())
+    tables = LiveTables(host.tournament)()
+    ratings = [row.rating for row in tables.events[1]]
+    assert all(rating is not None and rating.margin > 100 for rating in ratings)
+    assert tables.elo == {}
 
 
 def test_several_events_have_no_rating_in_common(tmp_path: Path) -> None:
