@@ -15,17 +15,17 @@ import trio
 from trio.testing import MockClock
 
 from getstep.wire import sign, sign_page_login
-from getstep_server.config.contest import Team
+from getstep_server.config.contest import Contest, Team
 from getstep_server.reports.replays import without_errors
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.app import App, static_files
-from getstep_server.web.feed import Feed
 from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request, Response
 from getstep_server.web.own_games import own_turns
-from getstep_server.web.process import TableMaker
 from getstep_server.web.sessions import Nonces, Sessions, is_signed
 from tests.node import NEEDS_NODE, NODE, call_in_node
 from tests.patience import PATIENCE_SECONDS
+from tests.server.made_up import make_up
+from tests.server.sites import following
 
 STORED = Path(__file__).with_name("stored") / "finished"
 TOKENS = {1: "t9pt-4qc2-gnde", 2: "gtta-vwsf-7gh6", 3: "sdku-u26c-4kp4"}
@@ -76,14 +76,8 @@ async def app(tmp_path: Path) -> AsyncIterator[App]:
     """The pages of the contest that is over, whose teams have made every mistake."""
     folder = tmp_path / "finished"
     shutil.copytree(STORED, folder)
-    feed = Feed(folder)
-    tables = TableMaker(feed)
-    loaded = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(feed.run, loaded.set)
-        await loaded.wait()
-        tables.reset()
-        yield App(feed, tables)
+        yield (await following(folder, nursery)).app
         nursery.cancel_scope.cancel()
 
 
@@ -387,6 +381,34 @@ def test_a_match_shows_its_first_penalties() -> None:
     assert sum(summary.counts.values()) == 50
     hidden = without_errors(game, 8)
     assert {turn["detail"] for turn in hidden["turns"]} == {"an exception in its program", ""}
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Contest:
+    """Six matches between four teams, of which three are hidden."""
+    names = ("Ada", "Blaise", "Charles", "Dorothy")
+    return make_up(tmp_path / "hidden", [{"game": "hop", "settings": {"legs": 1}}], names, freeze=3)
+
+
+async def test_a_team_sees_its_own_results_in_a_freeze_and_no_others(frozen: Contest) -> None:
+    async with trio.open_nursery() as nursery:
+        app = (await following(frozen.folder, nursery)).app
+        assert app.feed.frozen
+        total = public = 0
+        for number, team in frozen.teams.items():
+            browser = Browser(app)
+            await browser.log_in(number, team.token)
+            state = await browser.json("/own/state.json")
+            assert all(one["opponent"]["id"] != number for one in state["matches"])
+            total += len(state["matches"])
+            public += (await browser.json(f"/api/team/{number}.json"))["totals"]["played"]
+            own = [
+                json.loads(line) for line in (await read_all(await browser.ask("/own/matches.jsonl"))).splitlines()
+            ]
+            assert len(own) == 3
+            assert all(number in [entry["id"] for entry in record["teams"]] for record in own)
+        assert (total, public) == (12, 6)
+        nursery.cancel_scope.cancel()
 
 
 async def test_the_area_has_so_many_matches_and_penalties(

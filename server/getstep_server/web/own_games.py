@@ -1,5 +1,7 @@
 """A team's own matches for its area: its penalties with the board of each, the times of its moves, and its records.
 
+A freeze hides nothing here: a team's own client has seen how its matches ended.
+
 To read the turns of a match takes a few milliseconds. So a match that is over is read once, in a thread, and a
 summary of it is kept.
 """
