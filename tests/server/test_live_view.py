@@ -13,11 +13,14 @@ from rich.console import Console
 
 from getstep_server.config.scoring import Scoring
 from getstep_server.events import (
+    Announced,
     ContestStarted,
+    Event,
     IncidentsSummed,
     Listening,
     MatchEnded,
     MatchStarted,
+    NotAnnounced,
     PlayerAskedAgain,
     PlayerStalled,
     ServerFault,
@@ -100,6 +103,13 @@ def test_a_long_fault_leaves_room_for_results() -> None:
         Throttled(TurnFaulted(FIRST, 1, "raised", "寿限無 " * 90, 5.0), 1)
     )
     assert (whole or "").count("寿限無") == 90
+
+
+@pytest.mark.parametrize("event", [Announced("寿" * 64), NotAnnounced("x" * 300)])
+def test_the_announcement_takes_one_line(event: Event) -> None:
+    line = EventLines(ProgressState(THREE, float), lambda: 80).line(event)
+    assert line is not None
+    assert len(fold(line, 80)) == 1
 
 
 def test_a_message_that_is_cut_has_an_ellipsis() -> None:

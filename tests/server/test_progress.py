@@ -16,6 +16,7 @@ from rich.console import Console
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import (
+    Announced,
     ContestStarted,
     DatabaseLocked,
     DecisionTaken,
@@ -29,6 +30,7 @@ from getstep_server.events import (
     MatchEnded,
     MatchStarted,
     MovePlayed,
+    NotAnnounced,
     PlayerAskedAgain,
     PlayerStalled,
     ServerFault,
@@ -77,6 +79,7 @@ def lines_of(contest: Contest, *events: Event) -> list[str]:
 NO_TABLES = Tables({})
 SCENARIOS: dict[str, list[Event]] = {
     "listening": [Listening("0.0.0.0", 7777, None, stamped=True)],
+    "announced, or not": [Announced("Autumn"), NotAnnounced("this machine has no network with multicast")],
     "listening with the classic wire": [Listening("::", 1, 8888, stamped=True)],
     "teams connect and disconnect": [
         ADA,

@@ -84,9 +84,9 @@ class EventLines:
             case HouseBotEnded(team, code, seconds):
                 return f"! {self._name(team)} ended with code {code}; it starts again in {seconds:g} s"
             case Announced(name):
-                return f"Announced on this network as {name!r}: getstep login finds it."
+                return self._cut(f"Announced on this network: getstep login finds {name!r}.")
             case NotAnnounced(why):
-                return f"! Not announced on this network: {why}. Contestants type the address."
+                return self._cut(f"! Not announced on this network, contestants type the address: {why}")
             case ContestStarted():
                 return self._started(event)
             case MatchStarted(match, turns):
@@ -165,6 +165,10 @@ class EventLines:
             room = 2 * (self._width() - LOST_CELLS) - cell_len(turn + times)
             detail = truncate_middle(detail, max(NAME_CELLS, room))
         return f"{turn}{detail}{times}"
+
+    def _cut(self, line: str) -> str:
+        """Return a line that fits the live view."""
+        return line if self._width is None else truncate_middle(line, self._width())
 
     def _connected(self, event: TeamArrived) -> str:
         verb = "reconnected" if event.again else "connected"
