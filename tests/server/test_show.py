@@ -13,14 +13,16 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from getstep.draw import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest
 from getstep_server.reports.notation import turn_text
-from getstep_server.reports.transcript import Transcript, frames, list_lines, read_transcript
+from getstep_server.reports.transcript import Transcript, frames, head_line, list_lines, read_transcript
 from getstep_server.storage.store import Store
+from getstep_server.text import cell_len
 from tests.server.command_line import Command
 from tests.server.forgery import Forged
 from tests.server.recorded import Scene, play_scenes
@@ -54,6 +56,17 @@ def recorded(contest: Contest) -> list[dict[str, Any]]:
 
 def transcript(contest: Contest, number: int) -> Transcript:
     return read_transcript([game for game in recorded(contest) if game["match"] == number][-1])
+
+
+@pytest.mark.parametrize("names", [("W" * 64, "漢" * 64), ("Ada", "漢" * 64), ("Ada", "Blaise")])
+def test_the_first_line_of_the_viewer_names_both_teams_and_the_game(each: Contest, names: tuple[str, str]) -> None:
+    shown = transcript(each, 1)
+    teams = tuple(replace_fields(team, name=name) for team, name in zip(shown.game.teams, names, strict=True))
+    shown = replace(shown, game=replace_fields(shown.game, teams=teams))
+    line = head_line(shown, 80)
+    assert cell_len(line) <= 80
+    assert line.endswith(f" ({shown.players[1]}), {shown.game.game}")
+    assert all(name in line or name[:4] in line for name in names)
 
 
 # --- printed ----------------------------------------------------------------------------------------------------

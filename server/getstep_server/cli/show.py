@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 
@@ -81,7 +82,7 @@ def _show(args: argparse.Namespace) -> int:
         )
     transcript = read_transcript(parse(attempts[-1].line))
     if viewer.can_run() and not (args.moves or args.all or args.move is not None):
-        viewer.run(head_line(transcript), frames(transcript))
+        viewer.run(head_line(transcript, shutil.get_terminal_size().columns), frames(transcript))
     else:
         for line in _lines(args, transcript, tournament):
             print(line.rstrip())

@@ -258,11 +258,11 @@ def brief_result_line(result: Result, names: Callable[[int], str], cells: int, n
     first, second = (truncate_middle(names(team), name_cells) for team in result.match.teams)
     room = cells - sum(map(cell_len, (number, middle, end)))
     if room >= 2 * NAME_LEAST:
-        first, second = _beside(first, second, room), _beside(second, first, room)
+        first, second = name_beside(first, second, room), name_beside(second, first, room)
     return f"{number}{first}{middle}{second}{end}"
 
 
-def _beside(name: str, other: str, room: int) -> str:
+def name_beside(name: str, other: str, room: int) -> str:
     """Return ``name`` so that both names fit ``room``: it has half of it, or all that the other one leaves."""
     return truncate_middle(name, max(NAME_LEAST, room // 2, room - cell_len(other)))
 

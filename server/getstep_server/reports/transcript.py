@@ -20,11 +20,12 @@ from getstep_server.records.game import GameRecord, IncidentEntry, match_state_o
 from getstep_server.records.record import RecordError
 from getstep_server.records.replay import steps
 from getstep_server.records.turns import Illegal, Moved, Passed, Stalled, Turn
-from getstep_server.text import escape_control_chars, fold
+from getstep_server.text import cell_len, escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts
 from .notation import facts, result_text, turn_text
+from .tables import name_beside
 
 WIDTH = 80
 """Columns of a printed transcript."""
@@ -217,11 +218,14 @@ def _fold(text: str, indent: int) -> list[str]:
 # --- stepped through --------------------------------------------------------------------------------------------
 
 
-def head_line(transcript: Transcript) -> str:
-    """Return the names of the game and of its teams in one line."""
-    game = transcript.game
-    first, second = (f"{team.name} ({player})" for team, player in zip(game.teams, transcript.players, strict=True))
-    return f"match {game.match}: {first} – {second}, {game.game}"
+def head_line(transcript: Transcript, cells: int | None = None) -> str:
+    """Return the names of the game and of its teams in one line, with long names cut to fit ``cells``."""
+    game, players = transcript.game, transcript.players
+    first, second = (team.name for team in game.teams)
+    if cells is not None:
+        room = cells - cell_len(f"match {game.match}:  ({players[0]}) –  ({players[1]}), {game.game}")
+        first, second = name_beside(first, second, room), name_beside(second, first, room)
+    return f"match {game.match}: {first} ({players[0]}) – {second} ({players[1]}), {game.game}"
 
 
 def frames(transcript: Transcript) -> list[Frame]:
