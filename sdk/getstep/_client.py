@@ -150,6 +150,7 @@ class Client:
     ) -> None:
         self.console = console
         self._finder = finder
+        self._tried: set[Address] = set()  # the found addresses, which the finder bounds
         self._callback = callback
         self._address = address
         self._login = login
@@ -217,7 +218,8 @@ class Client:
         if self._finder is not None and (self._at_found_server or not self._ever_welcomed or self._backoff.is_long):
             found = self._finder.next(failed)
             self._address = found or self._finder.own
-            if found and failed == self._finder.own:
+            if found and failed == self._finder.own and found not in self._tried:
+                self._tried.add(found)  # if it is the host, which has moved, nothing is wrong
                 return 0
         pause = self._on_failure(why, failed)
         return 0 if found else pause
