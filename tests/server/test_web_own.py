@@ -17,6 +17,7 @@ from trio.testing import MockClock
 from getstep.wire import sign, sign_page_login
 from getstep_server.config.contest import Contest, Team
 from getstep_server.reports.replays import without_errors
+from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.app import App, static_files
 from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request, Response
@@ -135,6 +136,12 @@ async def test_a_wrong_login_is_refused(
     assert answer.status == 403
     assert json.loads(answer.body)["problem"]
     assert (await browser.get("/own/state.json")).status == 401
+
+
+@pytest.mark.parametrize("path", ["/own/login", "/own/nothing", "/own/state.json", "/own/matches.jsonl"])
+async def test_a_hostile_form_is_refused(browser: Browser, path: str) -> None:
+    many = {f"field{number}": "x" for number in range(17)}
+    assert (await browser.get(path, many)).status == (400 if path == "/own/login" else 405)
 
 
 async def test_a_login_is_accepted_once(browser: Browser, app: App) -> None:
@@ -431,6 +438,16 @@ async def test_so_many_matches_are_kept(browser: Browser, app: App) -> None:
     await browser.json("/own/state.json")
     assert len(cache) == 2048
     assert any(team == FAULTY for _, team, _ in cache)
+
+
+async def test_without_records_a_file_is_refused(browser: Browser, app: App) -> None:
+    await browser.log_in(1, TOKENS[1])
+    app.feed.store = None
+    for kind in ("jsonl", "txt", "html"):
+        number = app.own.games.matches(1)[0]
+        assert (await browser.get(f"/own/match/{number}.{kind}")).status == 503
+    with pytest.raises(StoreError):
+        await read_all(await browser.ask("/own/matches.jsonl"))
 
 
 # --- a file that is made while it is sent -----------------------------------------------------------------------

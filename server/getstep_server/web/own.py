@@ -14,6 +14,7 @@ import trio
 
 from getstep_server.config.contest import Team
 from getstep_server.login_limits import LoginLimiter
+from getstep_server.storage.database import StoreError
 
 from .feed import Feed
 from .http import HTML, JSON, TEXT, Answer, Download, Request, Response, attachment, problem, redirect
@@ -56,9 +57,12 @@ class TeamArea:
             if not request.is_own:
                 return problem(403, "this form is not from this page; load the page again")
             view = _POST.get(request.path)
-            return (
-                problem(405, "nothing can be sent to this address") if view is None else await view(self, request)
-            )
+            if view is None:
+                return problem(405, "nothing can be sent to this address")
+            try:
+                return await view(self, request)
+            except ValueError:
+                return problem(400, "expected at most 16 fields in the form")
         team = self.team_of(request)
         if request.path == "/own/nonce.json":
             return Response(encode({"nonce": self._nonces.new()}), JSON)
@@ -68,7 +72,10 @@ class TeamArea:
             return problem(401, "log in first, on the page /own")
         if request.path == "/own/state.json":
             return await self._state(team.id, request.query.get("seen", ""))
-        return await self._file(team.id, request.path)
+        try:
+            return await self._file(team.id, request.path)
+        except StoreError as error:
+            return problem(503, str(error))
 
     def _page(self, team: Team | None) -> Answer:
         if team is None:

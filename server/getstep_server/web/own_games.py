@@ -31,6 +31,7 @@ from getstep_server.records.record import RecordError, parse
 from getstep_server.reports.corrections import correction_facts
 from getstep_server.reports.notation import game_text, move_text
 from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
@@ -212,6 +213,16 @@ class OwnGames:
 
     # --- files ---
 
+    def _store(self) -> Store:
+        """Return the records.
+
+        Raises:
+            StoreError: there are none now. A download that has begun ends, and the browser says that it failed.
+        """
+        if self._feed.store is None:
+            raise StoreError("there are no records now: nothing was played yet, or they are being read again")
+        return self._feed.store
+
     def matches(self, team: int) -> list[int]:
         """Return the numbers of the matches of a team of which there are records."""
         tournament = self._feed.whole
@@ -224,9 +235,7 @@ class OwnGames:
                 yield await trio.to_thread.run_sync(self._record, team, number, text)
 
     def _record(self, team: int, number: int, text: bool) -> bytes:
-        store, tournament = self._feed.store, self._feed.whole
-        if store is None:
-            return b""
+        store, tournament = self._store(), self._feed.whole
         lines = [stored.line for stored in store.records(number)]
         if not text:
             return b"".join(_own_line(line, team) + b"\n" for line in lines)
@@ -240,9 +249,7 @@ class OwnGames:
             return await trio.to_thread.run_sync(self._replay, team, number)
 
     def _replay(self, team: int, number: int) -> bytes | None:
-        store, feed = self._feed.store, self._feed
-        if store is None:
-            return None
+        store, feed = self._store(), self._feed
         replays = match_replays(
             store, number, feed.contest.running, feed.whole, lambda game: without_errors(game, team)
         )
