@@ -167,6 +167,17 @@ async def test_a_click_after_a_missed_limit_is_a_sign_of_life() -> None:
         assert stage.shown("stalled") is False
 
 
+async def test_a_person_who_thinks_for_too_long_is_not_absent() -> None:
+    async with contest() as stage:
+        server = await stage.seated()
+        await server.ask()
+        await until_asked(stage.person)
+        stage.person.touch()
+        await server.send(Penalty(1, "missed_limit", "no answer within 5 s: the turn is skipped"))
+        assert (await server.receive(LateAnswer)).id == 1
+        assert not stage.shown("stalled")
+
+
 async def test_a_click_on_an_overdue_question_is_a_sign_of_life(autojump_clock: MockClock) -> None:
     """The last question to a stalled player stays open, and no message says that its time is over."""
     async with contest() as stage:

@@ -53,6 +53,8 @@ class Person:
         self.topic = Topic(dict)
         self.active = trio.Event()
         """Set when the person has done something; a game that waits for it puts a new event here."""
+        self.touched_at = -math.inf
+        """When the person did something last."""
         self._parts: dict[str, Any] = {"question": None, "result": None, "notes": [], "clock": None, "board": None}
         self._notes: deque[str] = deque(maxlen=NOTES)
         self._question: _Question | None = None
@@ -151,6 +153,7 @@ class Person:
 
     def touch(self) -> None:
         """Note that the person is there."""
+        self.touched_at = trio.current_time()
         self.active.set()
 
     def _open(self, number: int) -> _Question:

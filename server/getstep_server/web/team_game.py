@@ -3,8 +3,8 @@
 For the server it is a client like any other: it logs in with the team's token, takes a seat, and has the same
 limits. The server's port comes from the status of the run, so it is right with ``--port``, too.
 
-A person who misses limits would be stalled, as a program that hangs. So each click after a missed limit sends a
-late answer, which is a sign of life and costs nothing.
+A person who misses limits would be stalled, as a program that hangs. So the page sends a late answer, which is a
+sign of life and costs nothing: at once if the person has clicked a moment before, otherwise at the next click.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from getstep.wire import (
     Goodbye,
     Hello,
     Join,
+    LocalProtocolError,
     Message,
     Penalty,
     Raised,
@@ -57,6 +58,16 @@ LOGIN_SECONDS = 15.0
 
 OVERDUE_SECONDS = 3.0
 """The time after the limit and the allowance after which a question is taken for closed, if no message says so."""
+
+
+PRESENT_SECONDS = 20.0
+"""The time after a click in which the person is present: a missed limit is then slow thinking, and no absence.
+
+Without this, a person who missed three limits in a row would lose all further turns against a bot in an instant.
+"""
+
+LATE = "too late: the person was still thinking"
+"""The error of a late answer, which changes nothing and is a sign of life."""
 
 
 class _Ended(Exception):  # noqa: N818 - it says how a connection ended
@@ -186,7 +197,7 @@ class TeamGame:
                     self._asking = trio.CancelScope()
                     nursery.start_soon(self._ask, ask, self._asking)
                 case Penalty() as penalty:
-                    self._penalty(penalty)
+                    await self._penalty(penalty)
                 case End() as end:
                     self._end(end)
                 case Goodbye() as goodbye:
@@ -205,7 +216,8 @@ class TeamGame:
 
     async def _send(self, message: Message) -> None:
         async with self._sending:
-            with suppress(trio.BrokenResourceError):  # the reader says why the connection ended
+            # The reader says why the connection ended. The match may have ended while this waited for the lock.
+            with suppress(trio.BrokenResourceError, LocalProtocolError):
                 await self._stream.send_all(self._wire.send(message))
 
     # --- a match ---
@@ -276,12 +288,16 @@ class TeamGame:
         self._person.show_board(match.game, state, touched)
         self._person.show(clock=self._clock(ask.time_left_ms / 1000, state.to_move), text=None, stalled=False)
 
-    def _penalty(self, penalty: Penalty) -> None:
+    async def _penalty(self, penalty: Penalty) -> None:
         open_ = self._stop_asking()
         self._person.note(f"Penalty ({penalty.reason.replace('_', ' ')}): {penalty.detail}")
         if open_ and penalty.reason in ("missed_limit", "stalled"):
+            self._person.show(clock=self._clock(None, None))
+            if trio.current_time() < self._person.touched_at + PRESENT_SECONDS:
+                await self._send(Raised(penalty.id, LATE))
+                return
             self._missed = penalty.id
-            self._person.show(stalled=True, clock=self._clock(None, None))
+            self._person.show(stalled=True, text="You missed the limit. Are you here?")
 
     def _end(self, end: End) -> None:
         self._stop_asking()
@@ -317,7 +333,7 @@ class TeamGame:
             self._missed = None
             self._stop_asking()
             self._person.show(stalled=False, text="Waiting for your next turn.")
-            await self._send(Raised(question, "nobody was at the board"))
+            await self._send(Raised(question, LATE))
 
     def _clock(self, left: float | None, running: int | None) -> dict[str, Any]:
         """Return the clocks. The server does not tell the opponent's time."""
