@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from getstep_server.config.contest import ContestFile, init_contest, load_contest
-from getstep_server.events import MatchEnded, MatchStarted
+from getstep_server.events import Event, MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
 from getstep_server.formats.arena import LEAST_MARGIN, REPEAT_COST, START_RATING, _expected, _Known, margin, rate
 from getstep_server.reports.export import Standings
+from getstep_server.reports.progress_state import ProgressState
 from getstep_server.reports.tables import standings_table
 from getstep_server.runtime.arena import closing_time
 from getstep_server.runtime.run import RunOutcome
@@ -352,6 +353,25 @@ async def test_several_arenas_share_their_teams(tmp_path: Path, autojump_clock: 
     first_half = Counter(result.match.event for result in stage.store.saved[:6])
     assert abs(first_half[1] - first_half[2]) <= 2
     stage.check(tmp_path)
+
+
+async def test_nobody_expects_the_end_of_an_arena(tmp_path: Path) -> None:
+    """Its bar is full whenever no match is running, and the pace of a few matches says nothing about weeks."""
+    contest = arena(tmp_path, 2, pause_seconds=0, matches=3)
+    state = ProgressState(contest)
+    ends = []
+
+    def note(event: Event) -> None:
+        state.update(event)
+        ends.append(state.expected_end())
+
+    async with running(contest, consumers=[note]) as server, trio.open_nursery() as nursery:
+        for team in (1, 2):
+            nursery.start_soon(play, server.port, team)
+        await server.finished()
+        nursery.cancel_scope.cancel()
+    assert state.played == 3
+    assert set(ends) == {""}
 
 
 # --- a whole contest ------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def _print_header(contest: Contest, progress: Progress, when: StartCondition) ->
         start = f"at {when.at:%H:%M}{tomorrow}"
     else:
         start = "when all teams with matches left are here" if where else "when all teams are here"
-    enter = ", or when you press Enter" if when.on_enter and not when.now else ""
+    enter = ", or when you press Enter" if when.on_enter and start != "at once" else ""
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
 
 

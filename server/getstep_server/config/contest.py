@@ -167,6 +167,11 @@ class Contest:
         """The teams of teams.toml."""
         return {number: team for number, team in self.teams.items() if number not in self.house_bots}
 
+    @property
+    def is_open_ended(self) -> bool:
+        """True if the events are arenas, in which nobody knows how many matches follow."""
+        return any(table.format == "arena" for table in self.file.event)
+
     @cached_property
     def events(self) -> tuple[ContestEvent, ...]:
         """The events in the order of contest.toml."""

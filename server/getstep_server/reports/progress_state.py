@@ -108,7 +108,9 @@ class ProgressState:
         return f"{self.done}/{self.total}" if exact else f"{self.done} of about {self.expected}"
 
     def expected_end(self) -> str:
-        """Return when the contest is expected to end; "" as long as nothing is known of its pace."""
+        """Return when the contest is expected to end; "" in an arena, and as long as its pace is unknown."""
+        if self.contest.is_open_ended:
+            return ""
         seconds = self._pace.seconds_left(self.played, self.expected - self.done, self._left)
         return "" if seconds is None else expected_end(seconds, datetime.now())
 

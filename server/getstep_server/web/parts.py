@@ -220,7 +220,8 @@ def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
     expected = max(tables.expected, total)
     seconds = feed.pace.seconds_left(feed.played, expected - done, tables.left)
     # During a freeze the estimate would tell how many matches follow from the hidden results.
-    known = seconds is not None and feed.server_runs and not feed.frozen
+    open_ended = tournament.contest.is_open_ended
+    known = seconds is not None and feed.server_runs and not feed.frozen and not open_ended
     end = round(time.time() + (seconds or 0), -1) if known else None
     return {"state": state_of(feed), "done": done, "total": total, "expected": expected, "end": end}
 
