@@ -270,9 +270,10 @@ def share_done(frame: str) -> float:
 
 
 def turn_of(frame: str) -> int:
-    """Return the turn of the board in a picture of the demo; 0 without a board and without a result."""
+    """Return the turn of the board in a picture of the demo; 0 without one or without results, or if it is over."""
     found = re.search(r"chain_reaction, turn (\d+)", frame)
-    return int(found[1]) if found and share_done(frame) else 0
+    over = any(" owns all " in line and "#" not in line for line in frame.splitlines())
+    return int(found[1]) if found and share_done(frame) and not over else 0
 
 
 def save(name: str, frame: str) -> None:
