@@ -33,7 +33,7 @@ from tests.server.arenas import arena, play
 from tests.server.hosts import Host, result_of
 from tests.server.players import make_contest, running
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
-from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, make
+from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
 
 SEEDS = st.integers(0, 2**32)
 
@@ -126,6 +126,39 @@ def test_no_more_matches_than_the_setting() -> None:
     arena = make("arena", matches=1)
     (only,) = arena.next_pairings([1, 2, 3, 4], [])
     assert arena.next_pairings([1, 2, 3, 4], [Played(only, WIN)]) == []
+
+
+@settings(max_examples=25)
+@given(teams=st.integers(2, 14), house=st.sets(st.integers(1, 14), max_size=3), seed=SEEDS)
+def test_pairings_are_fair_while_teams_come_and_go(teams: int, house: set[int], seed: int) -> None:
+    """Nobody plays twice at once, colours stay balanced, and two meet twice in a row only if no others play."""
+    rng = Random(seed)
+    arena = make("arena", matches=150, house=sorted(house))
+    tournament = Tournament(arena, list(range(1, teams + 1)), by_chance(rng))
+    latest: dict[int, int] = {}
+    for _ in range(60):
+        playing = {team for place in tournament.open() for team in tournament.games[place].pairing.teams}
+        tournament.teams = [team for team in range(1, teams + 1) if team in playing or rng.random() < 0.7]
+        new = tournament.issue_pairings()
+        paired = [team for pairing in new for team in pairing.teams]
+        assert len(set(paired)) == len(paired)
+        assert playing.isdisjoint(paired)
+        for pairing in new:
+            one, other = pairing.teams
+            if latest.get(one) == other and latest.get(other) == one and not {one, other} & house:
+                assert playing <= house
+        for pairing in new:
+            one, other = pairing.teams
+            latest[one], latest[other] = other, one
+        assert all(abs(balance) <= 4 for balance in colours(tournament.games).values())
+        open_ = tournament.open()
+        tournament.finish(rng.sample(open_, rng.randint(0, len(open_))))
+
+
+def test_a_house_bot_is_no_opponent_while_a_contestant_of_about_the_same_rating_is_free() -> None:
+    arena = make("arena", house=[8, 9])
+    games = [game(1, 8, DRAW), game(2, 9, DRAW, number=2), game(3, 8, DRAW, number=3), game(4, 9, DRAW, number=4)]
+    assert {team for pair in pairs(arena.next_pairings([1, 2, 3, 4, 8, 9], games)) for team in pair} == {1, 2, 3, 4}
 
 
 # --- ratings --------------------------------------------------------------------------------------------------
