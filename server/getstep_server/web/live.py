@@ -20,6 +20,7 @@ from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.journal_tail import TailedLine
 
 _TURN = b'{"player":'
+_PASS = b'"pass":true}'
 _DROPPED = b'{"dropped"'
 
 
@@ -72,7 +73,7 @@ class LiveMatch:
         """Apply what has been played, as long as `time.monotonic` is before ``until``."""
         while self._pending and time.monotonic() < until:
             turn = orjson.loads(self._pending.popleft())
-            if not self._pending and "pass" not in turn:
+            if "pass" not in turn and all(entry.endswith(_PASS) for entry in self._pending):
                 self._before = (self.state.state.copy(), turn)
             try:
                 self.state.apply(turn)
@@ -87,7 +88,7 @@ class LiveMatch:
 
     def touched(self) -> dict[str, list[Square]]:
         """Return the squares that the latest move touched, by what happened on them."""
-        if self._before is None or "move" not in self._before[1]:
+        if self._pending or self._before is None or "move" not in self._before[1]:
             return {}
         before, turn = self._before
         steps = self.state.game.trace(before, turn["move"])

@@ -1,0 +1,51 @@
+"""A match that is being played, as the page follows it: the marks on the board are those of the latest move."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from getstep_server.records.record import parse
+from getstep_server.storage.store import Store
+from getstep_server.web.live import LiveMatch
+
+FINISHED = Path(__file__).with_name("stored") / "finished" / "contest.db"
+FOREVER = float("inf")
+
+
+def games_with_passes() -> list[Mapping[str, Any]]:
+    with Store(FINISHED, reading=True) as store:
+        games = [parse(record.line) for record in store.records() if record.number]
+    return [game for game in games if any("pass" in turn for turn in game["turns"])]
+
+
+def followed(game: Mapping[str, Any], batches: Sequence[Sequence[Mapping[str, Any]]]) -> LiveMatch:
+    """Return the match after its turns, which come in batches."""
+    live = LiveMatch(game, 1, 0.0)
+    for batch in batches:
+        for turn in batch:
+            live.add(json.dumps(turn, separators=(",", ":")).encode(), 0.0)
+        live.catch_up(FOREVER)
+    return live
+
+
+def test_the_marks_are_those_of_the_latest_move_if_a_pass_came_with_it() -> None:
+    games = games_with_passes()
+    assert games
+    for game in games:
+        turns = game["turns"]
+        end = next(place for place, turn in enumerate(turns) if "pass" in turn) + 1
+        one_by_one = followed(game, [[turn] for turn in turns[:end]])
+        together = followed(game, [turns[: end - 3], turns[end - 3 : end]])
+        assert together.board() == one_by_one.board()
+        assert together.touched() == one_by_one.touched() != {}
+
+
+def test_a_board_that_is_behind_has_no_marks() -> None:
+    (game, *_) = games_with_passes()
+    live = followed(game, [game["turns"][:1]])
+    assert live.touched()
+    live.add(json.dumps(game["turns"][1]).encode(), 0.0)
+    assert live.touched() == {}
