@@ -162,9 +162,14 @@ async def test_a_click_after_a_missed_limit_is_a_sign_of_life() -> None:
         while not stage.shown("stalled") or stage.shown("question") is not None:
             await trio.sleep(0.01)
         assert "missed limit" in stage.shown("notes")[-1]
+        await server.ask(2)
+        question = await until_asked(stage.person)
+        assert stage.shown("stalled") is True  # the next question does not hide the button
         stage.person.touch()
         assert (await server.receive(LateAnswer)).id == 1
         assert stage.shown("stalled") is False
+        stage.person.play(question, [(2, 2), (2, 3)])
+        assert (await server.receive(Step)).id == 2
 
 
 async def test_a_person_who_thinks_for_too_long_is_not_absent() -> None:

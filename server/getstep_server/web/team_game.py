@@ -130,7 +130,7 @@ class TeamGame:
                 continue
             if goodbye.retry_ms is None:
                 text = " ".join([*self._last, goodbye.detail])
-                self._person.show(result={**self._result, "text": text}, clock=None, stalled=False)
+                self._person.show(result={**self._result, "text": text}, stalled=False)
                 return
             self._person.show(text=f"{goodbye.detail} The page connects again.")
             await trio.sleep(goodbye.retry_ms / 1000)
@@ -270,6 +270,7 @@ class TeamGame:
             match.state = after
             self._person.note(f"You: {match.game.notation(move)}")
             self._person.show_board(match.game, after, touched_by(match.game, state, move))
+            self._missed = None
             self._person.show(clock=self._clock(None, None), stalled=False)
 
     async def _mark_overdue(self, seconds: float) -> None:
@@ -284,9 +285,8 @@ class TeamGame:
             if match.state is not None:
                 touched = touched_by(match.game, match.state, ask.last_move)
         match.state = state
-        self._missed = None
         self._person.show_board(match.game, state, touched)
-        self._person.show(clock=self._clock(ask.time_left_ms / 1000, state.to_move), text=None, stalled=False)
+        self._person.show(clock=self._clock(ask.time_left_ms / 1000, state.to_move), text=None)
 
     async def _penalty(self, penalty: Penalty) -> None:
         open_ = self._stop_asking()
@@ -306,7 +306,8 @@ class TeamGame:
         self._result, self._last = {"won": won, "reason": reason}, [f"{end.detail}."]
         self._person.note(f"Match {end.match}: {end.result}, {end.detail}")
         text = f"{end.detail}. Waiting for the next match."
-        self._person.show(result={**self._result, "text": text}, clock=None, stalled=False)
+        clock = self._clock(None, None)
+        self._person.show(result={**self._result, "text": text}, clock=clock, stalled=False)
         self._match = self._missed = None
 
     def _stop_asking(self) -> bool:
@@ -328,11 +329,11 @@ class TeamGame:
             question = self._missed
             if question is None and self._person.asked and trio.current_time() > self._overdue_at:
                 question = self._wire.question  # a stalled player's last question stays open
+                self._stop_asking()
             if question is None or self._match is None:
                 continue
             self._missed = None
-            self._stop_asking()
-            self._person.show(stalled=False, text="Waiting for your next turn.")
+            self._person.show(stalled=False, text=None)
             await self._send(Raised(question, LATE))
 
     def _clock(self, left: float | None, running: int | None) -> dict[str, Any]:
