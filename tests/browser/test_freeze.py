@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import tournament_of
 from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.e2e.programs import Program
+from tests.browser.stage import Stage
+from tests.e2e.programs import Program, write_contest
 from tests.server.made_up import make_up
+
+if TYPE_CHECKING:
+    from tests.e2e.programs import Programs
 
 NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "A team whose name has as many letters as one has")
 EVENT = {"game": "hop", "settings": {"legs": 1}}
@@ -109,3 +116,43 @@ def test_an_old_key_steers_nothing(host: Host, visitor: Visitor) -> None:
     page.keyboard.press("End")
     expect_text(page, ".alert", "Only the host can do this")
     expect_text(page, ".reveal-status", "4 results still hidden")
+
+
+# --- a contest that is played ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stage(programs: Programs, tmp_path: Path) -> Stage:
+    """Two teams that play two matches of hop, up to move 4."""
+    return Stage(programs, write_contest(tmp_path / "played", ["", ""]), 2, moves=4)
+
+
+def test_a_contest_that_is_played_is_frozen_and_stays_so(stage: Stage, visitor: Visitor) -> None:
+    visitor.tolerated = ("error: Failed to load resource: net::ERR_",)
+    page = visitor.open(stage.url)
+    expect_text(page, ".card .card-head", "move 4")
+    freeze = Program([sys.executable, "-m", "getstep_server", "freeze", str(stage.folder)])
+    freeze.expect("^On record: results are hidden from the page")
+    freeze.end()
+    expect_text(page, ".freeze", "The table is as it was at the freeze")
+    expect_text(page, ".main .note", "Being played now: Team")
+    assert page.locator(".card:visible").count() == 0
+    match = page.locator(".main .note a").first.get_attribute("href")
+    one = visitor.open(f"{stage.url.rstrip('/')}{match}")
+    expect_text(one, ".verdict", "Being played now; the freeze hides its board")
+    assert one.locator(".card:visible, .moves:visible, button:visible").count() == 0
+    os.kill(stage.page_process(), signal.SIGKILL)
+    again = visitor.open(stage.url)  # it waits until there is a page again
+    expect_text(again, ".freeze", "The table is as it was at the freeze")
+    assert again.locator(".card:visible").count() == 0
+    stage.play_to(1000)
+    stage.server.wait()
+    host = Host(stage.folder)
+    try:
+        projector = visitor.open(host.steering, LAPTOP)
+        expect_text(projector, ".reveal-status", "still hidden")
+        projector.keyboard.press("End")
+        expect_text(projector, ".reveal-status", "is first")
+        assert projector.locator(".reveal-table tbody th").all_inner_texts() == final_order(stage.folder)
+    finally:
+        host.reveal.end()

@@ -183,6 +183,8 @@ def _print_next_steps(contest: Contest, progress: Progress) -> None:
     progress.say(f"Hash of the last of {length} records; keep it for verify --expect-hash:\n{digest}")
     progress.say(f"To write a page with all results: {shell_command('report', contest.folder)}")
     progress.say(f"To show the live page again: {shell_command('web', contest.folder)}")
+    if tournament_of(contest).frozen_at is not None:
+        progress.say(f"To show the hidden results: {shell_command('reveal', contest.folder)}")
 
 
 def _time_of_day(text: str | None) -> datetime | None:

@@ -40,7 +40,7 @@ export function create(root) {
   function arrange() {
     const turns = now.moves?.at(-1)?.n ?? 0;
     if (stepping && (turns || over)) replay.want(now.match.match, `${now.state} ${turns}`);
-    const replayed = stepping && replay.viewer !== null;
+    const replayed = stepping && replay.viewer !== null && Boolean(turns || over); // no moves: a freeze hides them
     element.hidden = !replayed;
     live.hidden = replayed || !now.board;
     choice.hidden = over || !turns;
@@ -57,7 +57,7 @@ export function create(root) {
         document.title = `${match.teams[0].name} – ${match.teams[1].name}`;
         fill(about, `Match ${match.match}, `, h("a", { href: `/event/${match.event_number}` }, name(match.event)), `, round ${match.round}`);
       }
-      fill(why, h("strong", {}, result ? result.text : STATES[state.state]), result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
+      fill(why, h("strong", {}, result ? result.text : state.state === "playing" && !board ? `${STATES.playing}; the freeze hides its board` : STATES[state.state]), result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
       card.update(board);
       if (changed.has("moves") && state.moves) list(moves, state.moves);
       if (state.state === "over" && !over) setTimeout(() => over && step(true), board ? ENDED_MS : 0);
