@@ -159,6 +159,20 @@ def test_each_team_has_a_page_with_its_matches(command: Command, hop: Path) -> N
     assert len(linked) == 6
 
 
+def test_a_site_has_the_error_texts_of_bots_only_if_the_host_wants_them(command: Command) -> None:
+    shutil.copytree(Path(__file__).with_name("stored") / "finished", "finished")
+
+    def pages(*options: str) -> str:
+        assert command("site", "finished", *options).code == 0
+        return "".join(path.read_text(encoding="utf-8") for path in Path("finished/public").rglob("*.html"))
+
+    public = pages()
+    assert "ZeroDivisionError" not in public
+    assert "an exception in its program" in public
+    assert "ZeroDivisionError" in pages("--error-texts")
+    assert "ZeroDivisionError" not in pages()
+
+
 def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Command, hop: Path) -> None:
     command("site", "hop", "--out", "public")
     Path("public/CNAME").write_text("example.org")

@@ -136,6 +136,8 @@ Call it again to bring the pages up to date: pages that are not needed any more
 are deleted, and files of others in the folder stay.
 
 Results that a freeze hides are not in them: call it again after the reveal.
+The error texts of bots are not in them either: a replay says that a bot raised
+an exception, and no more. --error-texts writes them, too.
 
 examples:
   getstep-server site autumn                  # into autumn/public
@@ -150,6 +152,9 @@ def add_site(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FOLDER", help="write into this folder (default: CONTEST/public)"
     )
+    parser.add_argument(
+        "--error-texts", action="store_true", help="write the error texts of bots into the replays, too"
+    )
     parser.set_defaults(command=_site)
 
 
@@ -158,7 +163,7 @@ def _site(args: argparse.Namespace) -> int:
     folder: Path = args.contest / "public" if args.out is None else args.out
     with records_of(contest) as store, progress_bar("written") as progress:
         data = without_hidden(load_report_data(contest, store), contest, store)
-        count = write_folder(folder, site_pages(data, store, progress), "--out")
+        count = write_folder(folder, site_pages(data, store, progress, error_texts=args.error_texts), "--out")
     say_notes(data.tournament.settings.notes())
     if data.frozen:
         after = shell_command("reveal", args.contest)

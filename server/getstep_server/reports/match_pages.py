@@ -15,7 +15,7 @@ from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
-from .replays import replay_of
+from .replays import Seen, replay_of
 
 MATCHES_LINKED = 12
 """The most other matches of the same two teams that a match's page links to: a sequential test has thousands."""
@@ -53,7 +53,11 @@ def shared_files() -> Iterator[tuple[str, str]]:
 
 
 def match_pages(
-    store: Store, tournament: Tournament, home: tuple[str, str], progress: Progress = lambda *_: None
+    store: Store,
+    tournament: Tournament,
+    home: tuple[str, str],
+    progress: Progress = lambda *_: None,
+    seen: Seen = lambda fields: fields,
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of the page of each match on record, with all its attempts.
 
@@ -62,6 +66,7 @@ def match_pages(
         tournament: for the corrections and the names.
         home: text and address of the page to go back to.
         progress: called with the number of records read, and of all of them.
+        seen: returns a record as the reader may see it, such as `without_errors`.
 
     Raises:
         RecordError: a record does not have the form of a game's record.
@@ -78,7 +83,7 @@ def match_pages(
         if record.number is None or record.number not in attempts:
             continue
         games = waiting[record.number]
-        games.append(parse(record.line))
+        games.append(seen(parse(record.line)))
         done += 1
         if len(games) == attempts[record.number]:
             match = tournament.matches[record.number]

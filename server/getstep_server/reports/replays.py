@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from getstep.referee import UNANSWERED, Clocks, EndCode, FaultCode
 from getstep.replay import Replay, ReplayTurn
@@ -45,6 +45,9 @@ _NOT_OVER: dict[str, Any] = {
 """The result of a match that is not over, for the schema."""
 
 
+Seen: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Returns a game's record as the reader of a page may see it, such as `without_errors`."""
+
 _OWN_TEXTS: dict[object, str] = {
     FaultCode.RAISED: "an exception in its program",
     FaultCode.MALFORMED_ANSWER: "an answer that is no move",
@@ -77,7 +80,7 @@ def match_replays(
     number: int,
     running: Path | None,
     tournament: Tournament | None = None,
-    seen: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
+    seen: Seen = lambda fields: fields,
     last: int | None = None,
 ) -> list[Replay]:
     """Return all attempts at a match, the last one last; [] if nothing of it was played.

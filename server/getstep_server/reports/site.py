@@ -16,6 +16,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .match_list import HINTS, match_list
 from .match_pages import Links, Progress, match_pages, shared_files
+from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column
 
@@ -41,13 +42,18 @@ class TeamPage:
     events: Sequence[TeamEvent]
 
 
-def site_pages(data: ReportData, store: Store, progress: Progress = lambda *_: None) -> Iterator[tuple[str, str]]:
+def site_pages(
+    data: ReportData, store: Store, progress: Progress = lambda *_: None, *, error_texts: bool = False
+) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of a contest's site.
+
+    As on the live page, spectators see that a bot raised an exception, and not its text.
 
     Args:
         data: from `load_report_data`.
         store: the records.
         progress: called with the number of steps done and of all steps; a step is a match, or a fit of ratings.
+        error_texts: True if the replays have the error texts of bots, too.
     """
     played = {number for number, _ in data.tournament.recorded}
     yield "index.html", as_html(replace(data, links=Links(MATCHES, TEAMS, played)))
@@ -57,7 +63,8 @@ def site_pages(data: ReportData, store: Store, progress: Progress = lambda *_: N
     home = (data.contest.name, "../index.html")
     for name, text in shared_files():
         yield f"{MATCHES}{name}", text
-    for name, text in match_pages(store, data.tournament, home, progress):
+    seen: Seen = (lambda fields: fields) if error_texts else without_errors
+    for name, text in match_pages(store, data.tournament, home, progress, seen):
         yield f"{MATCHES}{name}", text
 
 
