@@ -227,6 +227,7 @@ def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
     game = f" --game {games[0]}" if len(games) > 1 else ""
     console.say("Next, play it against a sample bot on this computer:")
     console.say(f"  getstep practice {name}{game}")
+    console.say('The guide "A good bot in an hour" is on the live page of the contest, at /guide.')
     console.say("For the contest, type (the host tells you the address, your team's id and its token):")
     console.say("  getstep login")
     console.say(f"  getstep check {name}")

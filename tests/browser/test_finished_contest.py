@@ -21,6 +21,7 @@ PAGES = {
     "/team/1": ".stack tbody tr",
     "/start": "pre",
     "/rules": "h2",
+    "/guide": "h2",
 }
 """The pages, each with an element that is there once its data have come."""
 

@@ -121,7 +121,7 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     found = distributions[name].wheel_names
     packaged = {path.relative_to(folder).as_posix() for path, folder in sources(name)}
     if name == "getstep_server":  # the live page shows them
-        packaged |= {f"getstep_server/web/documents/{document}.md" for document in ("rules", "protocol")}
+        packaged |= {f"getstep_server/web/documents/{document}.md" for document in ("rules", "protocol", "guide")}
     assert {file for file in found if not file.startswith(about)} == packaged
     assert f"{name}/py.typed" in found
     assert f"{about}licenses/LICENSE" in found

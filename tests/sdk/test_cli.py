@@ -205,7 +205,9 @@ def test_new_writes_a_bot_and_says_what_to_type_next(game: str, capsys: pytest.C
     assert source.isascii()
     assert "def get_step(board: list[list[int]], is_black: bool)" in source
     assert source.rstrip().endswith("getstep.play(get_step)")
-    *_, first, second, third = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr().out
+    assert "at /guide" in said
+    *_, first, second, third = said.splitlines()
     assert (first, second, third) == ("  getstep login", "  getstep check my_bot.py", "  getstep play my_bot.py")
 
 

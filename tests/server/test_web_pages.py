@@ -102,7 +102,7 @@ async def test_nothing_can_be_posted(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/wall", "/match/1", "/team/1", "/event/1", "/start", "/rules", "/protocol", "/x"]
+    "path", ["/", "/wall", "/match/1", "/team/1", "/event/1", "/start", "/rules", "/guide", "/x"]
 )
 async def test_a_page_has_no_script_or_style_in_it(site: Site, path: str) -> None:
     text = (await site.get(path)).body.decode()
@@ -130,12 +130,17 @@ async def test_every_game_has_a_look_and_a_starter(site: Site) -> None:
         assert b"def get_step" in (await site.get(f"/starters/{name}.py")).body
 
 
-async def test_rules_and_protocol_are_whole(site: Site) -> None:
-    rules, protocol = [(await site.get(path)).body.decode() for path in ("/rules", "/protocol")]
+async def test_the_documents_are_whole(site: Site) -> None:
+    paths = ("/rules", "/protocol", "/guide")
+    rules, protocol, guide = [(await site.get(path)).body.decode() for path in paths]
     assert 'id="chain_reaction"' in rules
+    assert 'id="step-5-grow-a-tree"' in guide
+    assert guide.count("def get_step") == 5
+    assert 'href="/start"' in guide
+    assert b'href="/guide"' in (await site.get("/start")).body
     assert "<table" in rules
     assert 'href="/rules' in protocol
-    assert "](" not in re.sub(r"<(pre|code).*?</\1>", "", rules + protocol, flags=re.DOTALL)
+    assert "](" not in re.sub(r"<(pre|code).*?</\1>", "", rules + protocol + guide, flags=re.DOTALL)
 
 
 async def test_the_package_index(site: Site) -> None:

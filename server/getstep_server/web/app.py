@@ -124,7 +124,7 @@ class App:
         return Response(encode(look_json(game)), JSON, headers=(("Cache-Control", "no-cache"),))
 
     def document(self, _: Request, name: str) -> Answer:
-        """Return the rules or the protocol."""
+        """Return one of the `DOCUMENTS`."""
         return self.render("document", title=DOCUMENTS[name], document=document(name))
 
     def start(self, request: Request) -> Answer:
@@ -208,7 +208,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
     (re.compile(r"/api/([a-z]+(?:/[0-9]{1,10})?)\.json"), App.snapshot),
     (re.compile(r"/events/([a-z]+(?:/[0-9]{1,10})?)"), App.events),
-    (re.compile(r"/(rules|protocol)"), App.document),
+    (re.compile(rf"/({'|'.join(DOCUMENTS)})"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
     (re.compile(r"/pip"), App.requirements),

@@ -1,4 +1,4 @@
-"""Hand-outs on the page: rules and protocol, starter bots, and the contestants' packages as a package index."""
+"""Hand-outs on the page: documents, starter bots, and the contestants' packages as a package index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from getstep_engines import GAMES
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-DOCUMENTS = {"rules": "Rules", "protocol": "Protocol"}
+DOCUMENTS = {"rules": "Rules", "protocol": "Protocol", "guide": "A good bot in an hour"}
 """The documents by name, with their titles."""
 
 MAX_WHEEL_BYTES = 32_000_000
@@ -55,8 +55,11 @@ def document(name: str) -> str:
 def _source(name: str) -> str:
     """Return a document's text: from the installed package, or from the checkout that this is."""
     packed = files("getstep_server.web").joinpath("documents", f"{name}.md")
-    path = Path(__file__).parents[3] / f"{name}.md"
-    return packed.read_text(encoding="utf-8") if packed.is_file() else path.read_text(encoding="utf-8")
+    if packed.is_file():
+        return packed.read_text(encoding="utf-8")
+    checkout = Path(__file__).parents[3]
+    path = next(path for path in (checkout / f"{name}.md", checkout / "docs" / f"{name}.md") if path.is_file())
+    return path.read_text(encoding="utf-8")
 
 
 def _all(tokens: Iterable[Token]) -> Iterator[Token]:
