@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage, is_running
 from tests.e2e.hosted import wait_until
@@ -40,6 +41,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, ".people", "Missing: Team 3")
     expect_text(page, ".card", re.escape(NAME))
     assert page.locator("img").count() == 0
+    page.wait_for_selector(".card svg")
     assert page.locator(".card svg").count() == 1
     match = page.locator(".card .card-head").first.get_attribute("href")
     back = visitor.open(f"{stage.url.rstrip('/')}{match}#move=3")
@@ -60,6 +62,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     stage.play_to(1000)
     expect_text(page, ".results li", "[0½1]–[0½1]")
     expect_text(page, ".state", "1 of 3 matches")
+    assert (stage.folder / CONTESTANTS_PACKAGE).exists()  # the slips name it, and nobody has to write slips
     expect_text(back, ".rp-result", "wins|draw")
     expect_text(back, ".rp-count", r"^2 / \d\d+$")
     assert not back.get_by_role("button", name="Back to the live board").is_visible()

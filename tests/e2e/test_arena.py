@@ -92,11 +92,12 @@ def test_a_killed_arena_continues_with_its_house_bot(programs: Programs, tmp_pat
     assert arena.staying.wait() == 0
     after = arena.check().results
     assert before.items() <= after.items()
-    assert len(after) == 4
+    assert len(after) >= 3  # one that had not begun when the server was killed may be cancelled
     assert {team for result in after.values() for team in result.match.teams} == {1, RANDOM}
     assert all("random (house bot) connected" in server.output for server in arena.servers)
     tournament = tournament_of(load_contest(arena.folder))
     (event,) = tournament.contest.events
+    assert tournament.issued(event.number) == 4
     assert {row.team for row in tournament.table(event) if row.rating is not None} == {1, RANDOM}
     assert tournament.settings.changes() == []
 

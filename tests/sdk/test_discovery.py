@@ -260,7 +260,8 @@ def test_16_networks_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(interfaces()) == 16
 
 
-def test_a_responder_of_zeroconf_is_found_on_the_loopback_interface() -> None:
+def test_a_responder_of_zeroconf_is_found_on_the_loopback_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zeroconf._utils.asyncio._LOADED_SYSTEM_TIMEOUT", PATIENCE_SECONDS)  # 10 s by default
     contest = f"Autumn {uuid.uuid4()}"  # other tests may announce theirs at the same time
     service = f"{SERVICE}."
     info = zeroconf.ServiceInfo(

@@ -15,6 +15,7 @@ import trio
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.reports.progress import Progress
@@ -131,6 +132,10 @@ def _page_listener(contest: Contest, progress: Progress) -> socket.socket | None
         progress.say(f"! No live page: {why} ({error.strerror or error}); give another --web-port")
         return None
     progress.say_page(page_address(listener))
+    try:
+        write_contestants_package(contest)  # the command on the slips installs it from the page
+    except OSError as error:
+        progress.say(f"! The page has no package for contestants: {error.filename}: {error.strerror or error}")
     return listener
 
 

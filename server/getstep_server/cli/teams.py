@@ -153,17 +153,16 @@ def _teams_list(args: argparse.Namespace) -> int:
 def _teams_slips(args: argparse.Namespace) -> int:
     contest = contest_with_teams(args.contest)
     host = args.host or address_to_type(contest)
-    path = contest.folder / "slips.html"
-    try:
-        package = write_contestants_package(contest)
-        if not args.text:
-            path.touch(mode=0o600)  # before the secrets are in it
-            path.write_text(as_html(contest, host, args.paper), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
     if args.text:
         print(as_text(contest, host), end="")
         return EXIT_OK
+    path = contest.folder / "slips.html"
+    try:
+        path.touch(mode=0o600)  # before the secrets are in it
+        path.write_text(as_html(contest, host, args.paper), encoding="utf-8")
+        package = write_contestants_package(contest)
+    except OSError as error:
+        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
     slips = pluralize(len(contest.contestants), "slip")
     print(f"{slips} for host {host} in {path}: open it in a browser and print it.")
     print("If contestants reach this machine at another address, give it with --host.")
