@@ -24,14 +24,19 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
         raise OSError(f"{path} is never cached")
 
 
-def load(path: Path) -> Callback:
+def load(path: Path, convention: str | None = None) -> Callback:
     """Import the file at ``path`` and return its ``get_step``. The file's folder becomes importable.
 
-    The module's ``__name__`` is the file's, never ``"__main__"``.
+    The module's ``__name__`` is the file's, never ``"__main__"``. With a convention, the file is a program of an
+    original contest, which plays by that convention (see `getstep.conventions`).
 
     Raises:
         BotError: there is no such file, it does not import, or it has no usable ``get_step``.
     """
+    if convention is not None:
+        from ._program import ProgramBot  # here: other bots need neither processes nor conventions
+
+        return Callback(ProgramBot(convention, find(path)).get_step)
     module = _import(find(path))
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")

@@ -21,6 +21,7 @@ from ._settings import DEFAULT_HOST, DEFAULT_PORT, Login, find_address, find_log
 from ._text import Console
 from ._uncaught import error_text
 from ._version import __version__
+from .conventions import CONVENTIONS
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 """Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
@@ -75,6 +76,7 @@ examples:
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --human
+  getstep practice ./my_program --as linkage --against greedy
 
 exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
 
@@ -103,6 +105,9 @@ their addresses.
 examples:
   getstep play my_bot.py                       after getstep login
   getstep play my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+
+A program of an original contest plays unchanged, by the convention of that contest:
+  getstep play ./my_program --as linkage --team 3
 
 Other users of this computer can see the command line. To hide the token, put it into a file
 (--token-file token.txt) or into the variable GETSTEP_TOKEN. The variables GETSTEP_HOST, GETSTEP_PORT,
@@ -254,7 +259,7 @@ def _play(options: argparse.Namespace, console: Console) -> int:
     address = find_address(options.host, options.port)
     login = find_login(options.team, options.token, options.token_file)
     finder = finder_for(options.host, options.port, console)
-    Client(_bot.load(options.bot), address, login, console, finder=finder).run()
+    Client(_bot.load(options.bot, options.convention), address, login, console, finder=finder).run()
     return OVER
 
 
@@ -324,6 +329,7 @@ def _parser() -> argparse.ArgumentParser:
         "play", help="play until the contest is over", description=_PLAY, formatter_class=verbatim
     )
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
+    _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(playing)
     playing.add_argument("--quiet", action="store_true", help="print problems only")
     playing.set_defaults(run=_play)
@@ -344,6 +350,8 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     opponent.add_argument(
         "--against", metavar="BOT", default="greedy", help="random, greedy (the default), mcts, or a bot's file"
     )
+    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
+    _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
     opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
     parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
@@ -354,6 +362,12 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--open", action="store_true", help="show the replays in your browser")
     parser.set_defaults(run=_practice)
+
+
+def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text: str) -> None:
+    parser.add_argument(
+        flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text + ", ".join(CONVENTIONS)
+    )
 
 
 def _add_connection(parser: argparse.ArgumentParser) -> None:

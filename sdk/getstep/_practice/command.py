@@ -11,6 +11,7 @@ from pathlib import Path
 
 from getstep._errors import SetupError
 from getstep._text import Console, short_repr
+from getstep.conventions import CONVENTIONS
 
 from .human import HumanPlayer
 from .results import Results
@@ -24,9 +25,9 @@ PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
-    bot = entrant(options.bot)
+    bot = entrant(options.bot, options.convention)
     plan = Plan(
-        find_game(options.game, bot),
+        find_game(_game_name(options), bot),
         (1 if options.human else 10) if options.games is None else options.games,
         options.limit,
         options_named(options.option),
@@ -40,6 +41,13 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if results.stopped:
         return STOPPED
     return FAULTY if results.faults else PLAYED
+
+
+def _game_name(options: argparse.Namespace) -> str | None:
+    """Return the game that was asked for, or the only one that a program of this convention plays."""
+    if options.convention is None or options.game is not None:
+        return str(options.game) if options.game is not None else None
+    return CONVENTIONS[options.convention].game
 
 
 def options_named(given: Sequence[str]) -> dict[str, int]:
@@ -62,7 +70,7 @@ def options_named(given: Sequence[str]) -> dict[str, int]:
 def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen) -> Entrant:
     if options.human:
         return Entrant("you", lambda _seed: HumanPlayer(plan.game, input, screen.say, screen.draw))
-    return entrant(options.against)
+    return entrant(options.against, options.against_convention)
 
 
 def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: Console) -> None:

@@ -164,28 +164,29 @@ class ProcessPlayer(Player):
         file: the bot's file.
         name: the bot's name for people.
         seed: for ``random`` in the process; empty for none.
+        convention: that of a program, such as ``"linkage"``; empty for a bot with ``get_step``.
 
     Raises:
         BotError: the file cannot be loaded.
     """
 
-    def __init__(self, file: Path, name: str, seed: str = "") -> None:
+    def __init__(self, file: Path, name: str, seed: str = "", convention: str = "") -> None:
         super().__init__(name)
-        self._start(file, seed)
+        self._start(file, seed, convention)
         try:
             self._wait_until_loaded()
         except BaseException:
             self.close()
             raise
 
-    def _start(self, file: Path, seed: str) -> None:
+    def _start(self, file: Path, seed: str, convention: str) -> None:
         environment = {**os.environ, **({"PYTHONHASHSEED": "0"} if seed else {})}
         # A group of its own: Ctrl-C stops practice, which then ends the bots.
         group: dict[str, Any] = {"start_new_session": True}
         if sys.platform == "win32":
             group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         self._process = subprocess.Popen(  # noqa: S603 - the bot is the user's own
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(file), seed],
+            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(file), seed, convention],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

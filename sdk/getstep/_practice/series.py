@@ -216,8 +216,10 @@ def _printed_text(lines: int, last: str) -> str:
 # --- the bots ---------------------------------------------------------------------------------------------------
 
 
-def entrant(bot: Bot) -> Entrant:
+def entrant(bot: Bot, convention: str | None = None) -> Entrant:
     """Return a bot from a function, a file, or the name of a sample bot; an existing file goes before a name.
+
+    With a convention, the file is a program that plays by it.
 
     Raises:
         BotError: there is no such file.
@@ -231,7 +233,7 @@ def entrant(bot: Bot) -> Entrant:
     else:
         path = _bot.find(path)
         name = path.name
-    return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path)
+    return Entrant(name, lambda seed: ProcessPlayer(path, name, seed, convention or ""), path)
 
 
 def _sample(name: str) -> Path:

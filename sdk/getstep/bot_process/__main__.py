@@ -23,8 +23,11 @@ from getstep._errors import BotError
 from .serve import LONGEST_TEXT, Message, serve
 
 
-def main(file: str, seed: str = "") -> None:
-    """Load the bot and answer until standard input ends; ``seed`` is for ``random``, empty for none."""
+def main(file: str, seed: str = "", convention: str = "") -> None:
+    """Load the bot and answer until standard input ends.
+
+    ``seed`` is for ``random``, ``convention`` that of a program; both may be empty.
+    """
     questions, replies = _take_streams()
     lock = threading.Lock()
 
@@ -42,7 +45,7 @@ def main(file: str, seed: str = "") -> None:
     if seed:
         random.seed(seed)
     try:
-        callback = _bot.load(Path(file))
+        callback = _bot.load(Path(file), convention or None)
     except BotError as error:
         send({"type": "broken", "error": str(error), "trace": error.trace[-LONGEST_TEXT:]})
         return
@@ -64,6 +67,8 @@ def _read(questions: BinaryIO, waiting: queue.SimpleQueue[Message]) -> None:
     """Pass on the questions. When the judge has gone, end the process, even while the bot is in an endless loop."""
     for line in questions:
         waiting.put(json.loads(line))
+    if (program := sys.modules.get("getstep._program")) is not None:
+        program.kill_running()
     os._exit(0)
 
 

@@ -1,0 +1,36 @@
+"""How the programs of the original contests talk. Each convention is a module with a `Talk`, which does no I/O.
+
+A turn goes in; bytes for standard input or files come out. The program's output goes in; a move comes out, or a
+`ConventionError` that says what is wrong. `getstep._program` runs a program with any of them.
+
+To add a convention, write its module and add a line to `CONVENTIONS`.
+"""
+
+from __future__ import annotations
+
+from ._convention import MAX_OUTPUT, SILENCE_SECONDS, Board, ConventionError, Input, Output, Question, Talk
+from .csefest_console import CsefestConsole
+from .csefest_file import CsefestFile
+from .linkage import Linkage
+from .prodrive import Prodrive
+from .topcoder import TopCoder
+
+CONVENTIONS: dict[str, type[Talk]] = {
+    "prodrive": Prodrive,
+    "csefest-console": CsefestConsole,
+    "csefest-file": CsefestFile,
+    "topcoder": TopCoder,
+    "linkage": Linkage,
+}
+
+__all__ = [
+    "CONVENTIONS",
+    "MAX_OUTPUT",
+    "SILENCE_SECONDS",
+    "Board",
+    "ConventionError",
+    "Input",
+    "Output",
+    "Question",
+    "Talk",
+]

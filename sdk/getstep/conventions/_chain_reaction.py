@@ -1,0 +1,20 @@
+"""The board of the CSE Fest contest as its programs read it, which both of its conventions share."""
+
+from __future__ import annotations
+
+from ._convention import Board
+
+COLOURS = ("R", "G")
+"""The colours of the first and the second player."""
+
+
+def board_lines(board: Board) -> bytes:
+    """Return a line for each row, without a newline at the end.
+
+    Each cell is followed by a blank, the last one too: there are programs that drop the last part of a split line.
+    """
+    return b"\n".join(b"".join(_cell(cell) for cell in row) for row in board)
+
+
+def _cell(cell: int) -> bytes:
+    return b"No " if cell == 0 else b"%s%d " % (b"R" if cell > 0 else b"G", abs(cell))

@@ -1,0 +1,135 @@
+"""The interface of a convention: bytes and files for a program, and its output as a move."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from getstep_engines import Player
+
+Board = list[list[int]]
+
+MAX_OUTPUT = 1000
+"""Bytes of a program's output for one move. A move has at most 10 characters; the rest is for blank lines."""
+
+
+class ConventionError(ValueError):
+    """Raised when a program's output is not a move. The message tells the program's author what was expected."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a program gets: bytes for its standard input, and files by name, to be replaced as a whole."""
+
+    stdin: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One turn: the board as ``get_step`` gets it, and the opponent's last move, or None if there was none."""
+
+    board: Board
+    last_move: Any
+
+
+@dataclass(frozen=True)
+class Output:
+    """The bytes that a program has written since its last move, or the whole contents of its output file.
+
+    ``silent`` is True if nothing was added for `SILENCE_SECONDS`, ``ended`` if the program has ended or has closed
+    its output, so that nothing will be added.
+    """
+
+    data: bytes
+    silent: bool = False
+    ended: bool = False
+
+
+class Talk(ABC):
+    """One game of a program: its input in each turn, and the meaning of its output. It does no I/O.
+
+    The program is asked only when it has a legal move.
+
+    Args:
+        player: the program's player, 0 for the first.
+    """
+
+    game: ClassVar[str]
+    """The name of the game."""
+
+    process_per_turn: ClassVar[bool] = False
+    """True if a process is started for each turn. Otherwise one process plays the whole game."""
+
+    output_file: ClassVar[str | None] = None
+    """The file, in the program's folder, that has the move; None if the program writes to standard output."""
+
+    from_any_board: ClassVar[bool] = True
+    """True if a program that was started anew can play on from the middle of a game."""
+
+    def __init__(self, player: Player) -> None:
+        self.player = player
+
+    def arguments(self) -> tuple[str, ...]:
+        """Return the program's arguments."""
+        return ()
+
+    def begin(self) -> Input:
+        """Return the input before the first turn."""
+        return Input()
+
+    @abstractmethod
+    def ask(self, question: Question) -> Input:
+        """Return the input for one turn."""
+
+    @abstractmethod
+    def read(self, output: Output) -> tuple[Any, int] | None:
+        """Return the move and the number of bytes that belong to it; None if the output is not complete yet.
+
+        Raises:
+            ConventionError: the output is not a move.
+        """
+
+    def after(self, question: Question, move: Any) -> Input:  # noqa: ARG002 - what most conventions do not need
+        """Return the input after the program's own move, where the convention has one."""
+        return Input()
+
+
+SILENCE_SECONDS = 0.05
+"""After that, a move without a newline counts. A C program that prints both numbers with one call needs less."""
+
+_NUMBERS = re.compile(rb"\s*([+-]?\d{1,9})[ \t]+([+-]?\d{1,9})[ \t]*(\r?\n|\Z)")
+_BEGINNING = re.compile(rb"\s*(?:[+-]?\d{0,9}|[+-]?\d{1,9}[ \t]+[+-]?\d{0,9}[ \t]*\r?)\Z")
+
+
+def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tuple[int, int], int] | None:
+    """Return two numbers on a line, and the number of bytes they take; None if there may be more to come.
+
+    Blank lines and blanks before them are skipped.
+
+    Args:
+        output: the bytes that the program has written.
+        names: the names of the numbers, for the message, such as ``"row and column"``.
+        complete: True if two numbers without a newline count.
+
+    Raises:
+        ConventionError: the line has something else.
+    """
+    found = _NUMBERS.match(output)
+    if found and (found[3] or complete):
+        return (int(found[1]), int(found[2])), found.end()
+    if len(output) > MAX_OUTPUT:
+        raise ConventionError(f"more than {MAX_OUTPUT} bytes without a move; expected {names}, such as 3 4")
+    if found or _BEGINNING.match(output):
+        return None
+    raise ConventionError(f"wrote {shown(output)}; expected {names} on a line, such as 3 4")
+
+
+def shown(output: bytes) -> str:
+    """Return the first line of the output that is not blank, for a message."""
+    line = next((line for line in output.splitlines() if line.strip()), b"")
+    text = ascii(line[:60].decode("utf-8", "replace"))
+    return text if len(line) <= 60 else f"{text} and more"

@@ -1,0 +1,172 @@
+"""The conventions of the original contests: their bytes in both directions, as in the originals' documents."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, Input, Output, Question, Talk
+from getstep_engines import GAMES
+from getstep_engines.testing import playout
+
+EMPTY = {11: [[0] * 11 for _ in range(11)], 8: [[0] * 8 for _ in range(8)]}
+NONE_8 = b"\n".join([b"No " * 8] * 8)
+
+
+def test_each_convention_plays_a_game_of_ours() -> None:
+    assert {name: talk.game for name, talk in CONVENTIONS.items()} == {
+        "prodrive": "longest_path",
+        "csefest-console": "chain_reaction",
+        "csefest-file": "chain_reaction",
+        "topcoder": "pseudo_tonga",
+        "linkage": "linkage",
+    }
+    assert all(talk.game in GAMES for talk in CONVENTIONS.values())
+
+
+# --- prodrive -------------------------------------------------------------------------------------------------
+
+
+def test_prodrive_is_told_its_id_and_each_move_of_the_opponent() -> None:
+    first, second = CONVENTIONS["prodrive"](0), CONVENTIONS["prodrive"](1)
+    assert (first.begin(), second.begin()) == (Input(b"0\n"), Input(b"1\n"))
+    assert first.ask(Question(EMPTY[11], None)) == Input()
+    assert second.ask(Question(EMPTY[11], (2, 7))) == Input(b"7 2\n")  # column, row
+    assert first.read(Output(b"3 10\nx")) == ((10, 3), 5)
+
+
+def test_prodrive_is_told_the_opponents_last_move() -> None:
+    board = [[1] * 11 for _ in range(11)]
+    board[4][5] = board[9][0] = 0
+    talk = CONVENTIONS["prodrive"](1)
+    assert talk.after(Question(board, (0, 0)), (4, 5)) == Input(b"0 9\n")
+    board[8][8] = 0
+    assert talk.after(Question(board, (0, 0)), (4, 5)) == Input()
+
+
+# --- csefest ----------------------------------------------------------------------------------------------------
+
+
+def test_csefest_console() -> None:
+    board = [[0] * 8 for _ in range(8)]
+    board[0][1], board[7][7] = 2, -3
+    talk = CONVENTIONS["csefest-console"](1)
+    assert talk.arguments() == ("G",)
+    assert CONVENTIONS["csefest-console"](0).arguments() == ("R",)
+    assert talk.begin() == Input(b"start\n")
+    rows = [b"No R2 " + b"No " * 6, *[b"No " * 8] * 6, b"No " * 7 + b"G3 "]
+    assert talk.ask(Question(board, None)).stdin == b"\n".join(rows) + b"\n"
+
+
+@pytest.mark.parametrize("text", [b"3 4\n", b"3 4\r\n", b"\r\n\n 3 4 \n", b"3\t4\n"])
+def test_csefest_console_moves(text: bytes) -> None:
+    assert CONVENTIONS["csefest-console"](0).read(Output(text)) == ((3, 4), len(text))
+
+
+def test_a_move_without_a_newline_counts_once_the_program_is_silent() -> None:
+    talk = CONVENTIONS["csefest-console"](0)
+    assert talk.read(Output(b"3 4")) is None  # it may become 3 42
+    assert talk.read(Output(b"3 4", silent=True)) == ((3, 4), 3)
+    assert talk.read(Output(b"3 4", ended=True)) == ((3, 4), 3)
+    assert talk.read(Output(b"3 ", silent=True)) is None
+
+
+def test_csefest_file() -> None:
+    talk = CONVENTIONS["csefest-file"](0)
+    (content,) = talk.ask(Question(EMPTY[8], None)).files.values()
+    assert content == b"R\n" + NONE_8
+    assert talk.read(Output(content, silent=True)) is None
+    assert talk.read(Output(b"", silent=True)) is None
+    assert talk.read(Output(b"0", silent=False)) is None
+    assert talk.read(Output(b"0\n3 ")) is None
+    assert talk.read(Output(b"0\n3 4\n")) == ((3, 4), 6)
+    assert talk.read(Output(b"0\n3 4")) is None
+    assert talk.read(Output(b"0\n3 4", silent=True)) == ((3, 4), 5)
+    with pytest.raises(ConventionError, match=r"the first line of shared_file\.txt is '3 4'"):
+        talk.read(Output(b"3 4\n", silent=True))
+
+
+# --- topcoder ---------------------------------------------------------------------------------------------------
+
+
+def test_topcoder() -> None:
+    talk = CONVENTIONS["topcoder"](0)
+    assert talk.ask(Question(EMPTY[8], None)) == Input(b"8 -1 -1\n")
+    assert talk.ask(Question(EMPTY[8], (1, 2))) == Input(b"1 2\n")
+    assert CONVENTIONS["topcoder"](1).ask(Question(EMPTY[8], (1, 2))) == Input(b"8 1 2\n")
+    assert talk.read(Output(b"5 6\n7")) == ((5, 6), 4)
+    assert talk.read(Output(b"5 6")) is None
+    for array, elements in ((b"\n", 0), (b"5\n", 1), (b"5 6 7\n", 3)):
+        with pytest.raises(ConventionError, match=f"an array of {elements} elements"):
+            talk.read(Output(array))
+
+
+# --- linkage ----------------------------------------------------------------------------------------------------
+
+
+def test_linkage_input() -> None:
+    state = GAMES["linkage"].start()
+    state.play(("R", (0, 0), (0, 1)))
+    (content,) = CONVENTIONS["linkage"](1).ask(Question(state.board(), None)).files.values()
+    assert content == b"F5666\nRRx....\nxx.....\n.......\n...X...\n.......\n.......\n.......\n"
+
+
+@pytest.mark.parametrize("text", [b"RA1A2", b"ra1a2\r\n", b" RA1a2\n"])
+def test_linkage_order(text: bytes) -> None:
+    talk = CONVENTIONS["linkage"](0)
+    assert talk.read(Output(text, silent=True)) is None  # the program still runs
+    assert talk.read(Output(text, ended=True)) == (("R", (0, 0), (1, 0)), len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"", "missing or empty"),
+        (b"Skip", "wrote Skip, though"),
+        (b"RA1A8", r"has 'RA1A8'; expected"),
+        (b"\xff", "has"),
+    ],
+)
+def test_linkage_without_an_order(text: bytes, why: str) -> None:
+    with pytest.raises(ConventionError, match=why):
+        CONVENTIONS["linkage"](0).read(Output(text, ended=True))
+
+
+def test_linkage_orders_are_the_notation_of_the_game() -> None:
+    game, talk = GAMES["linkage"], CONVENTIONS["linkage"](0)
+    for move in game.start().legal_moves():
+        found = talk.read(Output(game.notation(move).encode(), ended=True))
+        assert found is not None
+        assert found[0] == move
+
+
+# --- all of them --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+@given(data=st.binary(max_size=2000), silent=st.booleans(), ended=st.booleans())
+def test_any_output_is_a_move_incomplete_or_a_complaint(name: str, data: bytes, silent: bool, ended: bool) -> None:
+    talk, found, complaint = CONVENTIONS[name](0), None, ""
+    try:
+        found = talk.read(Output(data, silent, ended))
+    except ConventionError as error:
+        complaint = str(error)
+    assert len(complaint) < 300
+    assert not complaint or complaint.isprintable()
+    if found is None:
+        assert complaint or len(data) <= MAX_OUTPUT or talk.output_file is not None
+    else:
+        assert 0 < found[1] <= len(data)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_every_position_of_a_game_can_be_asked(name: str) -> None:
+    game = GAMES[CONVENTIONS[name].game]
+    talks: list[Talk] = [CONVENTIONS[name](0), CONVENTIONS[name](1)]
+    played = playout(game, 1, {})
+    for state, move in zip(played.states, played.moves, strict=False):
+        question = Question(state.board(), None)
+        asked, after = talks[state.to_move].ask(question), talks[state.to_move].after(question, move)
+        assert len(asked.stdin + after.stdin) < 400
+        assert all(len(content) < 400 for content in asked.files.values())

@@ -1,0 +1,173 @@
+"""Programs of the original contests as bots: whole games by each convention, and programs that fail."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from getstep._errors import BotError
+from getstep._program import ProgramBot, kill_running
+from getstep._turn import Turn
+from getstep.cli import main
+from getstep.conventions import CONVENTIONS, ConventionError
+from getstep_engines import GAMES
+from tests.patience import PATIENCE_SECONDS
+from tests.sdk.convention_programs import PROGRAMS
+
+
+@contextmanager
+def bot_of(folder: Path, convention: str, source: str | None = None) -> Iterator[ProgramBot]:
+    """A program in its folder, which ends with the test."""
+    path = folder / "program.py"
+    path.write_text(PROGRAMS[convention] if source is None else source, encoding="utf-8")
+    bot = ProgramBot(convention, path)
+    try:
+        yield bot
+    finally:
+        bot.close()
+
+
+def turn_of(game: str, number: int = 1, *, match: int = 1, last: object = None, seconds: float = 0) -> Turn:
+    return Turn(game, match, number, "Other", last, round(1000 * (seconds or PATIENCE_SECONDS)), {})
+
+
+def first_question(bot: ProgramBot, game: str, *, seconds: float = 0) -> object:
+    """Ask for the first move of a game."""
+    return bot.get_step(GAMES[game].start().board(), True, turn_of(game, seconds=seconds))
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_program_plays_whole_games_as_either_player(tmp_path: Path, convention: str) -> None:
+    game = GAMES[CONVENTIONS[convention].game]
+    with bot_of(tmp_path, convention) as bot:
+        for player in (0, 1):
+            state, last, number = game.start(), None, 0
+            while state.outcome is None:
+                number += 1
+                if state.to_move == player:
+                    turn = turn_of(game.name, number, match=1 + player, last=last)
+                    state.play(bot.get_step(state.board(), player == 0, turn))
+                    last = None
+                else:
+                    last = list(state.legal_moves())[-1]
+                    state.play(last)
+            assert "fault" not in state.outcome.reason
+    if convention == "prodrive":
+        # As player 1 it ends by itself only if it gets the opponent's last move after its own last one.
+        assert (tmp_path / "ended.txt").read_text() == "0: 121 1: 121 "
+
+
+def test_a_move_without_a_newline(tmp_path: Path) -> None:
+    source = "import sys\nsys.stdout.write('3 4')\nsys.stdout.flush()\nsys.stdin.read()\n"
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        assert first_question(bot, "chain_reaction") == (3, 4)
+
+
+def test_an_order_of_an_earlier_turn_is_never_read(tmp_path: Path) -> None:
+    (tmp_path / "order.txt").write_text("RA1A2")
+    with bot_of(tmp_path, "linkage", "pass\n") as bot, pytest.raises(ConventionError, match="missing or empty"):
+        first_question(bot, "linkage")
+
+
+def test_a_program_that_ends(tmp_path: Path) -> None:
+    with bot_of(tmp_path, "csefest-console", "raise SystemExit(7)\n") as bot:
+        for _ in range(2):  # it is started again for the next turn
+            with pytest.raises(RuntimeError, match="has ended with exit code 7 and has written no move"):
+                first_question(bot, "chain_reaction")
+
+
+def test_a_program_that_hangs_is_killed(tmp_path: Path) -> None:
+    source = "import os, time\nopen('pid', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
+    with bot_of(tmp_path, "prodrive", source) as bot:
+        with pytest.raises(RuntimeError, match="no move in time"):
+            first_question(bot, "longest_path", seconds=1.0)
+        with pytest.raises(ProcessLookupError):
+            os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize("printed", ["hello", "1 2 3", "1,2", "x" * 10_000])
+def test_a_program_that_writes_no_move(tmp_path: Path, printed: str) -> None:
+    source = f"print({printed!r}, flush=True)\ninput()\ninput()\n"
+    with bot_of(tmp_path, "csefest-console", source) as bot, pytest.raises(ConventionError, match="expected"):
+        first_question(bot, "chain_reaction")
+
+
+def test_a_program_that_writes_on_and_on_does_not_fill_the_memory(tmp_path: Path) -> None:
+    source = "import sys\nprint(5, 5)\nwhile True: print('x' * 100_000, flush=True)\n"
+    with bot_of(tmp_path, "prodrive", source) as bot:
+        assert first_question(bot, "longest_path") == (5, 5)
+        process = bot._process
+        assert process is not None
+        assert len(process._output) < 70_000
+
+
+def test_some_programs_cannot_begin_in_mid_game(tmp_path: Path) -> None:
+    board = GAMES["longest_path"].start().board()
+    with bot_of(tmp_path, "prodrive") as bot, pytest.raises(RuntimeError, match="cannot begin in mid-game"):
+        bot.get_step(board, True, turn_of("longest_path", 5))
+
+
+def test_another_game_than_its_own(tmp_path: Path) -> None:
+    with bot_of(tmp_path, "prodrive") as bot:
+        with pytest.raises(RuntimeError, match=r"a prodrive program plays longest_path, and this match is hop"):
+            first_question(bot, "hop")
+
+
+def test_what_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(BotError, match="There is no convention 'tcp'; expected one of prodrive, "):
+        ProgramBot("tcp", tmp_path / "program.py")
+    with pytest.raises(BotError, match="There is no program"):
+        ProgramBot("prodrive", tmp_path / "program.py")
+    text = tmp_path / "program.txt"
+    text.write_text("no program")
+    with pytest.raises(RuntimeError, match="cannot be started"):
+        first_question(ProgramBot("prodrive", text), "longest_path")
+
+
+def test_programs_that_run_are_killed_at_the_end(tmp_path: Path) -> None:
+    with bot_of(tmp_path, "csefest-file") as bot:
+        first_question(bot, "chain_reaction")
+        process = bot._process
+        assert process is not None
+        kill_running()
+        assert process._process.wait(PATIENCE_SECONDS) != 0
+
+
+def test_practice_with_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAMS["csefest-console"], encoding="utf-8")
+    assert main(["practice", "program.py", "--as", "csefest-console", "--against", "random", "--games", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "chain_reaction" in out
+    assert "Game 2 of 2" in out
+
+
+def test_programs_against_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same game by two conventions."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("csefest-console", "csefest-file"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "program.py").write_text(PROGRAMS[name], encoding="utf-8")
+    words = ["practice", "csefest-console/program.py", "--as", "csefest-console", "--games", "2"]
+    words += ["--against", "csefest-file/program.py", "--against-as", "csefest-file"]
+    assert main(words) == 0
+    assert "faults" not in capsys.readouterr().err
+
+
+def test_the_convention_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["play", "program.py", "--as", "tcp"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'tcp'" in capsys.readouterr().err
+
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="looks for the process by its number")
