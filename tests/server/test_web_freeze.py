@@ -268,6 +268,8 @@ async def test_nobody_else_steers(frozen: Contest, nursery: trio.Nursery) -> Non
     form = {"key": key, "what": "all", "seen": "0"}
     assert (await host.site.post("/reveal/step", form, origin="http://elsewhere.example")).status == 403
     assert (await host.site.post("/reveal/step", {})).status == 403
+    many = {f"field{number}": "x" for number in range(17)}
+    assert (await host.site.post("/reveal/step", many)).status == 400
     assert (await host.site.get("/reveal/step")).status == 404
     assert await host.press("everything") == 400
     statuses = [await host.press(key=f"{number}") for number in range(200)]

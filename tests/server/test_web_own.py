@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -158,7 +159,9 @@ async def test_the_signature_of_a_bot_is_none_of_a_browser(browser: Browser) -> 
     assert (await browser.get("/own/login", form)).status == 403
 
 
-@pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "headers", [{"origin": "http://evil.example"}, {"origin": "http://["}, {"sec-fetch-site": "cross-site"}]
+)
 async def test_another_site_cannot_log_in_or_out(browser: Browser, headers: dict[str, str]) -> None:
     for path in ("/own/login", "/own/logout"):
         assert (await browser.get(path, {"team": "1"}, **headers)).status == 403
@@ -450,11 +453,23 @@ async def test_without_records_a_file_is_refused(browser: Browser, app: App) -> 
         await read_all(await browser.ask("/own/matches.jsonl"))
 
 
+async def test_a_download_that_is_not_read_keeps_no_other_team_waiting(browser: Browser, app: App) -> None:
+    await browser.log_in(1, TOKENS[1])
+    download = await browser.ask("/own/matches.jsonl")
+    assert isinstance(download, Download)
+    other = Browser(app)
+    await other.log_in(2, TOKENS[2])
+    async with aclosing(download.pieces()) as pieces:
+        await anext(pieces)  # and no further one
+        with trio.fail_after(PATIENCE_SECONDS):
+            assert (await other.json("/own/state.json"))["team"]["id"] == 2
+
+
 # --- a file that is made while it is sent -----------------------------------------------------------------------
 
 
 async def test_a_download_is_sent_in_pieces() -> None:
-    async def pieces() -> AsyncIterator[bytes]:
+    async def pieces() -> AsyncGenerator[bytes, None]:
         for number in range(3):
             yield b"piece %d\n" % number
 

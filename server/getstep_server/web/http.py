@@ -28,7 +28,7 @@ import socket
 import sys
 import traceback
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TypeAlias
@@ -84,9 +84,11 @@ class Request:
     def is_own(self) -> bool:
         """True unless the browser says that another site sent the request."""
         origin, site = self.headers.get("origin"), self.headers.get("sec-fetch-site", "same-origin")
-        return site in ("same-origin", "none") and (
-            origin is None or urlsplit(origin).netloc == self.headers.get("host")
-        )
+        try:
+            fits = origin is None or urlsplit(origin).netloc == self.headers.get("host")
+        except ValueError:  # an address that no browser sends
+            return False
+        return fits and site in ("same-origin", "none")
 
     def cookie(self, name: str) -> str:
         """Return the value of a cookie that holds a random key; "" if there is none."""
@@ -124,7 +126,7 @@ class Download:
 
     name: str
     content_type: str
-    pieces: Callable[[], AsyncIterator[bytes]]
+    pieces: Callable[[], AsyncGenerator[bytes, None]]
 
 
 Answer: TypeAlias = Response | EventStream | Download
@@ -340,8 +342,9 @@ class HttpServer:
         head = h11.Response(status_code=200, headers=[*headers, *SECURITY_HEADERS], reason="OK")
         await _send(connection.stream, parser.send(head) or b"")
         if body:
-            async for piece in answer.pieces():
-                await _send(connection.stream, parser.send(h11.Data(piece)) or b"")
+            async with contextlib.aclosing(answer.pieces()) as pieces:
+                async for piece in pieces:
+                    await _send(connection.stream, parser.send(h11.Data(piece)) or b"")
         await _send(connection.stream, parser.send(h11.EndOfMessage()) or b"")
 
     async def _refuse(self, parser: h11.Connection, connection: _Connection, answer: Response) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import nlargest
@@ -228,11 +228,12 @@ class OwnGames:
         tournament = self._feed.whole
         return [match.number for match in tournament.matches.values() if team in match.teams]
 
-    async def records(self, team: int, numbers: Sequence[int], *, text: bool) -> AsyncIterator[bytes]:
+    async def records(self, team: int, numbers: Sequence[int], *, text: bool) -> AsyncGenerator[bytes, None]:
         """Yield the records of a team's matches, as `export` writes them, without the errors of its opponents."""
         for number in numbers:
             async with self._reading:
-                yield await trio.to_thread.run_sync(self._record, team, number, text)
+                record = await trio.to_thread.run_sync(self._record, team, number, text)
+            yield record  # outside: a client that reads slowly, or is gone, must not keep other teams waiting
 
     def _record(self, team: int, number: int, text: bool) -> bytes:
         store, tournament = self._store(), self._feed.whole

@@ -69,7 +69,10 @@ class Steering:
 
     async def __call__(self, request: Request) -> Response:
         """Answer the request for a step."""
-        form = request.form()
+        try:
+            form = request.form()
+        except ValueError:
+            return problem(400, "expected at most 16 fields in the form")
         if not hmac.compare_digest(form.get("key", "").encode(), self.key.encode()) or not request.is_own:
             return problem(403, "only the host can do this: the address with the key is in the terminal")
         if form.get("what") not in ("next", "team", "all"):
