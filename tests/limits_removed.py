@@ -144,6 +144,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "PAGE_BYTES_PER_SECOND": ("10**12", f"{_TOPICS}test_many_bytes_are_sent_less_often"),
     "HEARTBEAT_SECONDS": ("1e9", f"{_TOPICS}test_a_quiet_stream_has_a_heartbeat"),
     "MAX_SAMPLE_GAMES": ("10**9", f"{_PEOPLE}test_so_many_people_play_at_the_same_time"),
+    "MAX_FINISHED_GAMES": ("10**9", f"{_PEOPLE}test_so_many_finished_games_are_kept"),
     "MAX_TEAM_PLAYERS": ("10**9", f"{_PEOPLE}test_so_many_people_play_for_their_teams"),
     "PERSON_AWAY_SECONDS": ("1e9", f"{_PEOPLE}test_a_game_ends_when_nobody_is_at_the_board"),
     "TEAM_SESSIONS": ("10**9", f"{_OWN}test_a_team_has_eight_sessions"),

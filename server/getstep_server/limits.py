@@ -285,6 +285,12 @@ MAX_SAMPLE_GAMES = 8
 MAX_TEAM_PLAYERS = 64
 """The people who play for their teams in the contest at the same time: each has a connection to the server."""
 
+MAX_FINISHED_GAMES = 64
+"""The finished games of people that are kept for a browser that comes back: each takes 30 kB.
+
+A program could begin and resign a hundred games a second.
+"""
+
 PERSON_AWAY_SECONDS = 120.0
 """The time for which a person's game goes on without a browser, and a finished one is kept.
 

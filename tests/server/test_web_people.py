@@ -114,6 +114,19 @@ async def test_so_many_people_play_at_the_same_time() -> None:
         assert (await answer(people, "/play/sample", HOP, cookie=cookies[0])).status == 303
 
 
+async def test_so_many_finished_games_are_kept() -> None:
+    async with peopled() as people:
+        cookies = []
+        for _ in range(66):
+            cookies.append(await begin(people))
+            await trio.testing.wait_all_tasks_blocked()
+            await answer(people, "/play/resign", {"question": 1}, cookie=cookies[-1])
+            await trio.testing.wait_all_tasks_blocked()
+        await begin(people)
+        kept = [(await answer(people, "/play/board", cookie=cookie)).status == 200 for cookie in cookies]
+        assert kept == [False] * 2 + [True] * 64
+
+
 async def test_a_game_that_nobody_follows_makes_room(autojump_clock: MockClock) -> None:
     async with peopled() as people:
         for _ in range(8):

@@ -21,7 +21,7 @@ import trio
 from getstep_engines import GAMES, Game, IllegalMove, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import Team
-from getstep_server.limits import MAX_SAMPLE_GAMES, MAX_TEAM_PLAYERS, PERSON_AWAY_SECONDS
+from getstep_server.limits import MAX_FINISHED_GAMES, MAX_SAMPLE_GAMES, MAX_TEAM_PLAYERS, PERSON_AWAY_SECONDS
 
 from .choices import parse_picked
 from .feed import Feed
@@ -231,6 +231,7 @@ class People:
         if self._nursery is None:
             return problem(503, "the page has just started; load it again")
         self._end(request)
+        self._forget()
         place, key = _Place(Person(), kind, team), secrets.token_urlsafe(24)
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)
@@ -266,9 +267,10 @@ class People:
             place.scope.cancel()
 
     def _forget(self) -> None:
-        """Forget games that are over and that nobody looks at any more."""
-        for key, place in list(self._places.items()):
-            if place.over and place.person.away_seconds > PERSON_AWAY_SECONDS:
+        """Forget finished games that nobody looks at any more, and the oldest ones if there are too many."""
+        left = {key: place.person for key, place in self._places.items() if place.over and not place.person.here}
+        for number, (key, person) in enumerate(left.items()):
+            if person.away_seconds > PERSON_AWAY_SECONDS or number < len(left) - MAX_FINISHED_GAMES:
                 del self._places[key]
 
 
