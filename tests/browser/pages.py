@@ -17,6 +17,9 @@ SCREENS = {
 }
 """The screens on which a page must be readable: size and colour scheme by name."""
 
+GONE = ("error: Failed to load resource: net::ERR_", "error: Failed to load resource: the server responded with")
+"""The complaints of a page whose server is gone for a moment."""
+
 SERIOUS = ("serious", "critical")
 """The findings of axe that fail a test."""
 
@@ -53,7 +56,8 @@ class Visitor:
         """
         for context in self._contexts:
             context.close()
-        assert [text for text in self.complaints if not text.startswith(self.tolerated or ("\0",))] == []
+        unexpected = [text for text in self.complaints if not text.startswith(self.tolerated)]
+        assert unexpected == [], unexpected
 
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning"):

@@ -13,7 +13,7 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import tournament_of
-from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.pages import GONE, LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage
 from tests.e2e.programs import Program, write_contest
 from tests.server.made_up import make_up
@@ -128,7 +128,7 @@ def stage(programs: Programs, tmp_path: Path) -> Stage:
 
 
 def test_a_contest_that_is_played_is_frozen_and_stays_so(stage: Stage, visitor: Visitor) -> None:
-    visitor.tolerated = ("error: Failed to load resource: net::ERR_",)
+    visitor.tolerated = GONE
     page = visitor.open(stage.url)
     expect_text(page, ".card .card-head", "move 4")
     freeze = Program([sys.executable, "-m", "getstep_server", "freeze", str(stage.folder)])

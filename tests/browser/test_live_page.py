@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
-from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.pages import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage, is_running
 from tests.e2e.hosted import wait_until
 from tests.e2e.programs import write_contest
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tests.e2e.programs import Programs
 
 NAME = "<img src=x onerror=alert(1)>"
-GONE = ("error: Failed to load resource: net::ERR_", "error: Failed to load resource: the server responded with")
 
 
 @pytest.fixture

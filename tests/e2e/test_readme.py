@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep
+from getstep.cli import main
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from tests.patience import INSTALL_SECONDS
+from tests.sdk.convention_programs import LINKAGE
 
 if TYPE_CHECKING:
     from .programs import Program, Programs
@@ -44,7 +47,8 @@ DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 _OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, FREEZE, REVEAL, AFTER = _LATER
-CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, PRACTISE_MORE = blocks("docs/contestant.md")
+CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, *_FOR_LATER = blocks("docs/contestant.md")
+PRACTISE_MORE, PROGRAM = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
@@ -140,6 +144,19 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert (CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY) == (INSTALL, PRACTICE, TAKE_PART)
     assert HIDE_TOKEN.startswith(TAKE_PART.splitlines()[-1])
     assert PRACTISE_MORE.startswith(PRACTICE.splitlines()[-1])
+
+
+def test_a_program_practises_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "my_program"
+    program.write_text(f"#!{sys.executable}\n{LINKAGE}", encoding="utf-8")
+    program.chmod(0o755)
+    practice, play = map(shlex.split, PROGRAM.splitlines())
+    assert main([*practice[1:], "--games", "2"]) == 0
+    assert capsys.readouterr().out.startswith("Game 1 of 2: ")
+    assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
 
 
 # --- a contest, by a host and three contestants --------------------------------------------------------------
