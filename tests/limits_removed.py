@@ -50,6 +50,7 @@ _PAGE = "tests/server/test_web_http.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
 _FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
+_FRIENDLY = "tests/server/test_web_friendly.py::"
 _OWN = "tests/server/test_web_own.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
@@ -146,6 +147,9 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_SAMPLE_GAMES": ("10**9", f"{_PEOPLE}test_so_many_people_play_at_the_same_time"),
     "MAX_FINISHED_GAMES": ("10**9", f"{_PEOPLE}test_so_many_finished_games_are_kept"),
     "MAX_TEAM_PLAYERS": ("10**9", f"{_PEOPLE}test_so_many_people_play_for_their_teams"),
+    "MAX_FRIENDLY_GAMES": ("10**9", f"{_FRIENDLY}test_so_many_people_play_friendly_matches"),
+    "MAX_FRIENDLY_CONNECTIONS": ("10**9", f"{_FRIENDLY}test_so_many_bots_are_connected"),
+    "MAX_FRIENDLY_CONNECTIONS_PER_ADDRESS": ("10**9", f"{_FRIENDLY}test_so_many_bots_are_connected"),
     "PERSON_AWAY_SECONDS": ("1e9", f"{_PEOPLE}test_a_game_ends_when_nobody_is_at_the_board"),
     "TEAM_SESSIONS": ("10**9", f"{_OWN}test_a_team_has_eight_sessions"),
     "TEAM_SESSION_SECONDS": ("1e9", f"{_OWN}test_a_session_ends_after_eight_hours"),

@@ -262,9 +262,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "bot_runner",
             "config",
             "errors",
+            "events",
             "formats",
             "limits",
             "login_limits",
+            "net",  # for bots that play friendly matches, on a port of its own
             "records",
             "reports",
             "storage",

@@ -17,7 +17,7 @@ from ._match import Match, Result, end_text, lateness_text, penalty_text, stalle
 from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds
 from ._saved_login import load, note_moved, note_seen
 from ._server_connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
-from ._settings import Address, Login, find_address, find_login, given_port, host_is_given
+from ._settings import DEFAULT_PORT, Address, Login, find_address, find_login, given_port, host_is_given
 from ._text import Console, escape_control_chars
 from ._turn import Callback, CallResult, GetStepFunction
 from ._uncaught import print_plainly_if_uncaught
@@ -45,6 +45,18 @@ _ADVICE = {
     "replaced": "Is a second copy of your bot running? The newest one plays, this one stops.",
     "unsupported_version": _UPDATE,
 }
+_FRIENDLY = (
+    "People can play friendly matches against this bot now, on the page Play of the host's live page. They count"
+    " nowhere.\nYour seat in the contest is not touched. Ctrl-C stops the bot."
+)
+_NO_FRIENDLY = (
+    "This is the port of the contest, not the one for friendly matches.\n"
+    "The page Play of the host's live page shows the command for friendly matches."
+)
+_ONLY_FRIENDLY = (
+    "This port is for friendly matches, which count nowhere: give --friendly.\n"
+    f"To play in the contest, give its port; it is {DEFAULT_PORT} unless the host says otherwise."
+)
 NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)"
 _NOT_OBEYED = "The bot plays, but does not stop when this server says that the contest is over; Ctrl-C stops it."
 _NOT_BELIEVED = "The server that said so has not proved that it is your host; Ctrl-C stops the bot."
@@ -137,6 +149,7 @@ class Client:
         console: prints the lines for the bot's author.
         sleep: waits that many seconds; tests pass their own.
         finder: finds other addresses while this one does not answer; None if the user has named the host.
+        friendly: play friendly matches, on the port for them, and never take a seat of the contest.
     """
 
     def __init__(
@@ -147,8 +160,11 @@ class Client:
         console: Console,
         sleep: Callable[[float], None] = time.sleep,
         finder: Finder | None = None,
+        *,
+        friendly: bool = False,
     ) -> None:
         self.console = console
+        self._friendly = friendly
         self._finder = finder
         self._tried: set[Address] = set()  # the found addresses, which the finder bounds
         self._callback = callback
@@ -240,12 +256,16 @@ class Client:
     def _one_connection(self) -> Goodbye:
         """Connect, log in and play; return the server's goodbye."""
         self._welcomed, self._proved, self._goodbye = False, False, None
+        if self._match is not None and self._match.friendly:
+            self._match = None  # it has ended with its connection
         with connect(self._address) as connection:
             hello = read_hello(connection)
             if isinstance(hello, Goodbye):
                 return hello
             if not speaks_our_version(hello):
-                return self._other_version(hello)
+                return self._unsuitable("unsupported_version", version_text(hello.versions))
+            if (hello.friendly is True) != self._friendly:
+                return self._unsuitable("wrong_port", _NO_FRIENDLY if self._friendly else _ONLY_FRIENDLY)
             answer = log_in(connection, hello, self._login)
             if isinstance(answer, Goodbye):
                 return answer
@@ -257,11 +277,11 @@ class Client:
             self._on_welcome(hello, answer)
             return self._play_until_goodbye(connection)
 
-    def _other_version(self, hello: Hello) -> Goodbye:
-        text = version_text(hello.versions)
+    def _unsuitable(self, reason: str, text: str) -> Goodbye:
+        """Return a goodbye for a server that this client does not log in to; raise it if none has proved itself."""
         if not self._ever_proved:
-            raise Refused("unsupported_version", text)
-        return Goodbye("unsupported_version", text, None)
+            raise Refused(reason, text)
+        return Goodbye(reason, text, None)
 
     def _on_welcome(self, hello: Hello, welcome: Welcome) -> None:
         if self._ever_welcomed:
@@ -269,6 +289,8 @@ class Client:
         else:
             team = f"{escape_control_chars(welcome.name)} (team {welcome.team})"
             self.console.say(f"Connected to {escape_control_chars(hello.contest)} as {team}.")
+            if self._friendly:
+                self.console.say(_FRIENDLY)
         self._welcomed = self._ever_welcomed = True
         if self._proved:
             self._ever_proved = True

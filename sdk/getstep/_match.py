@@ -56,6 +56,8 @@ class Match:
     def __init__(self, start: Start) -> None:
         self.number = start.match
         self.lag_ms = start.lag_ms
+        self.friendly = start.friendly is True
+        """True if the match counts nowhere. It ends with the connection."""
         self._start = start
         self._game = escape_control_chars(start.game)
         self._opponent = escape_control_chars(start.opponent)
@@ -69,10 +71,10 @@ class Match:
         colour = "the first player (is_black=True)" if start.is_black else "the second player (is_black=False)"
         limit = limit_text(start.time_kind, start.time_ms, start.increment_ms or 0)
         lag = duration(start.lag_ms)
-        begins = (
-            f"Match {self.number}{' continues' if start.resumed else ''}: {self._game}{options_text(start.options)}"
-        )
-        return f"{begins} against {self._opponent}, you are {colour}; {limit}, plus {lag} for network delay"
+        number = f"{'Friendly match' if self.friendly else 'Match'} {self.number}"
+        begins = f"{number}{' continues' if start.resumed else ''}: {self._game}{options_text(start.options)}"
+        line = f"{begins} against {self._opponent}, you are {colour}; {limit}, plus {lag} for network delay"
+        return f"{line}. It counts nowhere" if self.friendly else line
 
     def turn(self, ask: GetStep) -> Turn:
         """Return the callback's third argument."""

@@ -14,6 +14,8 @@ from .wire import MAX_TEAM, canonical_token
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7777
+FRIENDLY_PORT = 7780
+"""The port of the live page for bots that play friendly matches."""
 
 _WHERE = (
     "Give it as --{name} on the command line, as {name}=... in getstep.play, or in the variable {variable}.\n"

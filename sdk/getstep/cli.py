@@ -17,7 +17,16 @@ from ._check import check
 from ._client import Client, finder_for
 from ._errors import BotError, GetstepError, SetupError
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
-from ._settings import DEFAULT_HOST, DEFAULT_PORT, Login, find_address, find_login, find_team, find_token
+from ._settings import (
+    DEFAULT_HOST,
+    DEFAULT_PORT,
+    FRIENDLY_PORT,
+    Login,
+    find_address,
+    find_login,
+    find_team,
+    find_token,
+)
 from ._text import Console
 from ._uncaught import error_text
 from ._version import __version__
@@ -105,6 +114,10 @@ their addresses.
 examples:
   getstep play my_bot.py                       after getstep login
   getstep play my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+  getstep play my_bot.py --friendly            matches that count nowhere
+
+With --friendly, people play against your bot on the page Play of the host's live page, one at a time. It does
+not touch your seat in the contest: your other bot plays on. That page shows the whole command.
 
 A program of an original contest plays unchanged, by the convention of that contest:
   getstep play ./my_program --as linkage --team 3
@@ -256,10 +269,13 @@ def _practice(options: argparse.Namespace, console: Console) -> int:
 
 
 def _play(options: argparse.Namespace, console: Console) -> int:
-    address = find_address(options.host, options.port)
+    friendly = options.friendly
+    address = find_address(options.host, options.port or (FRIENDLY_PORT if friendly else None))
     login = find_login(options.team, options.token, options.token_file)
-    finder = finder_for(options.host, options.port, console)
-    Client(_bot.load(options.bot, options.convention), address, login, console, finder=finder).run()
+    # Only contests are announced on the network: a friendly bot goes to the given or the saved host.
+    finder = None if friendly else finder_for(options.host, options.port, console)
+    bot = _bot.load(options.bot, options.convention)
+    Client(bot, address, login, console, finder=finder, friendly=friendly).run()
     return OVER
 
 
@@ -331,6 +347,11 @@ def _parser() -> argparse.ArgumentParser:
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
     _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(playing)
+    playing.add_argument(
+        "--friendly",
+        action="store_true",
+        help=f"play against people on the live page; --port is then its port for bots (default {FRIENDLY_PORT})",
+    )
     playing.add_argument("--quiet", action="store_true", help="print problems only")
     playing.set_defaults(run=_play)
     return parser

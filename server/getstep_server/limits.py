@@ -291,6 +291,15 @@ MAX_FINISHED_GAMES = 64
 A program could begin and resign a hundred games a second.
 """
 
+MAX_FRIENDLY_GAMES = 32
+"""The people who play friendly matches at the same time. Each needs a bot that a team has connected for them."""
+
+MAX_FRIENDLY_CONNECTIONS = 256
+"""The open connections of bots for friendly matches: few enough to leave most of 1,024 open files to spectators."""
+
+MAX_FRIENDLY_CONNECTIONS_PER_ADDRESS = 64
+"""The same from one address: a class behind one NAT, with one bot for each team."""
+
 PERSON_AWAY_SECONDS = 120.0
 """The time for which a person's game goes on without a browser, and a finished one is kept.
 

@@ -47,8 +47,8 @@ DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 _OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, FREEZE, REVEAL, AFTER = _LATER
-CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, HIDE_TOKEN, *_FOR_LATER = blocks("docs/contestant.md")
-PRACTISE_MORE, PROGRAM = _FOR_LATER
+CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
+HIDE_TOKEN, PRACTISE_MORE, PROGRAM = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
@@ -143,6 +143,7 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert PREPARE + GIVE + RUN == HOST
     assert (CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY) == (INSTALL, PRACTICE, TAKE_PART)
     assert HIDE_TOKEN.startswith(TAKE_PART.splitlines()[-1])
+    assert FRIENDLY == f"{TAKE_PART.splitlines()[-1]} --friendly\n"
     assert PRACTISE_MORE.startswith(PRACTICE.splitlines()[-1])
 
 

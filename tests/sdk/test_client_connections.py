@@ -77,6 +77,50 @@ def test_a_first_connection_that_fails_is_tried_again(
     assert len(capsys.readouterr().err.splitlines()) in ((1, 2) if ending is _resets else (1,))
 
 
+def friendly_client(server: FakeServer, *, friendly: bool = True) -> Client:
+    address, login = Address("127.0.0.1", server.port), Login(TEAM, TOKEN)
+    return Client(Callback(always), address, login, Console(), sleep=server.pause, friendly=friendly)
+
+
+def test_a_friendly_match_says_so_and_ends_with_its_connection(capsys: pytest.CaptureFixture[str]) -> None:
+    def first(session: Session) -> None:
+        session.let_in(start(1, friendly=True), ask(31), friendly=True)
+        assert isinstance(session.hear(), Step)
+
+    def second(session: Session) -> None:
+        session.let_in(start(1, friendly=True), ask(31), friendly=True)
+        assert isinstance(session.hear(), Step)
+        session.say(end(1), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(first, second) as server:
+        assert len(friendly_client(server).run()) == 1
+    out = capsys.readouterr().out
+    assert "Your seat in the contest is not touched." in out
+    assert out.count("Friendly match 1: hop against") == 2
+    assert out.count(". It counts nowhere\n") == 2
+
+
+@pytest.mark.parametrize("friendly", [True, False])
+def test_a_client_does_not_log_in_to_the_other_port(friendly: bool) -> None:
+    """A friendly bot on the port of the contest would take the seat of the bot that plays there."""
+
+    def other(session: Session) -> None:
+        assert session.greet(**({} if friendly else {"friendly": True})) is CLOSED
+
+    with FakeServer(other) as server, pytest.raises(Refused, match="friendly matches") as raised:
+        friendly_client(server, friendly=friendly).run()
+    assert raised.value.reason == "wrong_port"
+
+
+def test_a_server_that_has_proved_itself_and_changes_its_kind_is_asked_again() -> None:
+    def other(session: Session) -> None:
+        assert session.greet() is CLOSED
+
+    with FakeServer(lambda s: s.let_in(friendly=True), other, lambda s: s.let_in(OVER, friendly=True)) as server:
+        friendly_client(server).run()
+
+
 def test_a_silent_server_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("getstep._server_connection.HELLO_SECONDS", 0.05)
     with FakeServer(until_closed, one_question) as server:

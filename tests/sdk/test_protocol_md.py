@@ -116,6 +116,7 @@ KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "anything": (WHATEVER, []),
     "a move, or nil": (WHATEVER, []),
     "boolean": ([True, False], [None, 0, 1, "true", []]),
+    "boolean, or nil": ([True, False, None], [0, 1, "true", []]),
     "array of int": ([[1], [1, 2**31 - 1]], [None, 1, {}, "1", [True], [1.0], ["1"], [None]]),
     "array of arrays of int": (
         [[], [[]], [[0, -1, 99]], [[2**63]], [[7] * 128] * 2],

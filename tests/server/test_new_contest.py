@@ -30,7 +30,13 @@ def test_a_new_contest_can_be_read_and_has_the_games_defaults(tmp_path: Path, ga
     assert contest.teams == {}
     text = (folder / "contest.toml").read_text(encoding="utf-8")
     written = tomllib.loads(text.replace("# classic_port", "classic_port"))
-    assert written["server"] == {"host": "0.0.0.0", "port": 7777, "classic_port": 8888, "web_port": 8080}
+    assert written["server"] == {
+        "host": "0.0.0.0",
+        "port": 7777,
+        "classic_port": 8888,
+        "web_port": 8080,
+        "friendly_port": 7780,
+    }
     assert written["start"]["absent_seconds"] == contest.file.start.absent_seconds
 
 

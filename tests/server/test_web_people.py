@@ -20,6 +20,7 @@ from getstep_server.bot_runner.sample_bots import SampleBot, sample_bots
 from getstep_server.config.contest import Team
 from getstep_server.errors import BotFailed
 from getstep_server.storage.run_status import RunStatus
+from getstep_server.web.friendly_bots import FriendlyBots
 from getstep_server.web.http import Request, Response
 from getstep_server.web.people import IDLE_SECONDS, People, _Place
 from getstep_server.web.person import Person, Refusal
@@ -44,9 +45,10 @@ ADA = Team(id=7, name="Ada", token="test-token-7")
 @asynccontextmanager
 async def peopled(team: Team | None = None, status: RunStatus | None = None) -> AsyncIterator[People]:
     """People at a page; their browsers are logged in for the team, if there is one."""
-    contest = SimpleNamespace(events=())
+    contest = SimpleNamespace(events=(), teams={})
     feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None)
-    people = People(feed, render, lambda _: team)  # type: ignore[arg-type]  # all of the feed that these tests need
+    friendly = FriendlyBots(lambda: contest)  # type: ignore[arg-type,return-value]  # all that these tests need
+    people = People(feed, render, lambda _: team, friendly)  # type: ignore[arg-type]  # the same of the feed
     async with trio.open_nursery() as nursery:
         nursery.start_soon(people.run)
         await trio.testing.wait_all_tasks_blocked()

@@ -47,13 +47,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Hello(Message):
-    """The server's greeting: ``versions`` it speaks, the ``nonce`` to sign, the contest's name."""
+    """The server's greeting: ``versions`` it speaks, the ``nonce`` to sign, the contest's name.
+
+    ``friendly`` is True if only friendly matches are played here, None otherwise.
+    """
 
     type: ClassVar[str] = "hello"
     versions: list[int]
     nonce: str
     contest: str
     server: str
+    friendly: bool | None = None
 
     def _check(self) -> None:
         _array("versions", self.versions)
@@ -62,6 +66,8 @@ class Hello(Message):
         _hex("nonce", self.nonce, NONCE_DIGITS)
         _text("contest", self.contest, MAX_NAME)
         _text("server", self.server, MAX_NAME)
+        if self.friendly is not None:
+            _boolean("friendly", self.friendly)
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,8 @@ class Welcome(Message):
 class Start(Message):
     """A match begins, or continues for a client that has reconnected (``resumed``).
 
-    ``increment_ms`` is added to a budget after each answered turn, None if there is no increment.
+    ``increment_ms`` is added to a budget after each answered turn, None if there is no increment. ``friendly`` is
+    True if the match counts nowhere, None otherwise.
     """
 
     type: ClassVar[str] = "start"
@@ -111,6 +118,7 @@ class Start(Message):
     lag_ms: int
     resumed: bool
     increment_ms: int | None = None
+    friendly: bool | None = None
 
     def _check(self) -> None:
         _integer("match", self.match, 1, MAX_ID)
@@ -121,6 +129,8 @@ class Start(Message):
         _time(self.time_kind, self.time_ms, self.increment_ms)
         _integer("lag_ms", self.lag_ms, 0, MAX_MS)
         _boolean("resumed", self.resumed)
+        if self.friendly is not None:
+            _boolean("friendly", self.friendly)
 
 
 @dataclass(frozen=True, init=False)

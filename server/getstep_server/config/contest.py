@@ -26,6 +26,9 @@ from .toml_file import SettingError, config_error, errors_of, load
 CLASSIC_GAME = "hop"
 """The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
 
+FRIENDLY_PORT = 7780
+"""The port that ``getstep play --friendly`` assumes."""
+
 
 class ContestTable(Model, frozen=True, kw_only=True):
     """``[contest]``: its name, and the seed of its drawing of lots."""
@@ -43,14 +46,16 @@ class TimeTable(Model, frozen=True, kw_only=True):
 class ServerTable(Model, frozen=True, kw_only=True):
     """``[server]``: the address and ports to listen on. Port 0 lets the system choose.
 
-    ``web_port`` is the live page's; if it is taken, the next free one is used. ``web_names`` are names, beside this
-    machine's own, under which spectators reach the page.
+    ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
+    one is taken, the next free one is used. ``web_names`` are names, beside this machine's own, under which
+    spectators reach the page.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
     port: Port = 7777
     classic_port: Port | None = None
     web_port: Port = 8080
+    friendly_port: Port = FRIENDLY_PORT
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
 
     @classmethod

@@ -347,13 +347,14 @@ class WireConnection(Connection):
         self._nonce = wire.new_nonce()
 
     def _greet(self) -> None:
-        self.send(
-            Hello(
-                versions=[wire.VERSION],
-                nonce=self._nonce,
-                contest=self.registry.contest.name,
-                server=SOFTWARE,
-            )
+        self.send(self._hello())
+
+    def _hello(self) -> Hello:
+        return Hello(
+            versions=[wire.VERSION],
+            nonce=self._nonce,
+            contest=self.registry.contest.name,
+            server=SOFTWARE,
         )
 
     def _encode(self, message: Message) -> bytes:
@@ -435,6 +436,13 @@ class WireConnection(Connection):
         if join.nonce is None or token is None:
             return None
         return wire.prove_server(token, self._nonce, join.nonce)
+
+
+class FriendlyConnection(WireConnection):
+    """A connection of a bot that plays friendly matches only; `hello` says so, and the SDK checks it."""
+
+    def _hello(self) -> Hello:
+        return replace(super()._hello(), friendly=True)
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

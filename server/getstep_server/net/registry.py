@@ -46,6 +46,8 @@ class ConnectionRegistry:
         publish: called with incidents and faults.
         seen_before: teams that were connected in an earlier run.
         batch: a context for reads that are made in one go; see `poller.Poller`.
+        most: the number of open connections.
+        most_per_address: the number of open connections from one address.
     """
 
     def __init__(
@@ -55,6 +57,9 @@ class ConnectionRegistry:
         publish: Publish,
         seen_before: frozenset[int] = frozenset(),
         batch: Callable[[], AbstractContextManager[None]] = nullcontext,
+        *,
+        most: int | None = None,
+        most_per_address: int | None = None,
     ) -> None:
         self.contest = contest
         self.seats = seats
@@ -65,6 +70,8 @@ class ConnectionRegistry:
         self.poller = new_poller(batch, self.throttle)
         self.connections: dict[RegisteredConnection, None] = {}
         self._by_address: dict[str, dict[RegisteredConnection, None]] = {}
+        self._most = MAX_CONNECTIONS if most is None else most
+        self._most_per_address = MAX_CONNECTIONS_PER_ADDRESS if most_per_address is None else most_per_address
         self._seen_before = seen_before
         self._goodbye: Goodbye | None = None
         self._awaiting_goodbye: Counter[int] = Counter()  # by team, its bots that were away at `shutdown`
@@ -92,9 +99,9 @@ class ConnectionRegistry:
     def over_limit(self, address: str) -> dict[RegisteredConnection, None] | None:
         """Return the connections that one more from ``address`` would make too many, or None if there is room."""
         here = self._by_address.get(address, {})
-        if len(here) >= MAX_CONNECTIONS_PER_ADDRESS:
+        if len(here) >= self._most_per_address:
             return here
-        return self.connections if len(self.connections) >= MAX_CONNECTIONS else None
+        return self.connections if len(self.connections) >= self._most else None
 
     def evict_oldest(self, connections: dict[RegisteredConnection, None]) -> bool:
         """Close the oldest of these connections that holds no seat; return False if all hold one.

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from urllib.parse import urlsplit
 
 import trio
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -21,6 +20,7 @@ from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.text import escape_control_chars
 
 from .feed import Feed
+from .friendly_bots import FriendlyBots
 from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
 from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
 from .own import TeamArea
@@ -58,7 +58,8 @@ class App:
         self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one at a time
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
         self.own = TeamArea(feed, self.render)
-        self.people = People(feed, self.render, self.own.team_of)
+        self.friendly = FriendlyBots(lambda: feed.contest)
+        self.people = People(feed, self.render, self.own.team_of, self.friendly)
         self._templates = Environment(
             loader=PackageLoader("getstep_server.web"),
             autoescape=True,
@@ -222,8 +223,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
 
 def _authority(request: Request) -> tuple[str, str]:
     """Return this page's host and port as the client has typed them, and the host alone."""
-    authority = request.headers["host"]
-    return authority, urlsplit(f"//{authority}").hostname or "localhost"
+    return request.headers["host"], request.typed_host
 
 
 @cache

@@ -90,6 +90,11 @@ class Request:
             return False
         return fits and site in ("same-origin", "none")
 
+    @property
+    def typed_host(self) -> str:
+        """The name or address of this machine as the client has typed it."""
+        return urlsplit(f"//{self.headers['host']}").hostname or "localhost"
+
     def cookie(self, name: str) -> str:
         """Return the value of a cookie that holds a random key; "" if there is none."""
         found = re.search(rf"(?:^|;\s*){name}=([A-Za-z0-9_-]{{16,64}})(?:;|$)", self.headers.get("cookie", ""))

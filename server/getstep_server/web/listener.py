@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 from getstep_server.config.handout import reachable_host
 
@@ -21,10 +22,23 @@ def open_page_listener(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
+
+    def open_(tried: int) -> socket.socket:
+        return socket.create_server((host, tried), family=family, backlog=_BACKLOG, dualstack_ipv6=dual)
+
+    return first_free(port, open_)
+
+
+def first_free(port: int, open_: Callable[[int], socket.socket]) -> socket.socket:
+    """Return what ``open_`` returns for ``port``, or for the next port on which it can listen.
+
+    Raises:
+        OSError: ``open_`` raised it for all PORTS_TRIED ports.
+    """
     ports = range(port, min(port + PORTS_TRIED, 65536)) if port else [0]
     for tried in ports:
         try:
-            return socket.create_server((host, tried), family=family, backlog=_BACKLOG, dualstack_ipv6=dual)
+            return open_(tried)
         except OSError:
             if tried == ports[-1]:
                 raise

@@ -1,4 +1,4 @@
-"""The requests of people who play: against a sample bot, or for a team in the contest.
+"""The requests of people who play: against a sample bot, a friendly match, or for a team in the contest.
 
 A browser has a cookie with a random key to its `Person`, which is kept in memory only. A reload shows the same
 board. Only forms and scripts of this page may change anything: other sites are refused by their ``Origin``, and the
@@ -20,14 +20,24 @@ import trio
 
 from getstep_engines import GAMES, Game, IllegalMove, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
-from getstep_server.config.contest import Team
-from getstep_server.limits import MAX_FINISHED_GAMES, MAX_SAMPLE_GAMES, MAX_TEAM_PLAYERS, PERSON_AWAY_SECONDS
+from getstep_server.config.contest import FRIENDLY_PORT, Team
+from getstep_server.config.event import ContestEvent
+from getstep_server.limits import (
+    MAX_FINISHED_GAMES,
+    MAX_FRIENDLY_GAMES,
+    MAX_SAMPLE_GAMES,
+    MAX_TEAM_PLAYERS,
+    PERSON_AWAY_SECONDS,
+)
 
 from .choices import parse_picked
 from .feed import Feed
+from .friendly_bots import GONE, FriendlyBots
+from .friendly_game import FriendlySettings
 from .http import JSON, Answer, EventStream, Request, Response, problem, redirect
 from .person import MOST_FOLLOWERS, Person, Refusal
-from .sample_game import PATIENT, SampleSettings, play_sample_game
+from .person_game import PATIENT, play_game
+from .sample_game import SampleGame, SampleSettings
 from .team_game import Address, play_for_team
 from .topics import encode
 
@@ -67,12 +77,16 @@ class People:
         feed: the contest.
         render: makes a page from a template.
         team_of: returns the team for which a browser is logged in.
+        friendly: the bots that play friendly matches.
     """
 
-    def __init__(self, feed: Feed, render: Render, team_of: Callable[[Request], Team | None]) -> None:
+    def __init__(
+        self, feed: Feed, render: Render, team_of: Callable[[Request], Team | None], friendly: FriendlyBots
+    ) -> None:
         self._feed = feed
         self._render = render
         self._team_of = team_of
+        self._friendly = friendly
         self._places: dict[str, _Place] = {}
         self._thinking = trio.CapacityLimiter(MOST_THINKING)
         self._nursery: trio.Nursery | None = None
@@ -115,6 +129,10 @@ class People:
             team=team,
             connected=0 if team is None else self._connected(team),
             address=self._address(),
+            friendly=self._friendly.present(),
+            friendly_port=self._friendly.port,
+            friendly_command=self._friendly_command(request),
+            friendly_events=self._friendly_events(),
         )
 
     def board(self, request: Request) -> Answer:
@@ -139,7 +157,35 @@ class People:
         control = game.time_control if form.get("time") == "contest" else PATIENT
         me: Player = 0 if form["me"] == "0" else 1
         settings = SampleSettings(game, bot, sample_bots()[bot], me, control)
-        return lambda person: play_sample_game(person, settings, self._thinking)
+        return lambda person: play_game(person, SampleGame(person, settings, self._thinking))
+
+    def friendly(self, request: Request) -> Answer:
+        """Begin a friendly match against the bot of a team."""
+        form = request.form()
+        events = {str(event.number): event for event in self._friendly_events()}
+        teams = {str(team.id): team for team, _ in self._friendly.present()}
+        event, team = events.get(form.get("event", "")), teams.get(form.get("team", ""))
+        if event is None or form.get("me") not in ("0", "1"):
+            return self.start(request, text="Choose a game, a team and a side.", status=400)
+        if team is None or not self._friendly.is_free(team.id):
+            return self.start(request, text=GONE, status=409)
+        if team.id not in event.teams:
+            text = f"{team.name} does not take part in {event.name}. Choose another game for its bot."
+            return self.start(request, text=text, status=409)
+        if not self._has_room("friendly", MAX_FRIENDLY_GAMES, self._place(request)):
+            return self.start(request, text="Too many people play friendly matches on this page.", status=503)
+        settings = FriendlySettings(event, 0 if form["me"] == "0" else 1, form.get("time") != "contest")
+        return self._begin(request, "friendly", lambda person: self._friendly.play(person, team.id, settings))
+
+    def _friendly_events(self) -> list[ContestEvent]:
+        """Return the events whose games a person can play by clicking."""
+        return [event for event in self._feed.contest.events if event.game.move_form.parts]
+
+    def _friendly_command(self, request: Request) -> str:
+        """Return the command by which a team connects its bot for friendly matches."""
+        port = self._friendly.port
+        command = f"getstep play my_bot.py --friendly --host {request.typed_host}"
+        return command if port == FRIENDLY_PORT else f"{command} --port {port}"
 
     def team(self, request: Request) -> Answer:
         """Take a seat of the browser's team in the contest."""
@@ -284,6 +330,7 @@ _GET: dict[str, Callable[[People, Request], Answer]] = {
 }
 _POST: dict[str, Callable[[People, Request], Answer]] = {
     "/play/sample": People.sample,
+    "/play/friendly": People.friendly,
     "/play/team": People.team,
     "/play/here": People.here,
     "/play/pick": People.pick,

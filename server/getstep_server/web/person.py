@@ -1,6 +1,6 @@
 """A person at a board: the data that the browser shows, and the question that waits for a move.
 
-The one side of it is a game, in which the person is a player (`sample_game`). It asks for moves and
+The one side of it is a game, in which the person is a player (`person_game`). It asks for moves and
 shows the position. The other side is the person's browser, whose requests come through `people`. A browser that is
 loaded again shows the same board: all that it needs is a topic.
 """

@@ -114,6 +114,9 @@ async def serve(
         nursery.start_soon(tables.run)
         nursery.start_soon(_refresh, app)
         nursery.start_soon(app.people.run)
+        if reveal is None:  # at a ceremony nobody plays
+            port = feed.contest.file.server.friendly_port
+            nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)
         nursery.start_soon(server.serve, trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
         await until()
         nursery.cancel_scope.cancel()

@@ -46,7 +46,7 @@ from getstep_server.config.contest import Team
 from getstep_server.records.record import SOFTWARE
 
 from .person import RESIGNED, Person, clock_json, touched_by
-from .sample_game import leave_with_person
+from .person_game import leave_with_person
 
 Address: TypeAlias = tuple[str, int]
 FindAddress: TypeAlias = Callable[[], Address | None]

@@ -1,0 +1,193 @@
+"""A friendly match of a person against a team's bot, which plays over the network as in the contest.
+
+It counts nowhere, and nothing of it is recorded. The bot has a `net.seat`, which is no seat of the contest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import trio
+
+from getstep.referee import STALLED_MISSES, EndCode, FaultCode
+from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start
+from getstep_engines import IllegalMove, Player, TimeControl
+from getstep_server.config.event import ContestEvent
+from getstep_server.errors import BotFailed
+from getstep_server.net.seat import Answer, ProtocolViolation, Received, Seat
+
+from .person import Person
+from .person_game import BOT_SECONDS, PATIENT, PersonGame, milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class FriendlySettings:
+    """The choices of a person: the event whose game is played, and the person's player.
+
+    ``patient``: the person has `PATIENT`, and the bot BOT_SECONDS, for each move; otherwise both have the event's
+    limit.
+    """
+
+    event: ContestEvent
+    me: Player
+    patient: bool
+
+
+class BotMailbox:
+    """What the bot has sent, for the game; see `net.seat.Mailbox`. It also says when the bot has left."""
+
+    def __init__(self) -> None:
+        self._received: deque[Received] = deque()
+        self._news = trio.Event()
+        self.left = trio.Event()
+
+    def put(self, received: Received) -> None:
+        """Queue an answer or a violation."""
+        self._received.append(received)
+
+    def wake(self) -> None:
+        """Resume the game."""
+        self._news.set()
+
+    async def next(self) -> Received:
+        """Wait for the next answer or violation."""
+        while not self._received:
+            await self._news.wait()
+            self._news = trio.Event()
+        return self._received.popleft()
+
+
+class FriendlyGame(PersonGame):
+    """One friendly match.
+
+    Args:
+        person: at the board.
+        settings: what the person has chosen.
+        seat: of the bot; it is connected, and this game holds it until its end.
+        mailbox: where the answers of the bot arrive.
+        number: of the match.
+        lag: the network allowance in seconds, added to each limit of the bot.
+    """
+
+    def __init__(
+        self,
+        person: Person,
+        settings: FriendlySettings,
+        seat: Seat,
+        mailbox: BotMailbox,
+        number: int,
+        lag: float,
+    ) -> None:
+        event = settings.event
+        title = f"Friendly match, {event.game.title}"
+        control = PATIENT if settings.patient else event.time_control
+        super().__init__(person, event.game, event.options, settings.me, control, seat.team.name, title)
+        self._patient = settings.patient
+        self._options = event.options
+        self._seat = seat
+        self._mailbox = mailbox
+        self._number = number
+        self._lag = lag
+
+    async def run(self) -> None:
+        """Play to the end; the game also ends when the bot leaves.
+
+        Raises:
+            BotFailed: the bot has left, or does not answer.
+        """
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch_bot, nursery.cancel_scope)
+            failure: BotFailed | None = None
+            try:
+                await super().run()
+            except BotFailed as error:  # raised again outside of the nursery, which would put it into a group
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+        if self._state.outcome is None:
+            raise BotFailed(f"the bot of {self._bot_name} has left.")
+
+    async def _watch_bot(self, scope: trio.CancelScope) -> None:
+        await self._mailbox.left.wait()
+        scope.cancel()
+
+    @asynccontextmanager
+    async def _playing(self) -> AsyncIterator[None]:
+        control = TimeControl("move", BOT_SECONDS) if self._patient else self._state.clocks.control
+        start = Start(
+            match=self._number,
+            game=self._state.game.name,
+            options=self._options,
+            is_black=self._its == 0,
+            opponent="a person",
+            time_kind=control.kind,
+            time_ms=round(control.seconds * 1000),
+            lag_ms=round(self._lag * 1000),
+            resumed=False,
+            increment_ms=round(control.increment * 1000) or None,
+            friendly=True,
+        )
+        self._seat.begin(self._mailbox, start)
+        try:
+            yield
+        finally:
+            self._seat.end(self._end())
+
+    def _end(self) -> End:
+        outcome = self._state.outcome
+        if outcome is None:
+            return End(self._number, "void", "called_off", "The friendly match was broken off", None)
+        result = "draw" if outcome.winner is None else "win" if outcome.winner == self._its else "loss"
+        scores = None if outcome.scores is None else list(outcome.scores)
+        return End(self._number, result, str(outcome.reason), outcome.detail, scores)
+
+    # --- the bot's turn ---
+
+    async def _bots_turn(self) -> None:
+        state, player, seat = self._state, self._its, self._seat
+        self._person.show(clock=self._clock(player))
+        limit = BOT_SECONDS if self._patient else state.clocks.limit(player)
+        if limit <= 0:  # the budget is spent: the bot is not asked
+            await trio.lowlevel.checkpoint()
+            self._bots_fault(FaultCode.MISSED_LIMIT, "missed the limit", "no time is left", 0.0)
+            return
+        asked = seat.ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
+        received: Received | None = None
+        with trio.move_on_after(limit + self._lag):
+            received = await self._mailbox.next()
+        if received is None:
+            seat.time_is_up()
+            heard = seat.take_sign_of_life() and state.silences[player] > 0
+            detail = f"no answer within {limit:g} s"
+            self._bots_fault(FaultCode.MISSED_LIMIT, "missed the limit", detail, 1000 * limit, heard=heard)
+            if state.is_stalled(player) and state.outcome is None:
+                raise BotFailed(f"the bot of {self._bot_name} has not answered for {STALLED_MISSES} limits.")
+        elif isinstance(received.what, ProtocolViolation):
+            raise BotFailed(f"the bot of {self._bot_name} broke the protocol ({received.what.code}).")
+        else:
+            self._judge(received.what, milliseconds(received.at - asked))
+
+    def _judge(self, answer: Answer, ms: float) -> None:
+        """Decide a turn that was answered on time. The text of an exception is for the bot's author only."""
+        state, player = self._state, self._its
+        if isinstance(answer, Resign):
+            state.lose(player, EndCode.RESIGNED, f"{state.game.players[player]} resigned", ms)
+        elif isinstance(answer, Raised):
+            self._bots_fault(FaultCode.RAISED, "raised an exception", answer.error or "no reason given", ms)
+        elif isinstance(answer, MalformedAnswer):
+            self._bots_fault(FaultCode.MALFORMED_ANSWER, "sent a malformed answer", answer.detail, ms)
+        else:
+            try:
+                self._apply(answer.move, ms)
+            except IllegalMove as error:
+                self._bots_fault(FaultCode.ILLEGAL_MOVE, "made an illegal move", str(error), ms)
+
+    def _bots_fault(self, code: FaultCode, words: str, detail: str, ms: float, *, heard: bool = False) -> None:
+        penalty = self._state.game.penalty
+        self._person.note(f"{self._bot_name} {words}: {penalty}.")
+        self._fault(code, ms, heard=heard)
+        self._seat.penalize(code, f"{detail[:MAX_TEXT]}: {penalty}"[:MAX_TEXT])

@@ -1,0 +1,182 @@
+"""A game of a person against a bot, outside any contest: nothing of it is recorded.
+
+The rules of time and penalty are the contest's: `getstep.referee` decides. The process of the page measures the
+time, so the contest's server does not notice such a game. `sample_game` and `friendly_game` ask the bot.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import trio
+
+from getstep.referee import EndCode, FaultCode, MatchState
+from getstep_engines import Game, Player, TimeControl
+from getstep_server.errors import BotFailed
+from getstep_server.limits import PERSON_AWAY_SECONDS
+
+from .person import RESIGNED, Person, clock_json, touched_by
+
+LAG_SECONDS = 0.5
+"""Added to each limit of a person: a phone's WLAN, and the time until the browser draws the board."""
+
+PATIENT = TimeControl("move", 120.0)
+"""A limit for people who want to think."""
+
+BOT_SECONDS = 10.0
+"""The longest time for a move of a bot against a person who has chosen `PATIENT`."""
+
+
+class PersonGame(ABC):
+    """One game. A subclass knows the bot.
+
+    Args:
+        person: at the board.
+        game: its rules, with ``options``.
+        me: the person's player.
+        control: the time control.
+        bot: the name of the person's opponent.
+        title: of the page; by default the game's.
+    """
+
+    def __init__(
+        self,
+        person: Person,
+        game: Game,
+        options: Mapping[str, int],
+        me: Player,
+        control: TimeControl,
+        bot: str,
+        title: str = "",
+    ) -> None:
+        self._person = person
+        self._me = me
+        self._its: Player = 1 if me == 0 else 0
+        self._bot_name = bot
+        self._title = title or game.title
+        self._state = MatchState(game, options, control, 0.0)
+
+    @abstractmethod
+    def _playing(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which the bot plays."""
+
+    @abstractmethod
+    async def _bots_turn(self) -> None:
+        """Ask the bot, and decide its turn."""
+
+    async def run(self) -> None:
+        """Play to the end.
+
+        Raises:
+            BotFailed: the bot cannot go on.
+        """
+        state, person, game = self._state, self._person, self._state.game
+        names = ("You", self._bot_name) if self._me == 0 else (self._bot_name, "You")
+        person.show(
+            game={
+                "name": game.name,
+                "title": self._title,
+                "players": list(game.players),
+                "teams": list(names),
+                "me": self._me,
+                "penalty": game.penalty,
+                "counts": "This game counts nowhere.",
+            }
+        )
+        person.show_board(game, state.state)
+        async with self._playing():
+            while state.outcome is None:
+                if state.state.to_move == self._me:
+                    await self._persons_turn()
+                else:
+                    await self._bots_turn()
+        outcome = state.outcome
+        won = None if outcome.winner is None else outcome.winner == self._me
+        person.show(
+            clock=self.stopped_clock(),
+            result={"won": won, "text": outcome.detail, "reason": str(outcome.reason).replace("_", " ")},
+        )
+
+    # --- the person's turn ---
+
+    async def _persons_turn(self) -> None:
+        state, person, me = self._state, self._person, self._me
+        limit = state.clocks.limit(me)
+        person.show(clock=self._clock(me))
+        move: Any = None
+        began = trio.current_time()
+        if limit > 0:
+            with trio.move_on_after(limit + LAG_SECONDS) as scope:
+                move = await person.ask(state.game, state.state)
+        ms = milliseconds(trio.current_time() - began)
+        if move is RESIGNED:
+            state.lose(me, EndCode.RESIGNED, f"{state.game.players[me]} resigned", ms)
+        elif limit <= 0 or scope.cancelled_caught:
+            self._miss(ms)
+        else:
+            self._apply(move, ms)
+
+    def _miss(self, ms: float) -> None:
+        state, person, me = self._state, self._person, self._me
+        if why := state.absence(me):
+            state.lose(me, EndCode.ABSENT, why, ms)
+            return
+        person.note(f"You missed the limit: {state.game.penalty}.")
+        self._fault(FaultCode.MISSED_LIMIT, ms, away=True)  # a person who does not click may have left
+
+    # --- the position ---
+
+    def _apply(self, move: Any, ms: float) -> None:
+        state, person = self._state, self._person
+        player, before = state.state.to_move, state.state.copy()
+        state.move(move, ms)
+        who = "You" if player == self._me else self._bot_name
+        person.note(f"{who}: {state.game.notation(move)}")
+        person.show_board(state.game, state.state, touched_by(state.game, before, move))
+        self._note_passes()
+
+    def _fault(self, code: FaultCode, ms: float, *, away: bool = False, heard: bool = False) -> None:
+        self._state.fault(code, ms, away=away, heard=heard)
+        self._person.show_board(self._state.game, self._state.state)
+        self._note_passes()
+
+    def _note_passes(self) -> None:
+        for player in self._state.state.passed:
+            who = "You have" if player == self._me else f"{self._bot_name} has"
+            self._person.note(f"{who} no legal move: the turn is skipped.")
+
+    def stopped_clock(self) -> dict[str, Any]:
+        """Return the clocks for the browser; none of them runs."""
+        return self._clock(None)
+
+    def _clock(self, running: Player | None) -> dict[str, Any]:
+        clocks = self._state.clocks
+        return clock_json(clocks.control.seconds, [clocks.limit(0), clocks.limit(1)], running)
+
+
+def milliseconds(seconds: float) -> float:
+    """Return milliseconds with three decimals, as a turn is charged."""
+    return round(1000 * max(0.0, seconds), 3)
+
+
+async def play_game(person: Person, game: PersonGame) -> None:
+    """Play a game until it is over, its bot fails, or the person has been away for PERSON_AWAY_SECONDS."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leave_with_person, person, nursery.cancel_scope)
+        try:
+            await game.run()
+        except BotFailed as error:
+            text = f"The game cannot go on: {error}"
+            person.show(clock=game.stopped_clock(), result={"won": None, "text": text, "reason": "void"})
+        nursery.cancel_scope.cancel()
+
+
+async def leave_with_person(person: Person, scope: trio.CancelScope) -> None:
+    """Cancel ``scope`` when no browser has followed the board for PERSON_AWAY_SECONDS."""
+    while person.away_seconds < PERSON_AWAY_SECONDS:
+        await trio.sleep(1)
+    person.show(result={"won": None, "text": "Nobody was at the board.", "reason": "void"})
+    scope.cancel()
