@@ -143,7 +143,7 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert PREPARE + GIVE + RUN == HOST
     assert (CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY) == (INSTALL, PRACTICE, TAKE_PART)
     assert HIDE_TOKEN.startswith(TAKE_PART.splitlines()[-1])
-    assert FRIENDLY == f"{TAKE_PART.splitlines()[-1]} --friendly\n"
+    assert f"{TAKE_PART.splitlines()[-1]} --friendly\n" == FRIENDLY
     assert PRACTISE_MORE.startswith(PRACTICE.splitlines()[-1])
 
 
