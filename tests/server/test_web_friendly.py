@@ -137,7 +137,7 @@ async def test_a_bot_that_leaves_ends_the_game(tmp_path: Path) -> None:
     async with asked(tmp_path) as (bots, player, clicker, _):
         await player.close()
         await until(lambda: clicker.result is not None)
-        assert clicker.result["text"] == "The game cannot go on: the bot of Team 1 has left."
+        assert clicker.result["text"] == "the bot of Team 1 has left."
         assert clicker.shown["clock"]["running"] is None
         await until(lambda: bots.present() == [])
 

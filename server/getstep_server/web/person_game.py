@@ -169,8 +169,7 @@ async def play_game(person: Person, game: PersonGame) -> None:
         try:
             await game.run()
         except BotFailed as error:
-            text = f"The game cannot go on: {error}"
-            person.show(clock=game.stopped_clock(), result={"won": None, "text": text, "reason": "void"})
+            person.show(clock=game.stopped_clock(), result={"won": None, "text": str(error), "reason": "void"})
         nursery.cancel_scope.cancel()
 
 
