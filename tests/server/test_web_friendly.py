@@ -309,7 +309,7 @@ async def submit(people: People, form: Any = None, **headers: str) -> Response:
 
 
 async def test_a_person_chooses_a_bot_that_is_free(tmp_path: Path) -> None:
-    events = [{"game": "hop"}, {"game": "linkage", "name": "small", "teams": [2, 3]}]
+    events: list[dict[str, Any]] = [{"game": "hop"}, {"game": "linkage", "name": "small", "teams": [2, 3]}]
     contest = make_contest(tmp_path, 3, *events)
     async with friendly(contest) as bots, page(contest, bots) as people:
         assert (await submit(people, {})).status == 409
