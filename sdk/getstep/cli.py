@@ -85,6 +85,7 @@ examples:
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --human
+  getstep practice my_bot.py --human --browser
   getstep practice ./my_program --as linkage --against greedy
 
 exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
@@ -374,6 +375,9 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
     _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
     opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
+    parser.add_argument(
+        "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
+    )
     parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
     parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")

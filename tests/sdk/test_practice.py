@@ -6,6 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from getstep import cli
 from getstep._errors import BotError, SetupError
 from getstep._games import games_named
 from getstep._practice import Results, series
+from getstep._practice.browser import GROUP, BrowserPlayer
 from getstep._practice.human import HumanPlayer, Quit, read_move
 from getstep._practice.match import PlayedMatch
 from getstep._practice.players import Player, ProcessPlayer
@@ -23,7 +25,7 @@ from getstep._practice.results import wilson
 from getstep._practice.screen import Screen
 from getstep._practice.series import Entrant, Plan, entrant, find_game
 from getstep.referee import STALLED_MISSES
-from getstep_engines import GAMES
+from getstep_engines import GAMES, Game, State, Touched
 from tests.patience import PATIENCE_SECONDS
 
 Board = list[list[int]]
@@ -44,7 +46,7 @@ def write(folder: Path, source: str, name: str = "bot.py") -> Path:
 
 
 LEGAL = """
-from getstep_engines import GAMES
+from getstep_engines import GAMES, Game, State, Touched
 
 def legal(board, is_black, turn):
     return next(iter(GAMES[turn.game].from_board(board, is_black).legal_moves()))
@@ -366,6 +368,65 @@ def test_a_person_who_quits_stops_practice(lines: list[str]) -> None:
     assert results.stopped
 
 
+class FakePage:
+    """A page whose person gives some answers, then legal moves."""
+
+    address = "http://127.0.0.1:1/play/key"
+
+    def __init__(self, *answers: tuple[str, Any]) -> None:
+        self._answers = list(answers)
+        self.log: list[Any] = []
+
+    def begin(self, _game: Game, names: tuple[str, str], me: int, _position: State) -> bool:
+        self.log.append((names, me))
+        return not self._answers or self._answers[0][0] != "no game"
+
+    def show(self, _game: Game, position: State, touched: Touched, note: str) -> None:
+        self.log.append((note, bool(touched.to), position.outcome is not None))
+
+    def ask(self, _game: Game, position: State) -> tuple[str, Any]:
+        return self._answers.pop(0) if self._answers else ("move", next(iter(position.legal_moves())))
+
+    def end(self, won: bool | None, text: str) -> None:
+        self.log.append((won, text))
+
+    def close(self) -> None:
+        self.log.append("closed")
+
+
+def play_in_browser(page: FakePage, games: int = 1) -> Results:
+    person = Entrant("you", lambda _seed: BrowserPlayer(page))
+    return series.run(Plan(GAMES["linkage"], games), entrant(first_legal), person, Screen(None, games))
+
+
+def test_a_person_plays_in_the_browser_with_both_colours() -> None:
+    page = FakePage()
+    results = play_in_browser(page, 2)
+    assert [match.outcome is not None for match in results.matches] == [True, True]
+    begun = [entry for entry in page.log if isinstance(entry[0], tuple)]
+    assert begun == [(("first_legal", "You"), 1), (("You", "first_legal"), 0)]
+    assert page.log[1] == ("first_legal: RA1B1", True, False)
+    assert page.log[2][0].startswith("You: ")
+    ends = [entry[0] for entry in page.log if len(entry) == 2 and not isinstance(entry[0], tuple)]
+    assert ends == [match.result == "lost" for match in results.matches]
+    assert page.log[-1] == "closed"
+    assert all(turn.seconds == 0 for turn in results.matches[0].turns if turn.player == 1)
+
+
+def test_a_person_resigns_in_the_browser() -> None:
+    page = FakePage(("resign", None))
+    results = play_in_browser(page)
+    assert (results.won, results.stopped) == (1, False)
+    assert page.log[-2] == (False, "Fewer resigned")
+
+
+@pytest.mark.parametrize("answer", [("leave", None), ("no game", None)])
+def test_a_person_who_leaves_the_page_stops_practice(answer: tuple[str, Any]) -> None:
+    page = FakePage(answer)
+    assert play_in_browser(page).stopped
+    assert page.log[-1] == "closed"
+
+
 def test_quit_is_no_answer() -> None:
     human = HumanPlayer(GAMES["longest_path"], lambda prompt: "q", print, str)
     question = {"board": [[0] * 11 for _ in range(11)], "is_black": True, "turn": {"move_number": 1}}
@@ -397,11 +458,48 @@ def test_the_command_says_who_won_and_where_the_replays_are(
 
 def test_open_shows_the_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))  # type: ignore[func-returns-value]  # it is None, so this is True
+    monkeypatch.setenv("DISPLAY", ":0")
     bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return None\n")
     page = tmp_path / "r.html"
     assert practise(str(bot), "--games", "1", "--open", "--html", str(page)) == 1
     assert opened == [page.as_uri()]
+
+
+def offering(monkeypatch: pytest.MonkeyPatch, *pages: str) -> None:
+    points = [EntryPoint("board", page, "getstep.browser") for page in pages]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == GROUP else [])
+
+
+def test_browser_opens_the_page_that_a_package_offers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offering(monkeypatch, f"{__name__}:FakePage")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return None\n")
+    assert practise(str(bot), "--human", "--browser", "--html", str(tmp_path / "r.html")) == 1  # the bot's faults
+    out = capsys.readouterr().out
+    assert FakePage.address in out
+    assert "Game 1 of 1: lost" in out
+
+
+@pytest.mark.parametrize("offered", [[], ["getstep_nothing:Page"], ["getstep.cli:Nothing"]])
+def test_browser_without_a_page_says_what_to_install(
+    offered: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offering(monkeypatch, *offered)
+    bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return None\n")
+    assert practise(str(bot), "--human", "--browser") == 2
+    err = capsys.readouterr().err
+    assert "pip install getstep-server" in err if not offered else f"{offered[0]} cannot be loaded" in err
+    assert not list(tmp_path.glob("*.html"))
+
+
+def test_browser_is_for_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return None\n")
+    assert practise(str(bot), "--browser") == 2
+    assert "--human" in capsys.readouterr().err
 
 
 def test_watch_prints_each_board_where_there_is_no_terminal(

@@ -20,7 +20,8 @@ from getstep_server.config.contest import Contest, Team
 from getstep_server.reports.replays import without_errors
 from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
-from getstep_server.web.app import App, static_files
+from getstep_server.web.app import App
+from getstep_server.web.assets import static_files
 from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request, Response
 from getstep_server.web.own_games import own_turns
 from getstep_server.web.sessions import Nonces, Sessions, is_signed

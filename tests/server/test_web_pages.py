@@ -14,7 +14,8 @@ from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
 from getstep_server.formats.arena import HOUSE_TEAMS
-from getstep_server.web.app import App, static_files
+from getstep_server.web.app import App
+from getstep_server.web.assets import static_files
 from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request, Response
 from getstep_server.web.process import TableMaker

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from getstep._errors import SetupError
+from getstep._open import open_in_browser
 from getstep._text import Console, short_repr
 from getstep.conventions import CONVENTIONS
 
+from .browser import BrowserPlayer, Page, find_page
 from .human import HumanPlayer
 from .results import Results
 from .screen import Screen
@@ -25,6 +26,8 @@ PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
+    if options.browser and not options.human:
+        raise SetupError("--browser is for --human: add it to play against your bot yourself.")
     bot = entrant(options.bot, options.convention)
     plan = Plan(
         find_game(_game_name(options), bot),
@@ -68,9 +71,22 @@ def options_named(given: Sequence[str]) -> dict[str, int]:
 
 
 def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen) -> Entrant:
+    if options.browser:
+        page = find_page()
+        return Entrant("you", lambda _seed: BrowserPlayer(_opened(page, screen)))
     if options.human:
         return Entrant("you", lambda _seed: HumanPlayer(plan.game, input, screen.say, screen.draw))
     return entrant(options.against, options.against_convention)
+
+
+def _opened(find: Callable[[], Page], screen: Screen) -> Page:
+    try:
+        page = find()
+    except OSError as error:
+        raise SetupError(f"--browser: no port of this computer is free ({error.strerror or error}).") from None
+    opened = open_in_browser(page.address)
+    screen.say(f"{'Your board is in the browser' if opened else 'Open this address in a browser'}: {page.address}")
+    return page
 
 
 def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: Console) -> None:
@@ -83,7 +99,7 @@ def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: 
             f"{path}: the replays cannot be written ({error.strerror or error}); give another file with --html."
         ) from None
     console.say(f"\nReplays: {path}")
-    if options.open:
-        webbrowser.open(path.as_uri())
-    else:
+    if not options.open:
         console.say("Open this file in a browser, or add --open.")
+    elif not open_in_browser(path.as_uri()):
+        console.say("There is no browser to show it in. Open the file yourself.")

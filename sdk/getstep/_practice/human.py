@@ -17,6 +17,7 @@ from getstep_engines.look import coordinates
 from .match import PlayedMatch, PlayedTurn
 from .players import Answer, Player
 from .results import WIDTH
+from .screen import turn_text
 
 _MOST_LISTED = 40  # legal moves that fit a terminal; hop has up to some hundred
 _HELP = "? lists the legal moves, resign ends the game, quit ends practice"
@@ -26,8 +27,25 @@ class Quit(Exception):  # noqa: N818 - not an error
     """Raised when the person does not want to play on."""
 
 
-class HumanPlayer(Player):
-    """Asks a person. The move that it returns is legal, and takes no time.
+class PersonPlayer(Player):
+    """A person, whose moves take no time."""
+
+    timed = False
+
+    def begin(self, match: PlayedMatch) -> None:
+        """Prepare for a match."""
+        raise NotImplementedError
+
+    def watch(self, turn: PlayedTurn) -> None:
+        """Show a turn of either player."""
+        raise NotImplementedError
+
+    def end(self, match: PlayedMatch) -> None:
+        """Show how a match has ended."""
+
+
+class HumanPlayer(PersonPlayer):
+    """Asks a person at the terminal. The move that it returns is legal, and takes no time.
 
     Args:
         game: the game, which explains why a move is illegal.
@@ -35,8 +53,6 @@ class HumanPlayer(Player):
         say: prints a line.
         draw: returns a board as text.
     """
-
-    timed = False
 
     def __init__(
         self, game: Game, read: Callable[[str], str], say: Callable[[str], None], draw: Callable[[Picture], str]
@@ -50,16 +66,17 @@ class HumanPlayer(Player):
 
     def begin(self, match: PlayedMatch) -> None:
         """Prepare for a match, and say how to play."""
+        self._match = match
         self._picture = match.start
         self._tell(
             f"A move is {self._game.move_form.text}. Type the numbers: row first, then column, from 0. {_HELP}."
         )
 
-    def watch(self, turn: PlayedTurn, text: str) -> None:
+    def watch(self, turn: PlayedTurn) -> None:
         """Say what the opponent did."""
         self._picture = turn.picture
         if self._say_turn(turn):
-            self._tell(text)
+            self._tell(turn_text(self._match, turn))
 
     def _say_turn(self, turn: PlayedTurn) -> bool:
         return turn.kind != "move" or self._asked != turn.number

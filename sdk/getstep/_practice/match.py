@@ -1,7 +1,7 @@
 """One match at home: it asks the players, measures their time, and lets the referee decide.
 
 It follows the server's judge turn by turn. Two things differ, because both are known at once here. A bot whose
-process has ended cannot come back, so its limits are not waited for. And a person at the keyboard has no clock.
+process has ended cannot come back, so its limits are not waited for. And a person has no clock.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from getstep._text import short_repr
 from getstep._turn import as_move
 from getstep.draw import Picture
 from getstep.referee import STALLED_MISSES, EndCode, FaultCode, MatchOutcome, MatchState
-from getstep_engines import Game, IllegalMove, TimeControl
+from getstep_engines import Game, IllegalMove, State, TimeControl
 from getstep_engines import Player as Colour
 
 from .players import Answer, Player
@@ -65,6 +65,11 @@ class PlayedMatch:
     start: Picture
     turns: list[PlayedTurn] = field(default_factory=list)
     outcome: MatchOutcome | None = None
+    position: State = field(init=False, repr=False, compare=False)
+    """After the latest turn; it changes while the match is played."""
+
+    def __post_init__(self) -> None:
+        self.position = self.game.start(**self.options)
 
     @property
     def result(self) -> str:
@@ -216,6 +221,7 @@ class _Match:
         passed = self._state.state.passed if kind in ("move", "fault") else ()
         turns = [PlayedTurn(number, colour, kind, picture, seconds=ms / 1000, left=left, **more)]
         turns += [PlayedTurn(number + 1 + n, who, "pass", picture) for n, who in enumerate(passed)]
+        self._match.position = self._state.state
         for turn in turns:
             self._match.turns.append(turn)
             self._on_turn(self._match, turn)

@@ -19,11 +19,11 @@ from getstep._turn import GetStepFunction
 from getstep.draw import Picture
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 
-from .human import HumanPlayer, Quit
+from .human import PersonPlayer, Quit
 from .match import PlayedMatch, PlayedTurn, play_match
 from .players import Player, ProcessPlayer, ThreadPlayer
 from .results import Results
-from .screen import Screen, turn_text
+from .screen import Screen
 
 SAMPLES = {"random": "random_bot", "greedy": "greedy", "mcts": "mcts", "hesitant": "hesitant"}
 """The opponents that are installed with getstep, and their modules in `getstep_bots`."""
@@ -171,17 +171,19 @@ class _Series:
         players = (first, second) if match.bot == 0 else (second, first)
         self._matches.append(match)
         self._screen.begin(match)
-        humans = [player for player in players if isinstance(player, HumanPlayer)]
-        for human in humans:
-            human.begin(match)
+        people = [player for player in players if isinstance(player, PersonPlayer)]
+        for person in people:
+            person.begin(match)
 
         def on_turn(match: PlayedMatch, turn: PlayedTurn) -> None:
-            if not humans:
+            if not people:
                 self._screen.turn(match, turn)
-            for human in humans:
-                human.watch(turn, turn_text(match, turn))
+            for person in people:
+                person.watch(turn)
 
         play_match(match, players, self._plan.first_number + number, on_turn)
+        for person in people:
+            person.end(match)
         self._screen.end(match)
 
     def _ready(self, seat: int) -> Player:

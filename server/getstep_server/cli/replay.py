@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from getstep._open import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.errors import ConfigError
@@ -64,7 +64,7 @@ def _replay(args: argparse.Namespace) -> int:
         replays = [one for number in numbers for one in _found(store, number, folder, tournament)]
     title = f"{replays[-1].title}: {' – '.join(replays[-1].names)}" if len(numbers) == 1 else "Replays"
     write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--out")
-    opened = not args.no_open and _open(path)
+    opened = not args.no_open and open_in_browser(path.resolve().as_uri())
     print(f"{path}: {'opened' if opened else 'open it'} in a browser.")
     return EXIT_OK
 
@@ -111,18 +111,6 @@ def _found(store: Store, number: int, folder: Path, tournament: Tournament | Non
         listing = shell_command("matches", "list", folder)
         raise StoreError(f"match {number}: not played yet, or no such match; see {listing}")
     yield from replays
-
-
-def _open(path: Path) -> bool:
-    """Open a file in a browser; return False if there is none to see it with."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False  # webbrowser would start a text browser in this terminal
-    import webbrowser  # here: it takes 10 ms to import
-
-    try:
-        return webbrowser.open(path.resolve().as_uri())
-    except (webbrowser.Error, OSError):
-        return False
 
 
 # --- site -------------------------------------------------------------------------------------------------------

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
+from collections.abc import Awaitable, Callable
 
 import trio
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from getstep.draw import svg_style
-from getstep.replay import MODULES, STYLE_FILE, replay_data, source, without_comments
+from getstep.replay import replay_data
 from getstep_engines import GAMES
-from getstep_engines.look import look_json
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.replays import match_replays, without_errors
-from getstep_server.text import escape_control_chars
 
+from .assets import look, static, templates, unless_known
 from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
@@ -32,12 +26,6 @@ from .topics import Topics, encode
 
 DEFAULT_PORT = 7777
 """The port that `getstep` assumes."""
-
-_TYPES = {
-    "js": "text/javascript; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "svg": "image/svg+xml",
-}
 
 
 class App:
@@ -60,14 +48,7 @@ class App:
         self.own = TeamArea(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
-        self._templates = Environment(
-            loader=PackageLoader("getstep_server.web"),
-            autoescape=True,
-            finalize=lambda value: escape_control_chars(value) if type(value) is str else value,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._templates = templates()
 
     async def __call__(self, request: Request) -> Answer:
         """Answer a request."""
@@ -84,13 +65,14 @@ class App:
                 answer = view(self, request, *found.groups())
                 if isinstance(answer, Awaitable):
                     answer = await answer
-                return _unless_known(request, answer) if isinstance(answer, Response) else answer
+                return unless_known(request, answer) if isinstance(answer, Response) else answer
         return self.render("error", status=404, title="Not found", text="There is no page at this address.")
 
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
         """Return a page made from a template."""
         page = self._templates.get_template(f"{template}.html.j2")
-        text = page.render(contest=self.feed.contest.name, events=self.feed.contest.events, **values)
+        contest = self.feed.contest
+        text = page.render(contest=contest.name, events=contest.events, nav=True, **values)
         return Response(text.encode(), status=status)
 
     # --- views ---
@@ -119,10 +101,7 @@ class App:
 
     def look(self, _: Request, name: str) -> Answer:
         """Return how a game looks, for the script that draws boards."""
-        game = GAMES.get(name)
-        if game is None:
-            return problem(404, "there is no such game")
-        return Response(encode(look_json(game)), JSON, headers=(("Cache-Control", "no-cache"),))
+        return look(name)
 
     def document(self, _: Request, name: str) -> Answer:
         """Return one of the `DOCUMENTS`."""
@@ -197,10 +176,7 @@ class App:
 
     def static(self, _: Request, name: str) -> Answer:
         """Return a script or a style sheet."""
-        text = static_files().get(name)
-        if text is None:
-            return problem(404, "there is no such file")
-        return Response(text, _TYPES[name.rpartition(".")[2]], headers=(("Cache-Control", "no-cache"),))
+        return static(name)
 
 
 _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] = [
@@ -224,30 +200,3 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
 def _authority(request: Request) -> tuple[str, str]:
     """Return this page's host and port as the client has typed them, and the host alone."""
     return request.headers["host"], request.typed_host
-
-
-@cache
-def static_files() -> Mapping[str, bytes]:
-    """Return the scripts and style sheets by name.
-
-    Boards and replays are drawn by the modules of `getstep.replay`. The style of boards is made from the looks.
-    """
-    folder = files("getstep_server.web").joinpath("static")
-    texts = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.is_file()}
-    texts |= {name: source(name) for name in (*MODULES, STYLE_FILE)}
-    found = {name: without_comments(text) if name.endswith(".js") else text for name, text in texts.items()}
-    return {
-        **{name: text.encode() for name, text in found.items()},
-        "board.css": svg_style(*(game.look for game in GAMES.values())).encode(),
-    }
-
-
-def _unless_known(request: Request, answer: Response) -> Response:
-    """Return the response, without its body if the browser has it already."""
-    if answer.status != 200 or not any(name == "Cache-Control" for name, _ in answer.headers):
-        return answer
-    tag = f'"{sha256(answer.body).hexdigest()[:24]}"'
-    headers = (*answer.headers, ("ETag", tag))
-    if request.headers.get("if-none-match") == tag:
-        return Response(b"", answer.content_type, 304, headers)
-    return Response(answer.body, answer.content_type, 200, headers)

@@ -181,11 +181,12 @@ class _ClientTooSlow(Exception):  # noqa: N818 - it never leaves this module
 
 @dataclass(eq=False)
 class _Connection:
-    """A connection; ``waiting`` while it has no request."""
+    """A connection; ``waiting`` while it has no request, ``streaming`` once it follows events."""
 
     stream: trio.SocketStream
     address: str
     waiting: bool = True
+    streaming: bool = False
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
@@ -207,6 +208,11 @@ class HttpServer:
     def connections(self) -> int:
         """The number of open connections."""
         return len(self._connections)
+
+    @property
+    def answering(self) -> bool:
+        """True while a response is made or sent; event streams do not count."""
+        return any(not one.waiting and not one.streaming for one in self._connections)
 
     async def serve(self, listener: trio.SocketListener) -> None:
         """Serve until cancelled, then close ``listener``. The failure of one connection never reaches another."""
@@ -273,6 +279,7 @@ class HttpServer:
             connection.waiting = False
             answer = request if isinstance(request, Response) else await self._answer(request)
             if isinstance(answer, EventStream):
+                connection.streaming = True
                 await self._stream(connection, answer)
                 return
             wants_body = isinstance(request, Response) or request.method != "HEAD"
@@ -330,8 +337,9 @@ class HttpServer:
     async def _send_response(
         self, parser: h11.Connection, connection: _Connection, answer: Response, *, body: bool = True
     ) -> None:
-        headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
-        headers += [*SECURITY_HEADERS, *answer.headers]
+        headers = [*SECURITY_HEADERS, *answer.headers]
+        if answer.status != HTTPStatus.NO_CONTENT:  # which has no length (RFC 9110, section 8.6)
+            headers += [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
         if not any(name == "Cache-Control" for name, _ in answer.headers):
             headers.append(("Cache-Control", "no-store"))
         head = h11.Response(status_code=answer.status, headers=headers, reason=HTTPStatus(answer.status).phrase)

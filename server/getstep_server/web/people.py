@@ -7,18 +7,16 @@ cookie is not sent with their requests.
 
 from __future__ import annotations
 
-import re
 import secrets
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-import orjson
 import trio
 
-from getstep_engines import GAMES, Game, IllegalMove, Player
+from getstep_engines import GAMES, Game, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import FRIENDLY_PORT, Team
 from getstep_server.config.event import ContestEvent
@@ -30,16 +28,15 @@ from getstep_server.limits import (
     PERSON_AWAY_SECONDS,
 )
 
-from .choices import parse_picked
+from .boards import BOARD_GET, BOARD_POST, Boards
 from .feed import Feed
 from .friendly_bots import GONE, FriendlyBots
 from .friendly_game import FriendlySettings
-from .http import JSON, Answer, EventStream, Request, Response, problem, redirect
-from .person import MOST_FOLLOWERS, Person, Refusal
+from .http import Answer, Request, Response, problem, redirect
+from .person import Person
 from .person_game import PATIENT, play_game
 from .sample_game import SampleGame, SampleSettings
 from .team_game import Address, play_for_team
-from .topics import encode
 
 Render: TypeAlias = Callable[..., Response]
 
@@ -70,7 +67,7 @@ class _Place:
     over: bool = False
 
 
-class People:
+class People(Boards):
     """All people who play.
 
     Args:
@@ -98,17 +95,10 @@ class People:
                 await trio.sleep(1)
                 self._forget()
 
-    async def __call__(self, request: Request) -> Answer:
-        """Answer a request for an address under ``/play``."""
-        view = _POST.get(request.path) if request.method == "POST" else _GET.get(request.path)
-        if view is None:
-            return problem(405 if request.method == "POST" else 404, "there is nothing at this address")
-        if request.method == "POST" and not request.is_own:
-            return problem(403, "this form is not from this page; load the page again")
-        try:
-            return view(self, request)
-        except (Refusal, ValueError) as error:
-            return Response(encode({"problem": str(error)}), JSON)  # an answer: an illegal click is no failure
+    def person(self, request: Request) -> Person | None:
+        """Return the person whose game this browser has; None if it has none."""
+        place = self._place(request)
+        return None if place is None else place.person
 
     # --- pages ---
 
@@ -218,39 +208,6 @@ class People:
             return None
         return status.address
 
-    def events(self, request: Request) -> Answer:
-        """Return the board as it changes."""
-        place = self._place(request)
-        if place is None:
-            return problem(404, "there is no game; choose one on the page Play")
-        if place.person.topic.subscribers >= MOST_FOLLOWERS:
-            return problem(503, "this game is open in too many windows; close some")
-        return EventStream(place.person.topic.follow)
-
-    def pick(self, request: Request) -> Answer:
-        """Return what can be picked next."""
-        person, number, form = self._turn(request)
-        return Response(encode(person.pick(number, _picked(form))), JSON)
-
-    def move(self, request: Request) -> Answer:
-        """Play a move."""
-        person, number, form = self._turn(request)
-        person.play(number, _picked(form))
-        return Response(b"{}", JSON)
-
-    def resign(self, request: Request) -> Answer:
-        """Give up the game."""
-        person, number, _ = self._turn(request)
-        person.resign(number)
-        return Response(b"{}", JSON)
-
-    def here(self, request: Request) -> Answer:
-        """Note that the person is at the board."""
-        place = self._place(request)
-        if place is not None:
-            place.person.touch()
-        return Response(b"{}", JSON)
-
     def leave(self, request: Request) -> Answer:
         """End the game, and go back to the first page."""
         self._end(request)
@@ -295,15 +252,6 @@ class People:
         finally:
             place.over = True
 
-    def _turn(self, request: Request) -> tuple[Person, int, dict[str, str]]:
-        place, form = self._place(request), request.form()
-        if place is None:
-            raise Refusal("There is no game; choose one on the page Play.")
-        number = form.get("question", "")
-        if not re.fullmatch("[0-9]{1,9}", number):
-            raise Refusal("It is not your turn now.")
-        return place.person, int(number), form
-
     def _place(self, request: Request) -> _Place | None:
         return self._places.get(request.cookie(_COOKIE))
 
@@ -319,29 +267,15 @@ class People:
             if person.away_seconds > PERSON_AWAY_SECONDS or number < len(left) - MAX_FINISHED_GAMES:
                 del self._places[key]
 
+    GET: ClassVar = {**BOARD_GET, "/play": start, "/play/board": board}
+    POST: ClassVar = {
+        **BOARD_POST,
+        "/play/sample": sample,
+        "/play/friendly": friendly,
+        "/play/team": team,
+        "/play/leave": leave,
+    }
+
 
 _FAILED = "The page failed; its log has the reason."
 _FULL = f"{MAX_SAMPLE_GAMES} people are playing already; try again when one of them has finished."
-
-_GET: dict[str, Callable[[People, Request], Answer]] = {
-    "/play": People.start,
-    "/play/board": People.board,
-    "/play/events": People.events,
-}
-_POST: dict[str, Callable[[People, Request], Answer]] = {
-    "/play/sample": People.sample,
-    "/play/friendly": People.friendly,
-    "/play/team": People.team,
-    "/play/here": People.here,
-    "/play/pick": People.pick,
-    "/play/move": People.move,
-    "/play/resign": People.resign,
-    "/play/leave": People.leave,
-}
-
-
-def _picked(form: dict[str, str]) -> list[object]:
-    try:
-        return parse_picked(orjson.loads(form.get("picked", "[]")))
-    except (IllegalMove, orjson.JSONDecodeError) as error:
-        raise Refusal(str(error)) from None

@@ -90,6 +90,11 @@ class Person:
         self._notes.append(line)
         self.show(notes=list(self._notes))
 
+    def clear_notes(self) -> None:
+        """Remove the lines about the game: another one begins."""
+        self._notes.clear()
+        self.show(notes=[])
+
     def show_board(self, game: Game, state: State, touched: Mapping[str, Any] | None = None) -> None:
         """Show a position, and the squares that the latest move touched."""
         self.show(

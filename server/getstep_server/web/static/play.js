@@ -24,6 +24,7 @@ const has = (list, square) => list.some((one) => Array.isArray(one) && same(one,
 async function take(parts) {
   state.ahead = parts.now - Date.now();
   Object.assign(state, parts);
+  if (parts.ended) end(parts.ended);
   if (parts.game) await newGame(parts.game);
   if (!state.game) return say(state.text || "Connecting …");
   if ("board" in parts && state.board) draw();
@@ -112,7 +113,9 @@ function show() {
   at("undo").hidden = !(mine && picked.some(Array.isArray));
   at("resign").hidden = !mine;
   at("here").hidden = !state.stalled;
+  at("next").hidden = !state.more;
   if (result) say(`${result.won === true ? "You won" : result.won === false ? "You lost" : result.reason === "void" ? "The game is over" : "A draw"}: ${result.text}`);
+  else if (state.ended) say("The game is over.");
   else if (mine) say(`Your turn: you are ${game.players[game.me]}.${picked.some(Array.isArray) ? " Pick the next square." : ""}`);
   else say(state.text || `${game.teams[1 - game.me]} is thinking …`);
   tick();
@@ -248,6 +251,7 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && takeBa
 at("done").addEventListener("click", () => waiting || pick(null));
 at("undo").addEventListener("click", takeBack);
 at("here").addEventListener("click", () => send("here", {}));
+at("next").addEventListener("click", () => send("here", {}));
 at("resign").addEventListener("click", () => confirm("Give up this game?") && send("resign", {}));
 
 // --- the connection ---
@@ -263,6 +267,14 @@ function connect() {
     at("offline").hidden = false;
     if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
   };
+}
+
+/** Say why nothing comes any more; the board stays. */
+function end(text) {
+  source.close();
+  at("leave").hidden = true;
+  at("offline").textContent = text;
+  at("offline").hidden = false;
 }
 
 setInterval(tick, 200);

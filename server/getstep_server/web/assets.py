@@ -1,0 +1,80 @@
+"""The templates, scripts and looks that the pages of a contest and of practice share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from getstep.draw import svg_style
+from getstep.replay import MODULES, STYLE_FILE, source, without_comments
+from getstep_engines import GAMES
+from getstep_engines.look import look_json
+from getstep_server.text import escape_control_chars
+
+from .http import JSON, Request, Response, problem
+from .topics import encode
+
+_TYPES = {
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+
+
+def templates() -> Environment:
+    """Return the templates. All text in them is escaped, also control characters."""
+    return Environment(
+        loader=PackageLoader("getstep_server.web"),
+        autoescape=True,
+        finalize=lambda value: escape_control_chars(value) if type(value) is str else value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def look(name: str) -> Response:
+    """Return how a game looks, for the script that draws boards."""
+    game = GAMES.get(name)
+    if game is None:
+        return problem(404, "there is no such game")
+    return Response(encode(look_json(game)), JSON, headers=(("Cache-Control", "no-cache"),))
+
+
+def static(name: str) -> Response:
+    """Return a script or a style sheet."""
+    text = static_files().get(name)
+    if text is None:
+        return problem(404, "there is no such file")
+    return Response(text, _TYPES[name.rpartition(".")[2]], headers=(("Cache-Control", "no-cache"),))
+
+
+@cache
+def static_files() -> Mapping[str, bytes]:
+    """Return the scripts and style sheets by name.
+
+    Boards and replays are drawn by the modules of `getstep.replay`. The style of boards is made from the looks.
+    """
+    folder = files("getstep_server.web").joinpath("static")
+    texts = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.is_file()}
+    texts |= {name: source(name) for name in (*MODULES, STYLE_FILE)}
+    found = {name: without_comments(text) if name.endswith(".js") else text for name, text in texts.items()}
+    return {
+        **{name: text.encode() for name, text in found.items()},
+        "board.css": svg_style(*(game.look for game in GAMES.values())).encode(),
+    }
+
+
+def unless_known(request: Request, answer: Response) -> Response:
+    """Return the response, without its body if the browser has it already."""
+    if answer.status != 200 or not any(name == "Cache-Control" for name, _ in answer.headers):
+        return answer
+    tag = f'"{sha256(answer.body).hexdigest()[:24]}"'
+    headers = (*answer.headers, ("ETag", tag))
+    if request.headers.get("if-none-match") == tag:
+        return Response(b"", answer.content_type, 304, headers)
+    return Response(answer.body, answer.content_type, 200, headers)
