@@ -10,6 +10,7 @@ import pytest
 from getstep_server.config.contest import Contest, contest_path, load_contest
 from getstep_server.formats.arena import Arena
 from getstep_server.net import registry
+from getstep_server.play import deadlines
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.storage.store import Store
 from getstep_server.tournament.settings_record import record_of_settings
@@ -29,6 +30,15 @@ def hop_contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.chdir(tmp_path)
     return Command(capsys)
+
+
+@pytest.fixture
+def rare_stall_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event loop is checked for stalls once a second.
+
+    At 50 times a second, as in a contest, the checks are most of the work of a test whose clock jumps by minutes.
+    """
+    monkeypatch.setattr(deadlines, "STALL_CHECK_SECONDS", 1.0)
 
 
 @pytest.fixture

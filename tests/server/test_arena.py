@@ -35,6 +35,8 @@ from tests.server.players import make_contest, running
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
 from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
 
+pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+
 SEEDS = st.integers(0, 2**32)
 
 

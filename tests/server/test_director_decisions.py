@@ -27,6 +27,8 @@ from getstep_server.tournament.tournament import Tournament
 from tests.server.players import make_contest, running, seated
 from tests.server.stage import SMALL, WHY, DecidedStage, MemoryStore, slow
 
+pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+
 ONE_LEG: dict[str, Any] = {"event": {**SMALL["event"], "settings": {"legs": 1}}}
 
 

@@ -16,6 +16,8 @@ from getstep_server.runtime.gathering import PATIENCES, Gathering
 from tests.server.players import make_contest, round_robin
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
 
+pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+
 LONG = (PATIENCES + 2) * PATIENCE
 """Longer than a round of a ladder waits. Each second takes 1 ms of real time, in which the server's tasks wake."""
 LADDER: dict[str, Any] = {**SMALL["event"], "format": "ladder", "settings": {"rounds": 3, "games": 2}}

@@ -245,7 +245,9 @@ def test_many_changes_are_shortened(command: Command, tmp_path: Path, monkeypatc
 # --- contests of an earlier version ------------------------------------------------------------------------------
 
 
-def test_the_files_count_for_a_contest_of_an_earlier_version(command: Command, tmp_path: Path) -> None:
+def test_the_files_count_for_a_contest_of_an_earlier_version(
+    command: Command, tmp_path: Path, nobody_returns: None
+) -> None:
     folder = tmp_path / "finished"
     shutil.copytree(Path(__file__).with_name("stored") / "finished", folder)
     edit(contest_path(folder), ("scoring.win = 3", "scoring.win = 30"), ("lag_ms = 50", "lag_ms = 75"))
