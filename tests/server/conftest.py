@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trio
 
 from getstep_server.config.contest import Contest, contest_path, load_contest
-from getstep_server.formats.arena import Arena
 from getstep_server.net import registry
 from getstep_server.play import deadlines
 from getstep_server.records.pairings import record_of_pairings
@@ -33,11 +35,18 @@ def command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.fixture
-def rare_stall_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The event loop is checked for stalls once a second.
+def jumping_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server for a clock that jumps to the next event: it has no threads, and seldom looks for stalls.
 
-    At 50 times a second, as in a contest, the checks are most of the work of a test whose clock jumps by minutes.
+    The clock would jump ahead while all tasks wait for a thread. The event loop is checked for stalls once a
+    second: at 50 times a second, as in a contest, that is most of the work of a test in which minutes pass.
     """
+
+    async def run_here(function: Callable[..., Any], *arguments: Any, **_options: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return function(*arguments)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
     monkeypatch.setattr(deadlines, "STALL_CHECK_SECONDS", 1.0)
 
 
@@ -84,12 +93,6 @@ def begun(autumn: Path, seeded: None) -> Path:
         save(store, record_of_settings(settings))
         save(store, record_of_pairings(fields))
     return autumn
-
-
-@pytest.fixture
-def pairs_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make an arena's pairings without a thread: `autojump_clock` jumps ahead while all tasks wait for one."""
-    monkeypatch.setattr(Arena, "pair_in_thread", False)
 
 
 @pytest.fixture

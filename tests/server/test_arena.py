@@ -35,7 +35,7 @@ from tests.server.players import make_contest, running
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
 from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 SEEDS = st.integers(0, 2**32)
 
@@ -314,7 +314,6 @@ def played_by(stage: DecidedStage, team: int) -> int:
     return sum(team in result.match.teams for result in stage.store.saved)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_teams_come_and_go_without_forfeits(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, matches=20))
 
@@ -331,7 +330,6 @@ async def test_teams_come_and_go_without_forfeits(tmp_path: Path, autojump_clock
     stage.check(tmp_path)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_a_team_that_is_alone_waits_for_another(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, matches=2))
 
@@ -345,7 +343,6 @@ async def test_a_team_that_is_alone_waits_for_another(tmp_path: Path, autojump_c
     stage.check(tmp_path)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_it_ends_at_its_closing_time(tmp_path: Path, autojump_clock: MockClock) -> None:
     stage = DecidedStage(arena(tmp_path, until="2030-12-01 18:00"))
     stage._director._arena._clock = lambda: closing_time("2030-12-01 18:00") - 60 + trio.current_time()
@@ -355,7 +352,6 @@ async def test_it_ends_at_its_closing_time(tmp_path: Path, autojump_clock: MockC
     stage.check(tmp_path)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_a_team_that_comes_is_paired_at_once(tmp_path: Path, autojump_clock: MockClock) -> None:
     """The pause counts from the latest pairings, not from the latest attempt to pair."""
     stage = DecidedStage(arena(tmp_path, matches=1, pause_seconds=60))
@@ -370,7 +366,6 @@ async def test_a_team_that_comes_is_paired_at_once(tmp_path: Path, autojump_cloc
     stage.check(tmp_path)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
 async def test_several_arenas_share_their_teams(tmp_path: Path, autojump_clock: MockClock) -> None:
     """No team is paired in two events at a time, and the events have about as many matches."""
     event = {**SMALL["event"], "format": "arena", "settings": {"pause_seconds": 1, "matches": 6, "house_bots": []}}

@@ -36,8 +36,6 @@ from getstep_server.tournament.tournament import Tournament
 from tests.server.players import make_contest, round_robin, running, seated
 from tests.server.stage import PATIENCE, SMALL, MemoryStore, Stage, numbers, slow
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
-
 # --- the order of play ---------------------------------------------------------------------------------------
 
 

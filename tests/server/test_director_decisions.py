@@ -27,7 +27,7 @@ from getstep_server.tournament.tournament import Tournament
 from tests.server.players import make_contest, running, seated
 from tests.server.stage import SMALL, WHY, DecidedStage, MemoryStore, slow
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 ONE_LEG: dict[str, Any] = {"event": {**SMALL["event"], "settings": {"legs": 1}}}
 

@@ -16,7 +16,7 @@ from getstep_server.runtime.gathering import PATIENCES, Gathering
 from tests.server.players import make_contest, round_robin
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 LONG = (PATIENCES + 2) * PATIENCE
 """Longer than a round of a ladder waits. Each second takes 1 ms of real time, in which the server's tasks wake."""

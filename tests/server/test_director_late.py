@@ -21,7 +21,7 @@ from getstep_server.reports.corrections import correction_facts
 from tests.server.players import make_contest
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 LEGS = 4
 """Two teams per match: when one is late, the others still play (36 s for each match) and the contest runs."""

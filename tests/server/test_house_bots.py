@@ -101,7 +101,7 @@ def test_each_arena_has_the_house_bots_of_its_own_settings(tmp_path: Path) -> No
     assert second.teams == (1, 2, 3, GREEDY)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
+@pytest.mark.usefixtures("jumping_time")
 async def test_a_house_bot_plays_with_a_team_that_is_alone(tmp_path: Path, autojump_clock: MockClock) -> None:
     contest = with_house(arena(tmp_path, matches=5, pause_seconds=10))
     stage = DecidedStage(contest)
@@ -111,7 +111,7 @@ async def test_a_house_bot_plays_with_a_team_that_is_alone(tmp_path: Path, autoj
     stage.check(tmp_path)
 
 
-@pytest.mark.usefixtures("pairs_in_the_loop")
+@pytest.mark.usefixtures("jumping_time")
 async def test_a_team_waits_for_the_pause_until_it_gets_a_house_bot(
     tmp_path: Path, autojump_clock: MockClock
 ) -> None:

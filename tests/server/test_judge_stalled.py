@@ -23,7 +23,7 @@ from tests.server.memory_peers import MemoryPeer, Reply, after, honest
 
 from .judged import FAULTS, LAG, Played, at_move, play
 
-pytestmark = pytest.mark.usefixtures("rare_stall_checks")
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 hung: Reply = lambda _, question: None  # noqa: E731 - the type of a Reply is beside its name
 
