@@ -270,9 +270,9 @@ class Client:
             if isinstance(answer, Goodbye):
                 return answer
             if self._ever_proved and not connection.proved:
-                raise NotProved(f"{NOT_PROVED}, as it did before; to play all the same, start the bot again")
+                raise NotProved(f"{NOT_PROVED}, as it did before; to play there, start the bot again")
             if self._at_found_server and not connection.proved:
-                raise NotProved(f"{NOT_PROVED}; to play there all the same, give its address with --host")
+                raise NotProved(f"{NOT_PROVED}; to play there, give its address with --host")
             self._proved = connection.proved
             self._on_welcome(hello, answer)
             return self._play_until_goodbye(connection)

@@ -85,7 +85,7 @@ class Session:
         self.say(welcome, *more)
 
     def reset(self) -> None:
-        """Break the connection with a reset, without a word."""
+        """Break the connection with a reset, without a goodbye."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 

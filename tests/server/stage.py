@@ -36,7 +36,7 @@ from tests.server.memory_peers import MemoryPeer, Reply, after, honest
 
 PATIENCE = 60.0
 SMALL: dict[str, Any] = {"event": {"game": "pseudo_tonga", "options": {"size": 6}}}
-"""The shortest game: 36 moves, whoever plays."""
+"""The shortest game: 36 moves, with any players."""
 
 
 class MemoryStore:

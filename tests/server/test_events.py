@@ -19,7 +19,7 @@ from tests.server.hosts import with_teams
 from tests.server.players import Running, connected, make_contest, running, seated
 
 SMALL = {"game": "pseudo_tonga", "options": {"size": 6}}
-"""36 moves, whoever plays."""
+"""A game has 36 moves, with any players."""
 
 
 async def play(contest: Contest, *, stop_after: int | None = None) -> Running:

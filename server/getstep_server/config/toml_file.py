@@ -129,7 +129,7 @@ def line_of(text: str, location: Location) -> int | None:
 
 
 def _first_line_with(lines: list[str], location: Location) -> int:
-    """Return the number of lines of the shortest beginning that has ``location``; longer ones have it too."""
+    """Return the least number of lines from the top of the file that contain ``location``."""
     low, high = 1, len(lines)
     while low < high:
         middle = (low + high) // 2
