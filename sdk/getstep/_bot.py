@@ -36,7 +36,7 @@ def load(path: Path, convention: str | None = None) -> Callback:
     if convention is not None:
         from ._program import ProgramBot  # here: other bots need neither processes nor conventions
 
-        return Callback(ProgramBot(convention, find(path)).get_step)
+        return Callback(ProgramBot(convention, path).get_step)
     module = _import(find(path))
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")

@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ._errors import BotError
+from ._bot import find
+from ._games import Board
 from ._turn import Turn
 from .conventions import (
     CONVENTIONS,
     MAX_OUTPUT,
     SILENCE_SECONDS,
-    Board,
     Input,
     Output,
     Question,
@@ -51,17 +51,13 @@ class ProgramBot:
         program: the program's file: an executable, a ``.py`` file or a ``.jar`` file.
 
     Raises:
-        BotError: there is no such convention or file.
+        BotError: there is no such file.
     """
 
     def __init__(self, convention: str, program: Path) -> None:
-        if convention not in CONVENTIONS:
-            raise BotError(f"There is no convention {convention!r}; expected one of {', '.join(CONVENTIONS)}.")
-        if not program.is_file():
-            raise BotError(f"There is no program {program}. This folder is {Path.cwd()}")
         self._name = convention
         self._convention = CONVENTIONS[convention]
-        self._program = program.resolve()
+        self._program = find(program)
         self._match: int | None = None
         self._talk: Talk | None = None
         self._process: _Process | None = None
@@ -96,7 +92,7 @@ class ProgramBot:
 
     def _begin(self, turn: Turn, is_black: bool) -> Talk:
         self.close()
-        self._match = turn.match
+        self._match, self._talk = turn.match, None
         if turn.move_number > 2 and not self._convention.from_any_board:
             at = turn.move_number
             raise RuntimeError(f"the match is at move {at}, and a {self._name} program cannot begin in mid-game")
@@ -164,17 +160,17 @@ class _Process:
             RuntimeError: there is none before the deadline (of `time.monotonic`), or the program has ended.
             ConventionError: the output is not a move.
         """
-        before, changed = b"", time.monotonic()
+        before, changed = b"", 0.0
         while True:
             with self._changed:
                 ended = self._closed
                 output, last = bytes(self._output), self._last
-            if talk.output_file is not None:
-                output, last = _file(self._folder / talk.output_file), changed
-                if output != before:
-                    before, last = output, time.monotonic()
-                    changed = last
             now = time.monotonic()
+            if talk.output_file is not None:
+                output = _file(self._folder / talk.output_file)
+                if output != before:
+                    before, changed = output, now
+                last = changed
             found = talk.read(Output(output, now - last >= SILENCE_SECONDS, ended))
             if found is not None:
                 with self._changed:
@@ -209,8 +205,8 @@ class _Process:
 
     def _collect(self) -> None:
         pipe = self._process.stdout
-        data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
         while True:
+            data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
             with self._changed:
                 if self._keeps_output:
                     self._output += data
@@ -220,7 +216,6 @@ class _Process:
                 if self._closed:
                     return
                 self._changed.wait_for(lambda: self._closed or len(self._output) < KEPT_OUTPUT)
-            data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
 
 
 def _command(name: str, program: Path, talk: Talk) -> list[str]:

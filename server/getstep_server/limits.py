@@ -256,7 +256,7 @@ PAGE_REQUEST_SECONDS = 10.0
 """The time from the connection to the end of its first request. A phone on a bad WLAN needs a second."""
 
 PAGE_IDLE_SECONDS = 30.0
-"""The time between two requests on one connection. After that the server closes it, and a browser opens a new one."""
+"""The time between two requests on one connection. Then the server closes it, and a browser opens a new one."""
 
 PAGE_SEND_SECONDS = 10.0
 """The time in which a client must take 64 KiB, or one event. Then its connection is closed: browsers come back."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from getstep._errors import BotError
-from getstep._program import ProgramBot, kill_running
+from getstep._program import ProgramBot, _command, kill_running
 from getstep._turn import Turn
 from getstep.cli import main
 from getstep.conventions import CONVENTIONS, ConventionError
@@ -108,8 +108,11 @@ def test_a_program_that_writes_on_and_on_does_not_fill_the_memory(tmp_path: Path
 
 def test_some_programs_cannot_begin_in_mid_game(tmp_path: Path) -> None:
     board = GAMES["longest_path"].start().board()
-    with bot_of(tmp_path, "prodrive") as bot, pytest.raises(RuntimeError, match="cannot begin in mid-game"):
-        bot.get_step(board, True, turn_of("longest_path", 5))
+    with bot_of(tmp_path, "prodrive") as bot:
+        first_question(bot, "longest_path")
+        for _ in range(2):  # in the second turn the program of an earlier match must not answer either
+            with pytest.raises(RuntimeError, match="cannot begin in mid-game"):
+                bot.get_step(board, True, turn_of("longest_path", 5, match=2))
 
 
 def test_another_game_than_its_own(tmp_path: Path) -> None:
@@ -118,10 +121,24 @@ def test_another_game_than_its_own(tmp_path: Path) -> None:
             first_question(bot, "hop")
 
 
+def test_functions_in_place_of_a_class(tmp_path: Path) -> None:
+    source = "def init(N, row, col): return [N - 1, 0]\ndef move(row, col): return (row, col + 1)\n"
+    with bot_of(tmp_path, "topcoder", source) as bot:
+        board = GAMES["pseudo_tonga"].start().board()
+        assert first_question(bot, "pseudo_tonga") == (7, 0)
+        assert bot.get_step(board, True, turn_of("pseudo_tonga", 3, last=(2, 3))) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("file", "starter"), [("a.py", [sys.executable]), ("a.jar", ["java", "-jar"]), ("a.js", ["node"]), ("a", [])]
+)
+def test_a_program_is_started_by_its_kind(file: str, starter: list[str]) -> None:
+    command = _command("csefest-console", Path(file), CONVENTIONS["csefest-console"](0))
+    assert command == [*starter, file, "R"]
+
+
 def test_what_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(BotError, match="There is no convention 'tcp'; expected one of prodrive, "):
-        ProgramBot("tcp", tmp_path / "program.py")
-    with pytest.raises(BotError, match="There is no program"):
+    with pytest.raises(BotError, match="There is no file"):
         ProgramBot("prodrive", tmp_path / "program.py")
     text = tmp_path / "program.txt"
     text.write_text("no program")

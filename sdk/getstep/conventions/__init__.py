@@ -8,7 +8,7 @@ To add a convention, write its module and add a line to `CONVENTIONS`.
 
 from __future__ import annotations
 
-from ._convention import MAX_OUTPUT, SILENCE_SECONDS, Board, ConventionError, Input, Output, Question, Talk
+from ._convention import MAX_OUTPUT, SILENCE_SECONDS, ConventionError, Input, Output, Question, Talk
 from .csefest_console import CsefestConsole
 from .csefest_file import CsefestFile
 from .linkage import Linkage
@@ -27,7 +27,6 @@ __all__ = [
     "CONVENTIONS",
     "MAX_OUTPUT",
     "SILENCE_SECONDS",
-    "Board",
     "ConventionError",
     "Input",
     "Output",

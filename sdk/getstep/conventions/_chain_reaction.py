@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._convention import Board
+from getstep._games import Board
 
 COLOURS = ("R", "G")
 """The colours of the first and the second player."""

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from getstep._games import Board
+from getstep._text import short_repr
 from getstep_engines import Player
-
-Board = list[list[int]]
 
 MAX_OUTPUT = 1000
 """Bytes of a program's output for one move. A move has at most 10 characters; the rest is for blank lines."""
@@ -130,6 +130,4 @@ def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tupl
 
 def shown(output: bytes) -> str:
     """Return the first line of the output that is not blank, for a message."""
-    line = next((line for line in output.splitlines() if line.strip()), b"")
-    text = ascii(line[:60].decode("utf-8", "replace"))
-    return text if len(line) <= 60 else f"{text} and more"
+    return short_repr(output.strip().partition(b"\n")[0].decode("utf-8", "replace"))

@@ -29,9 +29,9 @@ class CsefestFile(Talk):
         return Input(files={FILE: COLOURS[self.player].encode() + b"\n" + board_lines(question.board)})
 
     def read(self, output: Output) -> tuple[Any, int] | None:
-        first, newline, rest = output.data.partition(b"\n")
+        first, newline, rest = output.data.lstrip().partition(b"\n")
         first = first.strip()
-        if first in (b"R", b"G", b"") and not rest.startswith(b"0"):
+        if first in (b"R", b"G", b""):
             return None  # the host's own text, or nothing yet
         complete = output.silent or output.ended
         if first != b"0" or not newline:
