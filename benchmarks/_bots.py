@@ -101,7 +101,10 @@ def exact(port: int, team: int, think_ms: float) -> None:
     bot = Bot(port, team)
     bot.sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
     while not bot.over:
-        data, stamp = timestamps.receive(bot.sock)
+        try:
+            data, stamp = timestamps.receive(bot.sock)
+        except ConnectionResetError:  # the benchmark has killed its server
+            return
         if not data:
             return
         for message in bot.messages(data):
