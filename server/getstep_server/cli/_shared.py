@@ -167,6 +167,17 @@ def print_table(table: TextTable | CrosstableView) -> None:
         sys.stdout.write(text)
 
 
+def print_event_tables(
+    tournament: Tournament, name: str | None, table_of: Callable[[ContestEvent, str], TextTable | CrosstableView]
+) -> None:
+    """Print a table of each event, or of the event with a name only; ``table_of`` gets the event and the title."""
+    contest = tournament.contest
+    for place, event in enumerate(events_named(contest, name)):
+        if place:
+            print()
+        print_table(table_of(event, f"{contest.name}, {event.name}"))
+
+
 def print_folded(line: str) -> None:
     """Print a line that has no command to copy: broken at spaces on a terminal, whole in a pipe."""
     text = escape_control_chars(line)

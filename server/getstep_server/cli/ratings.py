@@ -7,7 +7,7 @@ import argparse
 from getstep_server.reports.ratings_table import ratings_table
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import contest_with_teams, events_named, on_record, print_table
+from ._shared import contest_with_teams, on_record, print_event_tables
 
 _RATINGS = """\
 Show the Elo rating of each team with its 95 % interval, from the matches that
@@ -38,9 +38,5 @@ def add_ratings(parser: argparse.ArgumentParser) -> None:
 
 def _ratings(args: argparse.Namespace) -> int:
     tournament = on_record(contest_with_teams(args.contest))
-    contest = tournament.contest
-    for place, event in enumerate(events_named(contest, args.event)):
-        if place:
-            print()
-        print_table(ratings_table(tournament, event, title=f"{contest.name}, {event.name}"))
+    print_event_tables(tournament, args.event, lambda event, title: ratings_table(tournament, event, title=title))
     return EXIT_OK

@@ -8,7 +8,7 @@ from getstep_server.reports.tables import all_tables, standings_table
 from getstep_server.text import pluralize
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import contest_with_teams, event_named, events_named, on_record, print_table
+from ._shared import contest_with_teams, event_named, on_record, print_event_tables, print_table
 
 # --- standings --------------------------------------------------------------------------------------------------
 
@@ -75,10 +75,9 @@ def _crosstable(args: argparse.Namespace) -> int:
     from getstep_server.reports.crosstable import crosstable_of, crosstable_table  # `standings` does not need it
 
     tournament = on_record(contest_with_teams(args.contest))
-    contest = tournament.contest
-    for place, event in enumerate(events_named(contest, args.event)):
-        if place:
-            print()
-        table = crosstable_of(tournament, event)
-        print_table(crosstable_table(contest, table, title=f"{contest.name}, {event.name}"))
+    print_event_tables(
+        tournament,
+        args.event,
+        lambda event, title: crosstable_table(tournament.contest, crosstable_of(tournament, event), title=title),
+    )
     return EXIT_OK
