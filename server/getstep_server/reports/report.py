@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
@@ -28,7 +28,6 @@ from getstep_server.records.reasons import VOID_REASONS, Reason
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars
 from getstep_server.tournament.combined import Combined
 from getstep_server.tournament.ratings import UNSURE, Ratings, rate, ratings_of, tally_of
 from getstep_server.tournament.standings import Standing
@@ -40,6 +39,7 @@ from .match_pages import Links
 from .plots import COLOURS, WIDTH, HistoryPlot, Rated, RatingHistory, RatingsPlot, history_plot, ratings_plot
 from .ratings_table import ratings_table
 from .tables import combined_table, describe_event, name_with_status, standings_table
+from .templating import template_environment
 from .text_table import Column, TextTable
 
 CROSSTABLE_TEAMS = 64
@@ -185,15 +185,8 @@ def as_html(data: ReportData, progress: Progress = lambda *_: None) -> str:
 
 
 def environment() -> Environment:
-    """Return the environment that renders pages, in which every text is escaped."""
-    made = Environment(
-        loader=PackageLoader("getstep_server.reports"),
-        autoescape=True,
-        finalize=lambda value: escape_control_chars(value) if type(value) is str else value,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """Return the environment that renders the report and the site."""
+    made = template_environment("getstep_server.reports")
     made.globals.update(most=CROSSTABLE_TEAMS, plot_width=WIDTH, colours=COLOURS)
     return made
 

@@ -11,8 +11,9 @@ from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.reports.templating import template_environment
 
-from .assets import look, static, templates, unless_known
+from .assets import look, static, unless_known
 from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
@@ -48,7 +49,7 @@ class App:
         self.own = TeamArea(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
-        self._templates = templates()
+        self._templates = template_environment("getstep_server.web")
 
     async def __call__(self, request: Request) -> Answer:
         """Answer a request."""

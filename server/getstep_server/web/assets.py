@@ -1,4 +1,4 @@
-"""The templates, scripts and looks that the pages of a contest and of practice share."""
+"""The scripts and looks that the pages of a contest and of practice share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from getstep.draw import svg_style
 from getstep.replay import MODULES, STYLE_FILE, source, without_comments
 from getstep_engines import GAMES
 from getstep_engines.look import look_json
-from getstep_server.text import escape_control_chars
 
 from .http import JSON, Request, Response, problem
 from .topics import encode
@@ -23,18 +20,6 @@ _TYPES = {
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
 }
-
-
-def templates() -> Environment:
-    """Return the templates. All text in them is escaped, also control characters."""
-    return Environment(
-        loader=PackageLoader("getstep_server.web"),
-        autoescape=True,
-        finalize=lambda value: escape_control_chars(value) if type(value) is str else value,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def look(name: str) -> Response:

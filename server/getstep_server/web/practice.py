@@ -21,8 +21,9 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import trio
 
 from getstep_engines import Game, Player, State, Touched
+from getstep_server.reports.templating import template_environment
 
-from .assets import look, static, templates, unless_known
+from .assets import look, static, unless_known
 from .boards import BOARD_GET, BOARD_POST, Boards
 from .http import Answer, HostCheck, HttpServer, Request, Response, redirect
 from .listener import open_page_listener, page_address
@@ -55,7 +56,7 @@ class _PracticeBoard(Boards):
         self._key = key
         self._cookie = f"getstep_practice_{port}"
         self._reply = reply
-        self._templates = templates()
+        self._templates = template_environment("getstep_server.web")
 
     async def __call__(self, request: Request) -> Answer:
         """Answer a request."""
