@@ -47,14 +47,14 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(back, ".rp-count", "^3 / 4$")
     back.keyboard.press("ArrowLeft")
     expect_text(back, ".rp-count", "^2 / 4$")
-    assert not back.locator(".card").is_visible()
+    back.locator(".card").wait_for(state="hidden")
     stage.play_to(6)
     expect_text(page, ".card .card-head", "move 6")
     expect_text(back, ".rp-count", "^2 / 6$")  # the reader stays at the move
     expect_text(back, ".rp-result", "Not over")
     back.get_by_role("button", name="Back to the live board").click()
     back.locator(".card svg").wait_for()
-    assert not back.locator(".rp").is_visible()
+    back.locator(".rp").wait_for(state="hidden")
     back.get_by_role("button", name="Step through the moves").click()
     expect_text(back, ".rp-count", "^2 / 6$")
     assert barriers(back) == []
@@ -64,7 +64,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     assert (stage.folder / CONTESTANTS_PACKAGE).exists()  # the slips name it, and nobody has to write slips
     expect_text(back, ".rp-result", "wins|draw")
     expect_text(back, ".rp-count", r"^2 / \d\d+$")
-    assert not back.get_by_role("button", name="Back to the live board").is_visible()
+    back.get_by_role("button", name="Back to the live board").wait_for(state="hidden")
 
 
 def test_a_page_that_is_killed_comes_back(stage: Stage, visitor: Visitor) -> None:

@@ -64,7 +64,7 @@ def test_two_games_are_played_and_the_board_stays(practice: list[Practice], visi
     assert page.locator("#notes li").count() == 0
     said = play_on(page)
     expect_text(page, "#offline", "^Practice is over. The results are in the terminal")
-    assert not page.get_by_role("button", name="Leave the game").is_visible()
+    page.get_by_role("button", name="Leave the game").wait_for(state="hidden")
     results = one.wait()
     assert [match.result for match in results.matches].count("stopped") == 0
     assert not results.faults
