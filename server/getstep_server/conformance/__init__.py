@@ -1,0 +1,18 @@
+"""Numbered test cases for a client, in any language.
+
+In: the command that starts a client under test. Out: a verdict for each case.
+It must not know the SDKs: the client is a process, of which it sees the bytes, the exit code and the output.
+
+The unit tests of every SDK read the JSON files in `vectors`, which ``python -m tests.sdk.vectors`` writes:
+
+- ``codec.json``: bodies, messages and streams of frames, each with its value or the reason code of its refusal, and
+  the exact frames of a client's messages;
+- ``proofs.json``: signatures, proofs, and the forms of a token;
+- ``conversations.json``: the whole conversations of protocol.md.
+"""
+
+from pathlib import Path
+
+VECTORS = Path(__file__).parent / "vectors"
+
+__all__ = ["VECTORS"]
