@@ -39,6 +39,7 @@ settings.load_profile("getstep")
 TOGETHER = (
     "tests/e2e/test_packages.py",
     "tests/e2e/test_readme.py",
+    "tests/server/test_replays.py",
     "tests/server/test_report.py",
     "tests/server/test_verify.py",
 )

@@ -18,12 +18,9 @@ from benchmarks import plain
 from getstep import wire
 from getstep_engines import GAMES, Game, IllegalMove, State
 from getstep_engines.testing import as_lists, seen
+from tests.quick import quick
 
 from .every_game import EVERY_GAME, EVERY_START, STARTS, playout_of
-
-PLAYOUTS = 500
-"""Random games played to the end, for each way to start a game."""
-
 
 # --- enrolment ------------------------------------------------------------------------------------------------
 
@@ -120,9 +117,12 @@ REFERENCED = pytest.mark.parametrize(
 
 
 @REFERENCED
-def test_random_games_end_as_the_rules_on_plain_lists_say(name: str, options: dict[str, int]) -> None:
+@pytest.mark.parametrize("playouts", quick([50, 500], [50]))
+def test_random_games_end_as_the_rules_on_plain_lists_say(
+    name: str, options: dict[str, int], playouts: int
+) -> None:
     dice = Random(f"{name} {options}")
-    for _ in range(PLAYOUTS):
+    for _ in range(playouts):
         state = GAMES[name].start(**options)
         while state.outcome is None:
             state.play(dice.choice(list(state.legal_moves())))

@@ -13,11 +13,12 @@ from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Opti
 from getstep_engines import testing as checks
 from getstep_engines.pseudo_tonga import PseudoTongaState
 from getstep_engines.testing import CHECKS, check_game
+from tests.quick import quick
 
 TONGA = GAMES["pseudo_tonga"]
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", quick(GAMES, ["hop", "linkage"]))
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_our_games_pass(name: str, check: Callable[[Game], None]) -> None:
     check(GAMES[name])
