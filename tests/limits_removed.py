@@ -52,6 +52,7 @@ _FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
 _FRIENDLY = "tests/server/test_web_friendly.py::"
 _OWN = "tests/server/test_web_own.py::"
+_STORE = "tests/server/test_program_store.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -193,6 +194,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_ADDRESSES": ("10**9", f"{_FIND}test_a_server_has_eight_addresses"),
     "MAX_LISTED": ("10**9", f"{_FIND}test_a_list_has_20_servers"),
     "MAX_TRIED": ("10**9", f"{_FIND}test_a_bot_tries_20_found_addresses"),
+    "MAX_PROGRAM_DESCRIPTION_BYTES": ("10**6", f"{_STORE}test_a_damaged_description_is_named"),
+    "PROGRAM_VERSIONS_KEPT": ("10**6", f"{_STORE}test_twenty_versions_keep_their_files"),
+    "MAX_PROGRAM_VERSIONS": ("10**6", f"{_STORE}test_a_team_has_a_bounded_number_of_versions"),
+    "PROGRAM_LOCK_SECONDS": ("1e9", f"{_STORE}test_a_change_waits_ten_seconds_for_another_one"),
 }
 
 NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}

@@ -283,7 +283,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "storage": (
         5,
-        {"config", "errors", "events", "incident", "limits", "records", "text", "tournament"},
+        {"config", "errors", "events", "file_lock", "incident", "limits", "records", "text", "tournament"},
         "to open a contest is to project its records",
     ),
     "events": (4, {"incident", "records"}, "an event speaks of matches and results"),
@@ -291,6 +291,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         4,
         {"config", "errors", "formats", "limits", "records", "text", "validation"},
         "a pure projection of records",
+    ),
+    "programs": (
+        4,
+        {"errors", "file_lock", "limits", "text", "validation"},
+        "it builds and keeps programs, and knows no match that counts",
     ),
     "records": (
         3,
@@ -303,6 +308,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         {"errors", "formats", "limits", "text", "validation"},
         "what the host writes comes before what happens",
     ),
+    "file_lock": (1, set(), "several rooms keep other processes away from a folder"),
     "formats": (1, {"validation"}, "pairing algorithms are pure"),
     "errors": (1, set(), "every room may raise them"),
     "incident": (1, set(), "it is published, stored and shown"),

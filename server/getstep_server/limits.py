@@ -326,3 +326,20 @@ OWN_PENALTIES_OF_A_MATCH = 8
 
 MAX_OWN_CACHE = 2048
 """The matches whose own turns are kept in summary, for all teams together: 10 kB each at most, and 1 kB mostly."""
+
+# --- programs that the host runs ---
+
+MAX_PROGRAM_DESCRIPTION_BYTES = 1 << 16
+"""The size of program.json. The server writes some hundred bytes."""
+
+PROGRAM_VERSIONS_KEPT = 20
+"""The versions of a team's program whose files are kept: a version has up to 74 MB.
+
+The version in use is kept in any case. Of older ones the description stays, because records name them.
+"""
+
+MAX_PROGRAM_VERSIONS = 10_000
+"""The versions that a team may add in all: three an hour for a term."""
+
+PROGRAM_LOCK_SECONDS = 10.0
+"""The time to wait for another process that stores or chooses a version: it needs milliseconds."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from getstep_server.errors import ConfigError
-from getstep_server.storage import lock
+from getstep_server.file_lock import lock
 from getstep_server.storage.lock import ContestLock, server_of
 
 HOLDER = """
@@ -71,7 +71,7 @@ def test_a_question_does_not_keep_a_server_from_starting(tmp_path: Path, monkeyp
     """It holds the lock for a moment."""
     (tmp_path / "run.lock").touch()
     asking = os.open(tmp_path / "run.lock", os.O_RDWR)
-    lock._lock(asking)
+    lock(asking)
     monkeypatch.setattr(time, "sleep", lambda _: os.close(asking))
     with ContestLock(tmp_path):
         pass

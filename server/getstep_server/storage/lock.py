@@ -8,28 +8,14 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 import time
 from pathlib import Path
 from types import TracebackType
 
 from getstep_server.errors import ConfigError
+from getstep_server.file_lock import lock
 from getstep_server.text import utc_time
 
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        os.lseek(file, _FAR, os.SEEK_SET)  # Windows blocks reads of locked bytes: lock bytes behind the text
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-_FAR = 1 << 20
 _NAME = "run.lock"
 _TRIES = 5
 _TRY_SECONDS = 0.02
@@ -82,7 +68,7 @@ def server_of(folder: Path) -> str | None:
     except OSError:
         return None
     try:
-        _lock(file)  # a server that starts now retries: see `_lock_soon`
+        lock(file)  # a server that starts now retries: see `_lock_soon`
     except OSError:
         return _holder(path)
     finally:
@@ -94,12 +80,12 @@ def _lock_soon(file: int) -> None:
     """Lock the file, retrying for 0.1 s: `server_of` in another process may hold the lock for a moment."""
     for _ in range(_TRIES - 1):
         try:
-            _lock(file)
+            lock(file)
         except OSError:
             time.sleep(_TRY_SECONDS)
         else:
             return
-    _lock(file)
+    lock(file)
 
 
 def _holder(path: Path) -> str:
