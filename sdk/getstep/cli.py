@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -31,6 +32,8 @@ from ._text import Console
 from ._uncaught import error_text
 from ._version import __version__
 from .conventions import CONVENTIONS
+from .languages import LANGUAGES, Language, language_of, suffixes
+from .languages import starter as starter_in
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 """Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
@@ -162,19 +165,76 @@ def _new(options: argparse.Namespace, console: Console) -> int:
         raise SetupError(f"Which game? Give --game and one of these, or all:\n{_game_list()}")
     for game in games:
         _game(game)
+    language = language_of(options.file.suffix)
+    if language is not None:
+        return _new_in(language, options.file, games, console)
     path = _check_name(options.file)
-    files = _first_bot(path, games)
+    _write_new({file: text.encode() for file, text in _first_bot(path, games).items()})
+    _print_next_steps(console, path, games)
+    return OVER
+
+
+def _write_new(files: Mapping[Path, bytes]) -> None:
+    """Write files that must not be there yet: all of them or none.
+
+    Raises:
+        SetupError: one is there, or cannot be written.
+    """
     for file in files:
         if file.exists():
             raise SetupError(f"{file} already exists; choose another name.")
-    for file, text in files.items():
+    for file, content in files.items():
         try:
-            with file.open("x", encoding="utf-8") as stream:
-                stream.write(text)
+            with file.open("xb") as stream:
+                stream.write(content)
         except OSError as error:
             raise SetupError(f"{file} cannot be written: {error.strerror or error}.") from None
-    _print_next_steps(console, path, games)
+
+
+def _new_in(language: Language, path: Path, games: list[str], console: Console) -> int:
+    """Write a first bot in another language than Python, and the SDK's files beside it."""
+    if not re.fullmatch(language.name_of_bot, path.stem):
+        raise SetupError(f"{path.name} cannot be the name of a bot in {language.title}; use letters, digits and _.")
+    if path.name in language.files:
+        raise SetupError(f"{path.name} is a file of the SDK for {language.title}; choose another name.")
+    if len(games) > 1:
+        raise SetupError(
+            f"A bot in {language.title} is written for one game at a time. To play several, write one, and add\n"
+            "the functions of the others: the third parameter of yours says which game is played."
+        )
+    [game] = games
+    if game not in language.games():
+        listed = ", ".join(language.games())
+        raise SetupError(f"There is no first bot for {game} in {language.title}; there are: {listed}.")
+    sdk = {path.with_name(name): content for name, content in language.sdk_files()}
+    kept = {file for file in sdk if file.exists()}
+    bot = {path: starter_in(language, GAMES[game], path.stem).encode()}
+    _write_new({**bot, **{file: content for file, content in sdk.items() if file not in kept}})
+    console.say(f"Wrote {path}: a bot that plays {game} ({GAMES[game].summary}).")
+    for file, content in sdk.items():
+        if file not in kept:
+            console.say(f"Wrote {file}, which the bot needs beside it.")
+        elif file.read_bytes() != content:
+            console.say(f"Kept {file}, which differs from that of this getstep {__version__}.")
+    _print_build(console, language, path)
     return OVER
+
+
+def _print_build(console: Console, language: Language, path: Path) -> None:
+    """Print how to build the bot and play, on this system."""
+    build = language.build_here()
+    if build is None:
+        tools = " nor ".join(build.tool for build in language.builds_here())
+        console.say(f"This computer has no {tools}, which a bot in {language.title} takes. To install it:")
+        console.say(f"  {language.install.get(sys.platform, language.install['linux'])}")
+        build = language.builds_here()[0]
+    folder = "" if path.parent == Path() else f" in {path.parent}"
+    console.say(f"For the contest, type{folder} (the host tells you the address, your team's id and its token):")
+    *building, run = build.commands(path)
+    for line in building:
+        console.say(f"  {line}")
+    console.say(f"  {run} --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt")
+    console.say(f"How to write bots in {language.title} is on the live page of the contest, at /{language.name}.")
 
 
 def _game(name: str) -> Game:
@@ -231,7 +291,8 @@ def _importable(stem: str) -> str:
 def _check_name(path: Path) -> Path:
     path = path if path.suffix else path.with_suffix(".py")
     if path.suffix != ".py":
-        raise SetupError(f"{path} is not the name of a Python file; it must end in .py.")
+        others = "".join(f" or {suffix}" for suffix in suffixes())
+        raise SetupError(f"{path} is not the name of a bot's file; it must end in .py{others}.")
     if path.stem in ("getstep", "msgpack") or path.stem in sys.stdlib_module_names:
         raise SetupError(f"A file {path.name} would hide Python's own {path.stem}; choose another name.")
     return path
@@ -298,9 +359,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    new = commands.add_parser(
-        "new", help="write a first bot", description=_NEW + _game_list(), formatter_class=verbatim
-    )
+    new = commands.add_parser("new", help="write a first bot", description=_new_help(), formatter_class=verbatim)
     new.add_argument("file", type=Path, help="the file to write, such as my_bot.py")
     new.add_argument("--game", action="append", help="a game that it plays, repeatable; or all")
     new.set_defaults(run=_new)
@@ -412,6 +471,12 @@ def _option_list() -> str:
         for option in game.options.values()
     ]
     return "; ".join(found).replace("%", "%%") or "no installed game has one"
+
+
+def _new_help() -> str:
+    listed = ", ".join(f"{language.suffix} is {language.title}" for language in LANGUAGES.values())
+    others = f"The ending of FILE says the language: .py is Python, {listed}.\n\n" if listed else ""
+    return _NEW.replace("examples:\n", f"{others}examples:\n") + _game_list()
 
 
 def _game_list() -> str:

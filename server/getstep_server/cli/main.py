@@ -140,6 +140,7 @@ _COMMANDS = {
     "export": "write matches or tables to a file",
     "web": "show a contest in the browser without playing it",
     "wheels": "prepare the contestants' packages for a room without internet",
+    "sdk": "write the files for bots in other languages than Python",
     "report": "write one HTML page with tables, ratings and incidents",
     "site": "write the contest as static pages to publish",
     "verify": "check the records, the matches and the standings",
@@ -216,6 +217,10 @@ def _declaration_of(name: str) -> _Declare:
             from .wheels import add_wheels
 
             return add_wheels
+        case "sdk":
+            from .sdk import add_sdk
+
+            return add_sdk
         case "web":
             from .web import add_web
 

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import getstep
+from getstep.languages import LANGUAGES
 from getstep_engines import GAMES, GROUP
 
 from .contest import Contest
@@ -32,6 +33,7 @@ Generator: getstep-server
 Root-Is-Purelib: true
 Tag: py3-none-any
 """
+_INSTALLED = Path(getstep.__file__).parent
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip file: the same content gives the same file
 
 
@@ -66,6 +68,10 @@ def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         for path in paths:
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path.relative_to(top).as_posix(), path.read_bytes()
+    for language in LANGUAGES.values():
+        if not language.folder.is_relative_to(_INSTALLED):  # a checkout, where they are in folders of their own
+            for name, content in language.all_files():
+                yield f"getstep/languages/{language.name}/{name}", content
 
 
 def _metadata(points: list[str]) -> Iterator[tuple[str, bytes]]:

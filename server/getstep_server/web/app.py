@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
@@ -16,7 +17,7 @@ from getstep_server.reports.templating import template_environment
 from .assets import look, static, unless_known
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .handouts import DOCUMENTS, WheelIndex, document, normal, starter
+from .handouts import DOCUMENTS, WheelIndex, document, language_file, normal, starter
 from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
 from .own import TeamArea
 from .pages import Pages
@@ -124,6 +125,10 @@ class App:
             games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
             practised=f" --game {next(iter(games))}" if len(games) > 1 else "",
             starters=[game for game in games if starter(game) is not None],
+            languages=[
+                (language, [f"{game}{language.suffix}" for game in language.games() if game in games])
+                for language in LANGUAGES.values()
+            ],
             host=host,
             port="" if server.port == DEFAULT_PORT else f" --port {server.port}",
             contest_events=contest.events,
@@ -133,6 +138,11 @@ class App:
         """Return the first bot of a game as a file."""
         text = starter(game)
         return problem(404, "there is no such file") if text is None else Response(text, TEXT)
+
+    def language(self, _: Request, name: str, file: str) -> Answer:
+        """Return a file of a language's SDK, or a first bot in that language."""
+        content = language_file(name, file)
+        return problem(404, "there is no such file") if content is None else Response(content, TEXT)
 
     def requirements(self, request: Request) -> Answer:
         """Return a requirements file for pip, so that the command to type is short and always right."""
@@ -189,6 +199,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(rf"/({'|'.join(DOCUMENTS)})"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
+    (re.compile(r"/languages/([a-z]{1,32})/([A-Za-z0-9_.]{1,80})"), App.language),
     (re.compile(r"/pip"), App.requirements),
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),

@@ -12,13 +12,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from getstep.languages import LANGUAGES
+from getstep.languages import starter as language_starter
 from getstep.starter import one_game
 from getstep_engines import GAMES
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-DOCUMENTS = {"rules": "Rules", "protocol": "Protocol", "guide": "A good bot in an hour"}
+DOCUMENTS = {
+    "rules": "Rules",
+    "protocol": "Protocol",
+    "guide": "A good bot in an hour",
+    **{language.name: f"A bot in {language.title}" for language in LANGUAGES.values()},
+}
 """The documents by name, with their titles."""
 
 MAX_WHEEL_BYTES = 32_000_000
@@ -89,6 +96,17 @@ def starter(game: str) -> bytes | None:
     """Return the first bot that ``getstep new`` writes for a game; None if there is none."""
     found = GAMES.get(game)
     return None if found is None else one_game(found).encode()
+
+
+def language_file(name: str, file: str) -> bytes | None:
+    """Return a file of a language: of its SDK, or its first bot for a game. None if there is no such file."""
+    language = LANGUAGES.get(name)
+    if language is None:
+        return None
+    if file in language.files:
+        return (language.folder / file).read_bytes()
+    game = file.removesuffix(language.suffix)
+    return language_starter(language, GAMES[game], game).encode() if game in language.games() else None
 
 
 # --- the package index ------------------------------------------------------------------------------------------

@@ -1,0 +1,149 @@
+"""Bots in other languages: the SDK's files of each language, its starter bots, and how a bot is built and started.
+
+A language is a line of the table here, and its folder: beside this file in an installed package, in the folder of
+the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX`` for each
+game. A starter is a source file that compiles as it is. `starter` fills in what is written once for all languages:
+a comment line with ``@goal``, ``@board`` or ``@hints`` becomes the game's text, and the word ``MyBot`` the bot's
+name.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from getstep_engines import GAMES, Game
+
+STARTERS = "starters"
+"""The folder of a language's starter bots, inside the language's folder."""
+
+_WIDTH = 110  # characters of a line, as in the Python starter
+_MARK = re.compile(r"^(\s*(?://|\*)\s*)@(goal|board|hints)$")
+
+
+@dataclass(frozen=True)
+class Build:
+    """One way to build and start a bot.
+
+    In the commands, ``{file}`` is the bot's file, and ``{stem}`` its name without the ending.
+
+    Args:
+        tool: the program that it takes, such as ``g++``.
+        build: the command that builds the bot; empty if nothing is built.
+        run: the command that starts the bot.
+        systems: the values of ``sys.platform`` for which it is meant; all if empty.
+    """
+
+    tool: str
+    build: str
+    run: str
+    systems: tuple[str, ...] = ()
+
+    def commands(self, file: Path) -> list[str]:
+        """Return what to type, in the folder of the bot's file."""
+        quoted = {"file": _quoted(file.name), "stem": _quoted(file.stem)}
+        return [command.format(**quoted) for command in (self.build, self.run) if command]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language that has an SDK here.
+
+    Args:
+        name: its name on the command line and the name of its folder, such as ``cpp``.
+        title: its name for people, such as ``C++``.
+        suffix: of a bot's file.
+        files: of the SDK; a bot needs them beside it.
+        builds: the ways to build a bot, best first.
+        install: what to do if no tool of ``builds`` is there, by ``sys.platform``.
+        name_of_bot: what the stem of a bot's file must match; some languages take the name of a class from it.
+        other_suffixes: that a bot's file may have as well.
+    """
+
+    name: str
+    title: str
+    suffix: str
+    files: tuple[str, ...]
+    builds: tuple[Build, ...]
+    install: Mapping[str, str] = field(default_factory=dict)
+    name_of_bot: str = r".+"
+    other_suffixes: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The folder with the language's files."""
+        installed = Path(__file__).parent / self.name
+        return installed if installed.is_dir() else Path(__file__).parents[2] / self.name
+
+    def sdk_files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the names and contents of the SDK's files."""
+        for name in self.files:
+            yield name, (self.folder / name).read_bytes()
+
+    def all_files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the files that an installed package has of this language, by their paths in its folder."""
+        yield from self.sdk_files()
+        for game in self.games():
+            path = f"{STARTERS}/{game}{self.suffix}"
+            yield path, (self.folder / path).read_bytes()
+
+    def games(self) -> list[str]:
+        """Return the names of the games that have a starter."""
+        return [game for game in GAMES if (self.folder / STARTERS / f"{game}{self.suffix}").is_file()]
+
+    def builds_here(self, platform: str = sys.platform) -> list[Build]:
+        """Return the ways to build a bot on this system, best first."""
+        return [build for build in self.builds if not build.systems or platform in build.systems]
+
+    def build_here(
+        self, platform: str = sys.platform, which: Callable[[str], str | None] = shutil.which
+    ) -> Build | None:
+        """Return the first way to build a bot whose tool is installed; None if none is."""
+        return next((build for build in self.builds_here(platform) if which(build.tool)), None)
+
+
+_TABLE: tuple[Language, ...] = ()
+
+LANGUAGES = {language.name: language for language in _TABLE}
+"""The languages by name. Python is not one of them: it needs no file beside the bot."""
+
+
+def language_of(suffix: str) -> Language | None:
+    """Return the language of a bot's file by its suffix; None if it is none of `LANGUAGES`."""
+    found = (language for language in LANGUAGES.values() if suffix in (language.suffix, *language.other_suffixes))
+    return next(found, None)
+
+
+def suffixes() -> list[str]:
+    """Return the suffixes of all languages."""
+    return [suffix for language in LANGUAGES.values() for suffix in (language.suffix, *language.other_suffixes)]
+
+
+def starter(language: Language, game: Game, name: str = "MyBot") -> str:
+    """Return the source of a bot for ``game`` that makes legal moves, with comments.
+
+    Args:
+        language: one of `LANGUAGES`, with a starter for the game.
+        game: the game.
+        name: the name of the bot, for languages whose files have the names of their classes.
+    """
+    path = language.folder / STARTERS / f"{game.name}{language.suffix}"
+    texts: dict[str, Iterable[str]] = {
+        "goal": textwrap.wrap(game.starter.goal or game.summary, _WIDTH - 10),
+        "board": textwrap.wrap(f"board[row][column] is {game.starter.board}. Row 0 is at the top.", _WIDTH - 10),
+        "hints": game.starter.hints,
+    }
+    lines: list[str] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        mark = _MARK.fullmatch(line)
+        lines += [f"{mark[1]}{text}" for text in texts[mark[2]]] if mark else [line]
+    return re.sub(r"\bMyBot\b", name, "\n".join(lines)) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

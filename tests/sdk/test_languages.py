@@ -1,0 +1,111 @@
+"""The table of other languages: which files a bot gets, and what its author has to type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from getstep import cli
+from getstep.languages import LANGUAGES, Build, Language, language_of, starter
+from getstep_engines import GAMES
+
+LOGO = Language(
+    "logo",
+    "Logo",
+    ".logo",
+    ("getstep.turtle",),
+    (
+        Build("ucblogo", "ucblogo --check {file}", "ucblogo {file}", ("linux",)),
+        Build("fmslogo", "", "fmslogo {file}", ("linux", "win32")),
+    ),
+    {"linux": "apt install ucblogo", "win32": "get FMSLogo"},
+    name_of_bot=r"[a-z_]+",
+    other_suffixes=(".lgo",),
+)
+HOP = "// MyBot\n//\n//   @goal\n//\n// @board\nto MyBot\n  // @hints\nend\n"
+
+
+@pytest.fixture
+def logo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Language:
+    """A language that is not one of ours, with a starter for hop."""
+    folder = tmp_path / "package" / "logo"
+    (folder / "starters").mkdir(parents=True)
+    (folder / "getstep.turtle").write_text("the SDK")
+    (folder / "starters" / "hop.logo").write_text(HOP)
+    monkeypatch.setattr(Language, "folder", property(lambda language: tmp_path / "package" / language.name))
+    monkeypatch.setitem(LANGUAGES, "logo", LOGO)
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return LOGO
+
+
+def new(*words: str) -> int:
+    return cli.main(["new", *words])
+
+
+def test_a_starter_has_the_texts_of_the_game_as_comments(logo: Language) -> None:
+    source = starter(logo, GAMES["hop"], "frog").splitlines()
+    about = GAMES["hop"].starter
+    assert [source[0], source[-1]] == ["// frog", "end"]
+    said = " ".join(line.lstrip("/ ") for line in source)
+    assert about.goal in said
+    assert f"board[row][column] is {about.board}. Row 0 is at the top." in said
+    assert [f"  // {hint}" for hint in about.hints] == source[-3:-1]
+    assert next(line for line in source if line.startswith("//   ")).startswith("//   You have nine pieces.")
+
+
+@pytest.mark.parametrize("file", ["frog.logo", "frog.lgo"])
+def test_new_writes_the_bot_and_the_sdk_beside_it(
+    file: str, logo: Language, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    assert new(file, "--game", "hop") == 0
+    assert Path(file).read_text() == starter(logo, GAMES["hop"], "frog")
+    assert Path("getstep.turtle").read_text() == "the SDK"
+    said = capsys.readouterr().out
+    assert f"Wrote {file}: a bot that plays hop" in said
+    assert "This computer has no ucblogo nor fmslogo, which a bot in Logo takes" in said
+    assert "\n  apt install ucblogo\n" in said
+    assert f"\n  ucblogo --check {file}\n  ucblogo {file} --host " in said
+
+
+def test_new_keeps_the_files_that_are_there(logo: Language, capsys: pytest.CaptureFixture[str]) -> None:
+    assert [new("a.logo", "--game", "hop"), new("b.logo", "--game", "hop")] == [0, 0]
+    assert "Kept" not in capsys.readouterr().out
+    Path("getstep.turtle").write_text("mine")
+    assert new("c.logo", "--game", "hop") == 0
+    assert "Kept getstep.turtle, which differs" in capsys.readouterr().out
+    assert Path("getstep.turtle").read_text() == "mine"
+    Path("a.logo").write_text("mine")
+    assert new("a.logo", "--game", "hop") == 2
+    assert Path("a.logo").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("2.logo", "--game", "hop"), "2.logo cannot be the name of a bot in Logo"),
+        (("a.logo", "--game", "linkage"), "There is no first bot for linkage in Logo; there are: hop."),
+        (("a.logo", "--game", "all"), "A bot in Logo is written for one game at a time"),
+        (("a.turtle", "--game", "hop"), "must end in .py"),
+    ],
+)
+def test_new_refuses(words: tuple[str, ...], says: str, logo: Language, capsys: pytest.CaptureFixture[str]) -> None:
+    assert new(*words) == 2
+    assert says in capsys.readouterr().err
+    assert list(Path().iterdir()) == []
+
+
+def test_the_first_tool_that_is_installed_builds() -> None:
+    first, second = LOGO.builds
+    assert LOGO.build_here("linux", lambda tool: tool) is first
+    assert LOGO.build_here("linux", {"fmslogo": "/bin/fmslogo"}.get) is second
+    assert LOGO.build_here("linux", lambda _: None) is None
+    assert LOGO.build_here("win32", lambda tool: tool) is second
+    assert second.commands(Path("folder/my frog.logo")) == ['fmslogo "my frog.logo"']
+
+
+def test_a_suffix_tells_the_language(logo: Language) -> None:
+    assert [language_of(suffix) for suffix in (".logo", ".lgo", ".py", "")] == [logo, logo, None, None]
