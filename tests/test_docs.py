@@ -20,7 +20,7 @@ import pytest
 from msgspec.structs import asdict
 
 from getstep_engines import GAMES
-from getstep_server.config.contest import PageTable, ServerTable, StartTable, TimeTable, load_contest
+from getstep_server.config.contest import PageTable, ProgramsTable, ServerTable, StartTable, TimeTable, load_contest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -247,7 +247,13 @@ FURTHER_TEAMS = "".join(f'\n[[team]]\nid = {n}\nname = "Team {n}"\ntoken = "test
 def test_the_table_of_all_other_settings_has_their_defaults() -> None:
     section = text_of("docs/formats.md").partition("## All other settings")[2]
     rows = {(table, name): default for name, table, default in re.findall(ROW_OF_A_SETTING, section, re.MULTILINE)}
-    tables = {"time": TimeTable(), "server": ServerTable(), "page": PageTable(), "start": StartTable()}
+    tables = {
+        "time": TimeTable(),
+        "server": ServerTable(),
+        "page": PageTable(),
+        "programs": ProgramsTable(),
+        "start": StartTable(),
+    }
     assert rows == {
         (name, key): "off" if value is None else f"`{json.dumps(value)}`".replace(".0`", "`")
         for name, table in tables.items()

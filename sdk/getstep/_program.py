@@ -1,16 +1,24 @@
-"""A program of an original contest as a ``get_step``: it runs the program and talks to it by its convention."""
+"""A program of an original contest as a ``get_step``: it runs the program and talks to it by its convention.
+
+How a process is started is up to a `Program`: on a contestant's machine as any other process (`LocalProgram`), on a
+host's in a sandbox. A program gets the processor only while it is asked: between its turns it is suspended, where
+its `Program` can do that.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
 import os
+import stat
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Protocol
+
+from getstep_engines import Player
 
 from ._bot import find
 from ._games import Board
@@ -33,7 +41,10 @@ _END_SECONDS = 0.5  # for a program to end by itself once its input has ended
 _LATE_SECONDS = 0.5  # after the limit, in which the program is still waited for: the judge's clock decides
 _POLL_SECONDS = 0.005
 
-_running: set[subprocess.Popen[bytes]] = set()
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Flags for a file of a program that may be hostile: a link is not followed, and a pipe is not waited for."""
+
+_running: set[RunningProgram] = set()
 
 
 @atexit.register
@@ -43,21 +54,88 @@ def kill_running() -> None:
         process.kill()
 
 
-class ProgramBot:
-    """A program that plays by a convention. A program that fails raises an exception in that turn.
+class RunningProgram(Protocol):
+    """A process of a program; `subprocess.Popen` has most of this."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code once it has ended. Raises subprocess.TimeoutExpired."""
+
+    def kill(self) -> None:
+        """End it at once."""
+
+    def suspend(self) -> None:
+        """Take the processor from all its threads."""
+
+    def resume(self) -> None:
+        """Give the processor back."""
+
+
+class Program(Protocol):
+    """A program that can be started.
+
+    Attributes:
+        folder: in which it runs, with the files of its convention.
+    """
+
+    folder: Path
+
+    def start(self, talk: Talk) -> RunningProgram:
+        """Start it with the arguments of ``talk``. Raises OSError if that fails."""
+
+
+class LocalProgram:
+    """A program of the user who starts it. It runs without a sandbox, and is not suspended.
 
     Args:
         convention: a name of `CONVENTIONS`.
-        program: the program's file: an executable, a ``.py`` file or a ``.jar`` file.
+        file: an executable, a ``.py`` file or a ``.jar`` file.
 
     Raises:
         BotError: there is no such file.
     """
 
-    def __init__(self, convention: str, program: Path) -> None:
+    def __init__(self, convention: str, file: Path) -> None:
+        self._convention = convention
+        self._file = find(file)
+        self.folder = self._file.parent
+
+    def start(self, talk: Talk) -> RunningProgram:
+        """Start it in its folder. Raises OSError."""
+        command = _command(self._convention, self._file, talk)
+        try:
+            return _LocalProcess(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            raise OSError(f"{command[0]} cannot be started: {error.strerror or error}") from None
+
+
+class _LocalProcess(subprocess.Popen[bytes]):
+    """A process that is never suspended."""
+
+    def suspend(self) -> None:
+        """Do nothing."""
+
+    def resume(self) -> None:
+        """Do nothing."""
+
+
+class ProgramBot:
+    """A program that plays by a convention. A program that fails raises an exception in that turn.
+
+    Args:
+        convention: a name of `CONVENTIONS`.
+        program: starts the processes; or the program's file, as `LocalProgram` takes it.
+
+    Raises:
+        BotError: there is no such file.
+    """
+
+    def __init__(self, convention: str, program: Path | Program) -> None:
         self._name = convention
         self._convention = CONVENTIONS[convention]
-        self._program = find(program)
+        self._program = LocalProgram(convention, program) if isinstance(program, Path) else program
         self._match: int | None = None
         self._talk: Talk | None = None
         self._process: _Process | None = None
@@ -82,7 +160,23 @@ class ProgramBot:
             raise
         if self._process is not None:
             self._process.send(talk.after(question, move))
+            self._process.suspend()
         return move
+
+    def prepare(self, match: int, player: Player) -> RunningProgram | None:
+        """Start the program for a match before its first turn, and return its process.
+
+        It gets no input until then. Returns None if the convention starts a process for each turn.
+
+        Raises:
+            RuntimeError: it cannot be started.
+        """
+        self.close()
+        self._match, self._talk = match, self._convention(player)
+        if self._talk.process_per_turn:
+            return None
+        self._process = self._start(self._talk)
+        return self._process.running
 
     def close(self) -> None:
         """End the program, if it runs."""
@@ -102,56 +196,61 @@ class ProgramBot:
     def _ask(self, talk: Talk, question: Question, deadline: float) -> Any:
         text = talk.ask(question)
         if talk.process_per_turn:
-            output = self._program.parent / str(talk.output_file)
+            output = self._program.folder / str(talk.output_file)
             output.unlink(missing_ok=True)  # an answer to an earlier question
-            _write_files(self._program.parent, text)
+            _write_files(self._program.folder, text)
             self._process = self._start(talk)
-        elif self._process is None:
-            self._process = self._start(talk)
-            self._process.send(talk.begin())
-            self._process.send(text)
         else:
+            if self._process is None:
+                self._process = self._start(talk)
+            if not self._process.begun:
+                self._process.begun = True
+                self._process.send(talk.begin())
             self._process.send(text)
+            self._process.resume()
         move = self._process.read(talk, deadline)
         if talk.process_per_turn:
             self.close()
         return move
 
     def _start(self, talk: Talk) -> _Process:
-        command = _command(self._name, self._program, talk)
-        return _Process(command, self._program.parent, keeps_output=talk.output_file is None)
+        return _Process(self._program, talk)
 
 
 class _Process:
-    """A running program, and the output that was not read yet."""
+    """A running program, and the output that was not read yet. ``begun`` is True once it was sent the beginning."""
 
-    def __init__(self, command: list[str], folder: Path, *, keeps_output: bool) -> None:
-        self._folder = folder
-        self._keeps_output = keeps_output
+    def __init__(self, program: Program, talk: Talk) -> None:
+        self._folder = program.folder
+        self._keeps_output = talk.output_file is None
         self._output = bytearray()
         self._changed = threading.Condition()
         self._last = time.monotonic()
         self._closed = False
+        self.begun = False
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - the program is the user's own
-                command,
-                cwd=folder,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+            self.running = program.start(talk)
         except OSError as error:
-            raise RuntimeError(f"{command[0]} cannot be started: {error.strerror or error}") from None
-        _running.add(self._process)
+            raise RuntimeError(str(error)) from None
+        _running.add(self.running)
         self._reader = threading.Thread(target=self._collect, name="getstep program", daemon=True)
         self._reader.start()
+
+    def suspend(self) -> None:
+        """Take the processor from the program, until `resume`."""
+        self.running.suspend()
+
+    def resume(self) -> None:
+        """Let the program go on."""
+        self.running.resume()
 
     def send(self, text: Input) -> None:
         """Write to standard input and into the folder. A program that has ended is noticed by `read`."""
         _write_files(self._folder, text)
-        if text.stdin and self._process.stdin is not None:
+        if text.stdin and self.running.stdin is not None:
             with contextlib.suppress(OSError):
-                self._process.stdin.write(text.stdin)
-                self._process.stdin.flush()
+                self.running.stdin.write(text.stdin)
+                self.running.stdin.flush()
 
     def read(self, talk: Talk, deadline: float) -> Any:
         """Return the next move.
@@ -178,7 +277,7 @@ class _Process:
                     self._changed.notify_all()
                 return found[0]
             if ended:
-                code = self._process.wait()
+                code = self.running.wait()
                 raise RuntimeError(f"the program has ended with exit code {code} and has written no move")
             if now >= deadline:
                 raise RuntimeError("the program has written no move in time; it was ended")
@@ -188,23 +287,25 @@ class _Process:
 
     def end(self) -> None:
         """Close its input, wait a moment, and kill it."""
-        if self._process.stdin is not None:
+        running = self.running
+        if running.stdin is not None:
             with contextlib.suppress(OSError):
-                self._process.stdin.close()
+                running.stdin.close()
+        running.resume()  # to end by itself
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-        self._process.kill()
-        self._process.wait()
-        _running.discard(self._process)
+            running.wait(_END_SECONDS)
+        running.kill()
+        running.wait()
+        _running.discard(running)
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         self._reader.join(_END_SECONDS)
-        if self._process.stdout is not None and not self._reader.is_alive():
-            self._process.stdout.close()
+        if running.stdout is not None and not self._reader.is_alive():
+            running.stdout.close()
 
     def _collect(self) -> None:
-        pipe = self._process.stdout
+        pipe = self.running.stdout
         while True:
             data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
             with self._changed:
@@ -231,7 +332,7 @@ def _write_files(folder: Path, text: Input) -> None:
     """Replace files as a whole: a program that polls one never sees a part of it."""
     for name, content in text.files.items():
         new = folder / f"{name}.new"
-        new.write_bytes(content)
+        _create(new, content)
         deadline = time.monotonic() + _END_SECONDS
         while True:
             try:
@@ -243,10 +344,29 @@ def _write_files(folder: Path, text: Input) -> None:
                 time.sleep(_POLL_SECONDS)
 
 
+def _create(path: Path, content: bytes) -> None:
+    """Write a new file that belongs to the folder's owner, who runs the program.
+
+    A link of that name, which the program may have put there, would have another file overwritten.
+    """
+    path.unlink(missing_ok=True)
+    with path.open("xb") as file:
+        if hasattr(os, "fchown"):
+            owner = path.parent.stat()
+            if os.geteuid() == 0 != owner.st_uid:
+                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+        file.write(content)
+
+
 def _file(path: Path) -> bytes:
-    """Return the beginning of a file; empty if it is not there or is being written."""
+    """Return the beginning of a file; empty if it is not there, is being written or is no plain file.
+
+    A link, which the program may have put there, would show it a file that it cannot read itself.
+    """
     try:
-        with path.open("rb") as file:
-            return file.read(KEPT_OUTPUT)
+        file = os.open(path, os.O_RDONLY | _NO_LINK)
     except OSError:
         return b""
+    with os.fdopen(file, "rb") as opened:
+        plain = stat.S_ISREG(os.fstat(file).st_mode)
+        return opened.read(KEPT_OUTPUT) if plain else b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from getstep._errors import BotError
-from getstep._program import ProgramBot, _command, kill_running
+from getstep._program import LocalProgram, ProgramBot, RunningProgram, _command, kill_running
 from getstep._turn import Turn
 from getstep.cli import main
-from getstep.conventions import CONVENTIONS, ConventionError
+from getstep.conventions import CONVENTIONS, ConventionError, Talk
 from getstep_engines import GAMES
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 
 
 @contextmanager
@@ -152,7 +155,71 @@ def test_programs_that_run_are_killed_at_the_end(tmp_path: Path) -> None:
         process = bot._process
         assert process is not None
         kill_running()
-        assert process._process.wait(PATIENCE_SECONDS) != 0
+        assert process.running.wait(PATIENCE_SECONDS) != 0
+
+
+class Suspended:
+    """A program of the conventions' tests that notes when it may use the processor."""
+
+    def __init__(self, convention: str, file: Path) -> None:
+        self._local = LocalProgram(convention, file)
+        self.folder = file.parent
+        self.log: list[str] = []
+
+    def start(self, talk: Talk) -> RunningProgram:
+        running = self._local.start(talk)
+        self.log.append("start")
+        running.suspend = lambda: self.log.append("suspend")  # type: ignore[method-assign]  # to see the calls
+        running.resume = lambda: self.log.append("resume")  # type: ignore[method-assign]  # to see the calls
+        return running
+
+
+@pytest.mark.parametrize(
+    ("convention", "log"),
+    [
+        ("csefest-console", ["start", "resume", "suspend", "resume", "suspend", "resume"]),
+        ("linkage", ["start", "resume", "start", "resume"]),
+    ],
+)
+def test_a_program_runs_only_in_its_turns(tmp_path: Path, convention: str, log: list[str]) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAMS[convention], encoding="utf-8")
+    program, game = Suspended(convention, path), GAMES[CONVENTIONS[convention].game]
+    bot = ProgramBot(convention, program)
+    bot.prepare(1, 0)
+    for number in (1, 3):
+        bot.get_step(game.start().board(), True, turn_of(game.name, number))
+    bot.close()
+    assert program.log == log
+
+
+def test_a_prepared_program_gets_its_input_with_the_first_turn(tmp_path: Path) -> None:
+    source = "print(len(input()), 4, flush=True)\n"
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        running = bot.prepare(1, 0)
+        assert running is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            running.wait(0.001)
+        assert first_question(bot, "chain_reaction") == (len("start"), 4)
+
+
+@POSIX
+@pytest.mark.parametrize("planted", ["link", "pipe", "folder"])
+def test_what_a_program_puts_in_the_place_of_its_files_is_harmless(tmp_path: Path, planted: str) -> None:
+    secret, folder = tmp_path / "secret", tmp_path / "program"
+    folder.mkdir()
+    secret.write_text("RA1A2")
+    plant = {
+        "link": f"os.symlink({str(secret)!r}, name)",
+        "pipe": "os.mkfifo(name)",
+        "folder": "os.mkdir(name)",
+    }[planted]
+    source = f"import os\nfor name in ('order.txt', 'input.txt.new'):\n    {plant}\n"
+    with bot_of(folder, "linkage", source) as bot:
+        for _ in range(2):  # the second turn writes where the first one has planted something
+            with pytest.raises((ConventionError, OSError)):
+                first_question(bot, "linkage")
+    assert secret.read_text() == "RA1A2"
 
 
 def test_practice_with_a_program(

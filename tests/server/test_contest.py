@@ -46,7 +46,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "unknown table": (
         CONTEST + "[sever]\nport = 1\n" + HOP,
         "contest.toml:3: sever = {'port': 1}: no such setting, "
-        "expected one of: contest, event, time, server, start, page",
+        "expected one of: contest, event, time, server, start, page, programs",
     ),
     "unknown setting": (
         CONTEST + "[server]\nprot = 7777\n" + HOP,
@@ -59,7 +59,8 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "setting above its table": (
         'game = "hop"\n' + CONTEST + HOP,
-        "contest.toml:1: game = 'hop': no such setting, expected one of: contest, event, time, server, start, page",
+        "contest.toml:1: game = 'hop': no such setting, "
+        "expected one of: contest, event, time, server, start, page, programs",
     ),
     "unknown setting of an event": (
         CONTEST + HOP + "lag_ms = 1\n",
@@ -174,6 +175,16 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "a setting's type": (
         CONTEST + HOP + 'format = "swiss"\nsettings.rounds = true\n',
         "contest.toml:6: event.settings.rounds = True, expected a whole number",
+    ),
+    "no core": (
+        CONTEST + "[programs]\ncores = 0\nstartup_seconds = 0\npublish_after_weeks = -1\n" + HOP,
+        "contest.toml:4: programs.cores = 0, expected at least 1\n"
+        "contest.toml:5: programs.startup_seconds = 0, expected more than 0\n"
+        "contest.toml:6: programs.publish_after_weeks = -1, expected more than 0",
+    ),
+    "half a sandbox": (
+        CONTEST + '[programs]\nsandbox = "some"\n' + HOP,
+        "contest.toml:4: programs.sandbox = 'some', expected 'none' or 'required'",
     ),
     "a setting's value": (
         CONTEST + HOP + 'format = "ladder"\n[event.settings]\nrounds = 3\ngames = 5\n',

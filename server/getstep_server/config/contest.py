@@ -71,6 +71,21 @@ class PageTable(Model, frozen=True, kw_only=True):
     freeze_minutes: Annotated[float, Meta(gt=0, le=10_080)] | None = None
 
 
+class ProgramsTable(Model, frozen=True, kw_only=True):
+    """``[programs]``: how the programs that this machine runs are played.
+
+    ``cores`` is how many matches with such programs are played at once, each on a core of its own; None: all cores
+    but one. ``sandbox`` is "none" if programs may run without protection. A program has to be ready for its match
+    within ``startup_seconds``. The source of a team that has led a ladder for ``publish_after_weeks`` is published;
+    None: never.
+    """
+
+    cores: Annotated[int, Meta(ge=1, le=1024)] | None = None
+    sandbox: Literal["required", "none"] = "required"
+    startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    publish_after_weeks: Annotated[float, Meta(gt=0, le=520)] | None = None
+
+
 NoShow: TypeAlias = Literal["provisional", "final"]
 """The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
 
@@ -91,6 +106,7 @@ class ContestFile(Model, frozen=True, kw_only=True):
     server: ServerTable = ServerTable()
     start: StartTable = StartTable()
     page: PageTable = PageTable()
+    programs: ProgramsTable = ProgramsTable()
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
