@@ -46,8 +46,15 @@ def test_the_site_of_a_frozen_contest_hides_what_the_page_hides(command: Command
 
 
 def test_the_hosts_own_tables_have_everything_with_a_warning(command: Command, twins: list[str]) -> None:
-    for name in ("standings", "crosstable", "report"):
-        outputs = [command(name, folder) for folder in twins]
+    for name, *options in (
+        ["standings"],
+        ["crosstable"],
+        ["report"],
+        ["export"],
+        ["export", "--standings"],
+        ["show", "1"],
+    ):
+        outputs = [command(name, folder, *options) for folder in twins]
         assert all("do not show it to the teams" in ran.err for ran in outputs)
     assert command("standings", twins[0]).out != command("standings", twins[1]).out
 

@@ -19,6 +19,7 @@ from getstep.wire import MAX_TEAM
 from getstep_server.config.contest import Contest, load_contest, teams_path
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError, UsageError
+from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError
@@ -83,15 +84,22 @@ def event_named(contest: Contest, name: str) -> ContestEvent:
 def on_record(contest: Contest) -> Tournament:
     """Return a contest's tournament, and print the settings in which its files differ from the records."""
     tournament = tournament_of(contest)
-    say_notes([*tournament.settings.notes(), *freeze_notes(tournament)])
+    say_host_notes(tournament)
     return tournament
 
 
-def freeze_notes(tournament: Tournament) -> list[str]:
-    """Return a note for the host if spectators do not see all results; the host's own tables have all of them."""
-    if tournament.frozen_at is None:
-        return []
-    return ["the page hides the results since the freeze, and this has all of them: do not show it to the teams"]
+def readable_tournament(contest: Contest, store: Store) -> Tournament | None:
+    """Return the tournament, or None if the records contradict each other; `verify` names that error."""
+    try:
+        return Tournament(contest, store.record_headers())
+    except RecordError:
+        return None
+
+
+def say_host_notes(tournament: Tournament) -> None:
+    """Print what the host has to know about an output: changed settings, and that it has results that are hidden."""
+    frozen = "the page hides the results since the freeze, and this has all of them: do not show it to the teams"
+    say_notes([*tournament.settings.notes(), *([] if tournament.frozen_at is None else [frozen])])
 
 
 def say_notes(notes: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import event_named, records_of, say_notes
+from ._shared import event_named, readable_tournament, records_of, say_host_notes
 
 _EXPORT = """\
 Write matches, standings, the crosstable or ratings for other programs or for
@@ -90,10 +90,13 @@ def _export(args: argparse.Namespace) -> int:
 def _data_set(contest: Contest, store: Store, what: str, event_name: str | None) -> DataSet:
     """Return the data that the command line asks for."""
     if what == "games":
+        readable = readable_tournament(contest, store)
+        if readable is not None:
+            say_host_notes(readable)
         return Games(contest, store)
     tournament = Tournament(contest, store.record_headers())
+    say_host_notes(tournament)
     contest = tournament.contest
-    say_notes(tournament.settings.notes())
     if what == "standings" and event_name is None and len(contest.events) > 1:
         return CombinedStandings(tournament)
     return TABLES[what](tournament, _one_event(contest, event_name))

@@ -14,7 +14,7 @@ from getstep_server.reports.report import as_html, load_report_data
 
 from ._pages import page_target, write_folder, write_page
 from ._parser import EXIT_OK, folder_argument
-from ._shared import freeze_notes, progress_bar, records_of, say_notes
+from ._shared import progress_bar, records_of, say_host_notes
 
 _REPORT = """\
 Write the report: one HTML page for a browser, a phone or a printer, with the
@@ -51,7 +51,7 @@ def _report(args: argparse.Namespace) -> int:
     page_target(path, "--output")  # before the replays, which take most of the time
     with records_of(contest) as store:
         data = load_report_data(contest, store)
-        say_notes([*data.tournament.settings.notes(), *freeze_notes(data.tournament)])
+        say_host_notes(data.tournament)
         if not args.no_replays:
             folder = path.with_name(f"{path.stem}_matches")
             home = (contest.name, f"../{quote(path.name)}")

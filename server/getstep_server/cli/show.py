@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 
 from getstep.draw import Picture, viewer
-from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
-from getstep_server.records.record import RecordError, parse
+from getstep_server.records.record import parse
 from getstep_server.records.replay import DoesNotFit
 from getstep_server.reports.tables import result_line
 from getstep_server.reports.transcript import (
@@ -26,12 +26,11 @@ from getstep_server.reports.transcript import (
     turn_lines,
 )
 from getstep_server.storage.database import StoreError
-from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import print_folded, records_of, say_notes, shell_command
+from ._shared import print_folded, readable_tournament, records_of, say_host_notes, shell_command
 
 _SHOW = """\
 Show a match that is over. In a terminal, step through its boards with the arrow
@@ -70,8 +69,9 @@ def _show(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     with records_of(contest) as store:
         attempts = [record for record in store.records(args.match) if args.attempt in (None, record.attempt)]
-        tournament = _tournament(contest, store)
-    say_notes([] if tournament is None else tournament.settings.notes())
+        tournament = readable_tournament(contest, store)
+    if tournament is not None:
+        say_host_notes(tournament)
     if not attempts and args.attempt is None and _print_unplayed(tournament, args.match):
         return EXIT_OK
     if not attempts:
@@ -132,14 +132,6 @@ def _raise_error(match: int, error: RecordError | None) -> None:
         raise RecordError(f"match {match}, turn {error.turn}: {error}") from error
     if error is not None:
         raise error
-
-
-def _tournament(contest: Contest, store: Store) -> Tournament | None:
-    """Return the tournament, or None if the records contradict each other; `verify` names that error."""
-    try:
-        return Tournament(contest, store.record_headers())
-    except RecordError:
-        return None
 
 
 def _print_unplayed(tournament: Tournament | None, number: int) -> bool:
