@@ -55,7 +55,7 @@ def test_the_hosts_own_tables_have_everything_with_a_warning(command: Command, t
         ["show", "1"],
     ):
         outputs = [command(name, folder, *options) for folder in twins]
-        assert all("do not show it to the teams" in ran.err for ran in outputs)
+        assert all("do not show it to the teams" in ran.err for ran in outputs), name
     assert command("standings", twins[0]).out != command("standings", twins[1]).out
 
 

@@ -97,7 +97,7 @@ def readable_tournament(contest: Contest, store: Store) -> Tournament | None:
 
 
 def say_host_notes(tournament: Tournament) -> None:
-    """Print what the host has to know about an output: changed settings, and that it has results that are hidden."""
+    """Print the notes on an output of the host: settings that were changed, results that are hidden."""
     frozen = "the page hides the results since the freeze, and this has all of them: do not show it to the teams"
     say_notes([*tournament.settings.notes(), *([] if tournament.frozen_at is None else [frozen])])
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from getstep.draw import Picture, viewer
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
-from getstep_server.records.record import parse
+from getstep_server.records.record import RecordError, parse
 from getstep_server.records.replay import DoesNotFit
 from getstep_server.reports.tables import result_line
 from getstep_server.reports.transcript import (
