@@ -50,7 +50,7 @@ def test_the_hosts_own_tables_have_everything_with_a_warning(command: Command, t
         ["standings"],
         ["crosstable"],
         ["report"],
-        ["export"],
+        ["export", "--matches"],
         ["export", "--standings"],
         ["show", "1"],
     ):
