@@ -12,7 +12,6 @@ import contextlib
 import os
 import stat
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -22,16 +21,18 @@ from getstep_engines import Player
 
 from ._bot import find
 from ._games import Board
+from ._program_file import check_startable, start_command
 from ._turn import Turn
 from .conventions import (
     CONVENTIONS,
     MAX_OUTPUT,
     SILENCE_SECONDS,
+    Identity,
+    IdLine,
     Input,
     Output,
     Question,
     Talk,
-    topcoder_wrapper,
 )
 
 KEPT_OUTPUT = 64 * MAX_OUTPUT
@@ -40,6 +41,9 @@ KEPT_OUTPUT = 64 * MAX_OUTPUT
 _END_SECONDS = 0.5  # for a program to end by itself once its input has ended
 _LATE_SECONDS = 0.5  # after the limit, in which the program is still waited for: the judge's clock decides
 _POLL_SECONDS = 0.005
+
+ID_SECONDS = 5.0
+"""For a program to print its id line; as for a turn, this includes its start."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Flags for a file of a program that may be hostile: a link is not followed, and a pipe is not waited for."""
@@ -91,20 +95,21 @@ class LocalProgram:
 
     Args:
         convention: a name of `CONVENTIONS`.
-        file: an executable, a ``.py`` file or a ``.jar`` file.
+        file: an executable, or a file such as ``bot.py`` or ``Bot.class``.
 
     Raises:
-        BotError: there is no such file.
+        BotError: there is no such file, or it cannot be started as it is.
     """
 
     def __init__(self, convention: str, file: Path) -> None:
         self._convention = convention
         self._file = find(file)
+        check_startable(convention, self._file)
         self.folder = self._file.parent
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it in its folder. Raises OSError."""
-        command = _command(self._convention, self._file, talk)
+        command = [*start_command(self._convention, self._file), *talk.arguments()]
         try:
             return _LocalProcess(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
@@ -129,7 +134,7 @@ class ProgramBot:
         program: starts the processes; or the program's file, as `LocalProgram` takes it.
 
     Raises:
-        BotError: there is no such file.
+        BotError: there is no such file, or it cannot be started as it is.
     """
 
     def __init__(self, convention: str, program: Path | Program) -> None:
@@ -217,6 +222,29 @@ class ProgramBot:
         return _Process(self._program, talk)
 
 
+def identity_of(program: Path | Program) -> Identity:
+    """Run a program of the convention ``linkage`` with an argument, and return its id line.
+
+    Raises:
+        BotError: there is no such file, or it cannot be started as it is.
+        RuntimeError: the program cannot be started, or does not print the line within `ID_SECONDS`.
+        ConventionError: it prints something else.
+    """
+    talk = IdLine(0)
+    process = _Process(LocalProgram("linkage", program) if isinstance(program, Path) else program, talk)
+    try:
+        identity: Identity = process.read(talk, time.monotonic() + ID_SECONDS)
+    except _LateError:
+        raise RuntimeError(f"the program has printed no id line within {ID_SECONDS:g} s") from None
+    finally:
+        process.end()
+    return identity
+
+
+class _LateError(RuntimeError):
+    """The program has written nothing in time."""
+
+
 class _Process:
     """A running program, and the output that was not read yet. ``begun`` is True once it was sent the beginning."""
 
@@ -280,7 +308,7 @@ class _Process:
                 code = self.running.wait()
                 raise RuntimeError(f"the program has ended with exit code {code} and has written no move")
             if now >= deadline:
-                raise RuntimeError("the program has written no move in time; it was ended")
+                raise _LateError("the program has written no move in time; it was ended")
             with self._changed:
                 if not self._closed:
                     self._changed.wait(_POLL_SECONDS)
@@ -317,15 +345,6 @@ class _Process:
                 if self._closed:
                     return
                 self._changed.wait_for(lambda: self._closed or len(self._output) < KEPT_OUTPUT)
-
-
-def _command(name: str, program: Path, talk: Talk) -> list[str]:
-    """Return the command that starts the program."""
-    starters = {".py": [sys.executable], ".jar": ["java", "-jar"], ".js": ["node"], ".mjs": ["node"]}
-    start = starters.get(program.suffix.lower(), [])
-    if name == "topcoder" and program.suffix.lower() == ".py":
-        start = [sys.executable, str(topcoder_wrapper.__file__)]
-    return [*start, str(program), *talk.arguments()]
 
 
 def _write_files(folder: Path, text: Input) -> None:

@@ -1,4 +1,4 @@
-"""The command ``getstep``: rules, new, practice, login, check, play."""
+"""The command ``getstep``: rules, new, wrapper, practice, login, check, play."""
 
 from __future__ import annotations
 
@@ -92,6 +92,16 @@ examples:
   getstep practice ./my_program --as linkage --against greedy
 
 exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
+
+_WRAPPER = """\
+A program of the TopCoder contest is a class with the methods init and move, without a main function. This
+writes the main function that calls it, in a file beside it, and prints how to compile both and play. A Python
+class needs no wrapper.
+
+examples:
+  getstep wrapper PseudoTonga.cpp
+  getstep wrapper PseudoTonga.java
+  getstep wrapper PseudoTonga.cs"""
 
 _CHECK = """\
 Check the host's name, the port, the server, your token and the time limits, and print one line for each.
@@ -330,6 +340,13 @@ def _practice(options: argparse.Namespace, console: Console) -> int:
     return practise(options, console)
 
 
+def _wrapper(options: argparse.Namespace, console: Console) -> int:
+    from ._program_file import write_wrapper  # here: no other command needs it
+
+    write_wrapper(options.file, console)
+    return OVER
+
+
 def _play(options: argparse.Namespace, console: Console) -> int:
     friendly = options.friendly
     address = find_address(options.host, options.port or (FRIENDLY_PORT if friendly else None))
@@ -369,6 +386,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     ruling.add_argument("game", nargs="?", help="the game, such as hop; without it, the games are listed")
     ruling.set_defaults(run=_rules)
+
+    wrapping = commands.add_parser(
+        "wrapper",
+        help="write what runs a class of the TopCoder contest",
+        description=_WRAPPER,
+        formatter_class=verbatim,
+    )
+    wrapping.add_argument("file", type=Path, help="the class's file: .cpp, .java or .cs")
+    wrapping.set_defaults(run=_wrapper)
 
     _add_practice(
         commands.add_parser(

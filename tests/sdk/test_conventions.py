@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, Input, Output, Question, Talk
+from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, IdLine, Input, Output, Question, Talk
+from getstep.conventions.linkage import MAX_ID, read_identity
 from getstep_engines import GAMES
 from getstep_engines.testing import playout
 
@@ -139,6 +140,74 @@ def test_linkage_orders_are_the_notation_of_the_game() -> None:
         found = talk.read(Output(game.notation(move).encode(), ended=True))
         assert found is not None
         assert found[0] == move
+
+
+@pytest.mark.parametrize(
+    ("line", "fields"),
+    [
+        (
+            "Smart Bot, Ada Smith, UK, 27, 2020-01-31, 1.2",
+            ("Smart Bot", "Ada Smith", "UK", "27", "2020-01-31", "1.2"),
+        ),
+        (
+            "Smart Bot. Ada Smith, UK, 27, 2020-01-31, 1.2",
+            ("Smart Bot", "Ada Smith", "UK", "27", "2020-01-31", "1.2"),
+        ),
+        ("Bot 1.5, Ada, 2020, 1.5", ("Bot 1.5", "Ada", "", "", "2020", "1.5")),
+        ("Bot, Ada, France, 2020, 2", ("Bot", "Ada", "France", "", "2020", "2")),
+        ("Bot, Ada, 27, 2020, 2", ("Bot", "Ada", "", "27", "2020", "2")),
+        ("Bot, Ada, 27 years old, May 5, 2020, v2", ("Bot", "Ada", "", "27 years old", "May 5, 2020", "v2")),
+        ("Bot, Ada, Bob, Carl, UK, 1 May, 2020, v2", ("Bot", "Ada, Bob, Carl", "UK", "", "1 May, 2020", "v2")),
+        ("Bot, Ada", ("Bot", "Ada", "", "", "", "")),
+        ("Bot, Ada, 3", ("Bot", "Ada", "", "", "", "3")),
+        ("Bot,Ada,,,2020,1", ("Bot", "Ada", "", "", "2020", "1")),
+    ],
+)
+def test_the_id_line_of_linkage(line: str, fields: tuple[str, ...]) -> None:
+    found = read_identity(f" {line} \r\nand more\n".encode())
+    assert (found.name, found.author, found.country, found.age, found.date, found.version) == fields
+    assert found.text == line
+
+
+def test_the_id_line_is_asked_with_an_argument_and_read_to_its_end() -> None:
+    talk = IdLine(0)
+    assert len(talk.arguments()) == 1
+    assert (talk.begin(), talk.ask(Question([], None))) == (Input(), Input())
+    assert talk.read(Output(b"Bot, Ad", silent=True)) is None
+    for output in (Output(b"Bot, Ada\n"), Output(b"Bot, Ada", ended=True)):
+        found = talk.read(output)
+        assert found is not None
+        assert found[0].author == "Ada"
+    assert read_identity(b"Bot, Andr\xe9").author == "André"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b"", "is missing"),
+        (b"\r\n", "is missing"),
+        (b"Bot", "has no author"),
+        (b"Bot, ", "has no author"),
+        (b"Bot, Ada\x1b[2J", "cannot be shown"),
+        (b"a, " * MAX_ID, "more than 200 characters"),
+        ("é, ".encode() * 100_000, "more than 200 characters"),
+    ],
+)
+def test_a_wrong_id_line(line: bytes, why: str) -> None:
+    with pytest.raises(ConventionError, match=why) as refused:
+        IdLine(0).read(Output(line, ended=True))
+    assert len(str(refused.value)) < 300
+
+
+@given(st.binary(max_size=2 * MAX_ID))
+def test_any_id_line_is_read_or_refused(line: bytes) -> None:
+    try:
+        found = read_identity(line)
+    except ConventionError:
+        return
+    assert found.name.strip()
+    assert found.author.strip()
+    assert found.text.isprintable()
 
 
 # --- all of them --------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from getstep._errors import BotError
-from getstep._program import LocalProgram, ProgramBot, RunningProgram, _command, kill_running
+from getstep._program import LocalProgram, ProgramBot, RunningProgram, identity_of, kill_running
+from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep._turn import Turn
 from getstep.cli import main
 from getstep.conventions import CONVENTIONS, ConventionError, Talk
@@ -133,20 +134,118 @@ def test_functions_in_place_of_a_class(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "starter"), [("a.py", [sys.executable]), ("a.jar", ["java", "-jar"]), ("a.js", ["node"]), ("a", [])]
+    ("file", "command"),
+    [
+        ("a.py", [sys.executable, "a.py"]),
+        ("a.jar", ["java", "-jar", "a.jar"]),
+        ("A.class", ["java", "-cp", ".", "A"]),
+        ("a.js", ["node", "a.js"]),
+        ("a.exe", ["mono", "a.exe"]),
+        ("a.dll", ["dotnet", "a.dll"]),
+        ("a", ["a"]),
+    ],
 )
-def test_a_program_is_started_by_its_kind(file: str, starter: list[str]) -> None:
-    command = _command("csefest-console", Path(file), CONVENTIONS["csefest-console"](0))
-    assert command == [*starter, file, "R"]
+def test_a_program_is_started_by_its_kind(file: str, command: list[str]) -> None:
+    assert start_command("csefest-console", Path(file)) == command
 
 
-def test_what_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(BotError, match="There is no file"):
-        ProgramBot("prodrive", tmp_path / "program.py")
+def complaint(convention: str, path: Path) -> str:
+    """Return why a program is refused before it plays."""
+    with pytest.raises(BotError) as refused:
+        ProgramBot(convention, path)
+    return str(refused.value)
+
+
+def test_what_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "There is no file" in complaint("prodrive", tmp_path / "program.py")
     text = tmp_path / "program.txt"
     text.write_text("no program")
+    assert complaint("prodrive", text).endswith("If it is a program, type:\n  chmod +x program.txt")
+    text.chmod(0o755)
     with pytest.raises(RuntimeError, match="cannot be started"):
         first_question(ProgramBot("prodrive", text), "longest_path")
+    (tmp_path / "Bot.class").touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert complaint("prodrive", tmp_path / "Bot.class").startswith("Bot.class needs java, which is not installed")
+
+
+@pytest.mark.parametrize("suffix", SOURCES)
+def test_source_code_is_compiled_first(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"my bot{suffix}"
+    path.touch()
+    first, build, play = complaint("linkage", path).split("\n")
+    assert first == f"my bot{suffix} is source code; compile it first. Type:"
+    assert f'"my bot{suffix}"' in build
+    assert '"my bot"' in play
+    assert play.endswith("--as linkage")
+
+
+def test_a_class_of_topcoder_needs_its_wrapper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("PseudoTonga.cpp", "PseudoTonga.java", "PseudoTonga.cs"):
+        path, source = tmp_path / name, SOURCES[Path(name).suffix]
+        path.touch()
+        _, wrap, build, play = complaint("topcoder", path).split("\n")
+        assert wrap.startswith(f"  getstep wrapper {name}")
+        assert main(["wrapper", str(path)]) == 0
+        assert (tmp_path / source.wrapper).read_bytes() == (WRAPPERS_FOLDER / source.wrapper).read_bytes()
+        assert capsys.readouterr().out.split("\n")[1:3] == [build, play]
+        assert source.wrapper in build
+    (tmp_path / "PseudoTonga.class").touch()
+    assert complaint("topcoder", tmp_path / "PseudoTonga.class").endswith(
+        "  javac PseudoTonga.java TopCoderWrapper.java\n  getstep play TopCoderWrapper.class --as topcoder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a.py", "a.py needs no wrapper"),
+        ("a.c", "expected a class in C++, Java or C#"),
+        ("b.cs", "There is no file"),
+        ("a.cpp", "topcoder_wrapper.cpp already exists and is another file"),
+    ],
+)
+def test_a_wrapper_that_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, why: str
+) -> None:
+    for file in ("a.py", "a.c", "a.cpp"):
+        (tmp_path / file).touch()
+    (tmp_path / "topcoder_wrapper.cpp").write_text("of the contestant")
+    assert main(["wrapper", str(tmp_path / name)]) == 2
+    assert why in capsys.readouterr().err
+    assert (tmp_path / "topcoder_wrapper.cpp").read_text() == "of the contestant"
+
+
+# --- the id line of linkage ---------------------------------------------------------------------------------------
+
+
+def test_a_program_tells_its_id_line(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAMS["linkage"], encoding="utf-8")
+    identity = identity_of(tmp_path / "program.py")
+    assert (identity.name, identity.author, identity.date, identity.version) == (
+        "First",
+        "An author",
+        "2024-01-01",
+        "1",
+    )
+    assert not (tmp_path / "order.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("while True: print('x' * 1000)", "more than 200 characters"),
+        ("pass", "the id line is missing"),
+        ("import time; time.sleep(600)", "no id line within 0.2 s"),
+    ],
+)
+def test_a_program_without_an_id_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, error: str
+) -> None:
+    monkeypatch.setattr("getstep._program.ID_SECONDS", 0.2 if "sleep" in source else PATIENCE_SECONDS)
+    (tmp_path / "program.py").write_text(source)
+    with pytest.raises((ConventionError, RuntimeError), match=error):
+        identity_of(tmp_path / "program.py")
 
 
 def test_programs_that_run_are_killed_at_the_end(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ._convention import MAX_OUTPUT, SILENCE_SECONDS, ConventionError, Input, Output, Question, Talk
 from .csefest_console import CsefestConsole
 from .csefest_file import CsefestFile
-from .linkage import Linkage
+from .linkage import Identity, IdLine, Linkage
 from .prodrive import Prodrive
 from .topcoder import TopCoder
 
@@ -28,6 +28,8 @@ __all__ = [
     "MAX_OUTPUT",
     "SILENCE_SECONDS",
     "ConventionError",
+    "IdLine",
+    "Identity",
     "Input",
     "Output",
     "Question",
