@@ -53,6 +53,7 @@ _PEOPLE = "tests/server/test_web_people.py::"
 _FRIENDLY = "tests/server/test_web_friendly.py::"
 _OWN = "tests/server/test_web_own.py::"
 _STORE = "tests/server/test_program_store.py::"
+_SOURCE = "tests/server/test_program_source.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -198,6 +199,15 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "PROGRAM_VERSIONS_KEPT": ("10**6", f"{_STORE}test_twenty_versions_keep_their_files"),
     "MAX_PROGRAM_VERSIONS": ("10**6", f"{_STORE}test_a_team_has_a_bounded_number_of_versions"),
     "PROGRAM_LOCK_SECONDS": ("1e9", f"{_STORE}test_a_change_waits_ten_seconds_for_another_one"),
+    "MAX_PROGRAM_BYTES": ("10**9", f"{_SOURCE}test_source_of_more_than_10_mb_is_refused"),
+    "MAX_PROGRAM_FILES": ("10**6", f"{_SOURCE}test_a_thousand_files_are_the_most"),
+    "MAX_PROGRAM_PATH_BYTES": ("10**6", f"{_SOURCE}test_a_dangerous_name_is_refused"),
+    "MAX_PROGRAM_DEPTH": ("10**6", f"{_SOURCE}test_a_dangerous_name_is_refused"),
+    "MAX_ZIP_DIRECTORY_BYTES": (
+        "10**9",
+        f"{_SOURCE}test_a_long_list_of_entries_is_refused_before_it_is_read",
+    ),
+    "MAX_TAR_BYTES": ("10**9", f"{_SOURCE}test_a_tar_file_of_headers_only_is_refused"),
 }
 
 NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}

@@ -41,3 +41,10 @@ class BotFailed(Exception):  # noqa: N818 - named for the cause
 
     Unlike a `ContestStopped`, it ends that one game.
     """
+
+
+class ProgramRefused(Exception):  # noqa: N818 - named for the decision
+    """Raised when a contestant's program cannot be taken: its source, its build or its trial game has a mistake.
+
+    The message is for its author, in lines of plain text. Nothing is stored. Exit code 1.
+    """

@@ -343,3 +343,24 @@ MAX_PROGRAM_VERSIONS = 10_000
 
 PROGRAM_LOCK_SECONDS = 10.0
 """The time to wait for another process that stores or chooses a version: it needs milliseconds."""
+
+MAX_PROGRAM_BYTES = 10_000_000
+"""The size of a program's source, of an archive with it, and of what comes out of the archive."""
+
+MAX_PROGRAM_FILES = 1000
+"""The files and folders of a program's source: a hundred times those of a usual one."""
+
+MAX_PROGRAM_PATH_BYTES = 200
+"""The length of a path in a program's source. With the contest's folder it fits the 260 characters of Windows."""
+
+MAX_PROGRAM_DEPTH = 16
+"""The folders inside each other in a program's source. A Java package has about five."""
+
+MAX_ZIP_DIRECTORY_BYTES = 500_000
+"""The size of a zip file's list of entries: 1000 of 300 bytes and their notes.
+
+An object is made of each before any is read. A file of 10 MB could list 200,000 of them.
+"""
+
+MAX_TAR_BYTES = 13_000_000
+"""The size of a tar file: the source, and three blocks of 512 bytes and the padding for each of its files."""
