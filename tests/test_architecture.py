@@ -303,6 +303,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         "a record carries the settings it was made under",
     ),
     "bot_runner": (3, {"config", "errors", "text"}, "it starts processes for teams, and knows no match"),
+    "sandbox": (3, set(), "it runs programs, and knows no contest"),
     "config": (
         2,
         {"errors", "formats", "limits", "text", "validation"},

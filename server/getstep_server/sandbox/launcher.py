@@ -1,0 +1,137 @@
+"""The first process in the sandbox: it applies what bubblewrap cannot, and becomes the program.
+
+It is run as source text (``python -I -S -c``), by the interpreter that runs the server, and imports only modules in
+C: its start takes 10 ms. Until it gives up its rights, it has those that bubblewrap left it: mounting in its own
+namespace and, if the server is root, changing the user.
+
+Theory of operation: it has a socket to the parent, and waits there twice.
+
+1. It gets its settings, mounts the folder and sends a descriptor of it. The parent fills the folder and moves the
+   process to its cgroup.
+2. It gives up its rights and arms the signal that it gets when bubblewrap dies, as it does when the parent dies. If
+   the parent died before that, the socket has ended, and the launcher ends. Otherwise it becomes the program.
+
+An error is one line of text on the socket; success is its end, at `execve`.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # importing `signal` takes 3 ms
+import _socket
+import ctypes
+import marshal
+import os
+import resource
+import sys
+
+TYPE_CHECKING = False  # importing `typing` takes 5 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+READY = b"ready"
+
+_MS_NOSUID, _MS_NODEV = 2, 4
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 22, 38, 24
+_SIGKILL = 9
+_SCM_RIGHTS = 1
+_LAST_CAPABILITY = 63
+_CAPABILITY_VERSION = 0x20080522
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Prepare the sandbox from inside, and become the program."""
+    parent = _socket.socket(fileno=int(sys.argv[1]))
+    os.set_inheritable(parent.fileno(), False)
+    stage = "the folder"
+    try:
+        settings: dict[str, Any] = marshal.loads(_receive(parent))  # noqa: S302 - the server's process wrote it
+        _mount(settings)
+        folder = os.open(settings["home"], os.O_RDONLY | os.O_DIRECTORY)
+        parent.sendmsg([READY], [(_socket.SOL_SOCKET, _SCM_RIGHTS, folder.to_bytes(4, sys.byteorder))])
+        os.close(folder)
+        _receive(parent)
+        stage = "its limits"
+        _limit(settings)
+        stage = "its rights"
+        _drop_rights(settings)
+        parent.send(READY)
+        _receive(parent)
+        stage = "the program"
+        _execute(settings)
+    except OSError as error:
+        parent.send(f"{stage}: {error.strerror or error}".encode())
+    except Exception as error:
+        parent.send(f"{stage}: {error!r}".encode())
+    os._exit(1)
+
+
+def _receive(parent: Any) -> bytes:
+    return _exactly(parent, int.from_bytes(_exactly(parent, 4), "little"))
+
+
+def _exactly(parent: Any, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        part = parent.recv(size - len(data))
+        if not part:  # the parent has died
+            os._exit(1)
+        data += part
+    return data
+
+
+def _mount(settings: dict[str, Any]) -> None:
+    """Mount the only file system that the program can write to: in memory, bounded, gone with the namespace."""
+    at = settings["home"]
+    options = f"size={settings['file_bytes']},nr_inodes={settings['files']},mode=755"
+    _check(libc.mount(b"sandbox", at.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode()))
+    uid = settings["uid"]
+    for name in ("tmp", "program"):
+        os.mkdir(f"{at}/{name}", 0o700)  # noqa: PTH102 - importing `pathlib` takes 10 ms
+        os.chdir(f"{at}/{name}")
+        if uid is not None:
+            os.chown(".", uid, uid)
+
+
+def _limit(settings: dict[str, Any]) -> None:
+    for name, value in settings["rlimits"].items():
+        kind = getattr(resource, name)
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+    if settings["core"] is not None:
+        os.sched_setaffinity(0, {settings["core"]})
+
+
+def _drop_rights(settings: dict[str, Any]) -> None:
+    for capability in range(_LAST_CAPABILITY + 1):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+            break
+    uid = settings["uid"]
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    _check(libc.capset(header, (ctypes.c_uint32 * 6)()))
+    _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    # Changing the user has cleared it.
+    _check(libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))
+
+
+def _execute(settings: dict[str, Any]) -> None:
+    argv = settings["argv"]
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
+        _signal.signal(number, _signal.SIG_DFL)
+    os.execvpe(argv[0], argv, settings["environment"])  # noqa: S606 - this is its purpose
+
+
+def _check(result: int) -> None:
+    if result:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,357 @@
+"""A program in the sandbox: start it, read and write its files, suspend it, end it."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import enum
+import marshal
+import os
+import secrets
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import cache
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any
+
+from . import files, mounts
+from .limits import PLAYING, Limits
+
+HOME = "/home/program"
+"""The program's folder, as it sees it. It is also its current folder."""
+
+_MOUNT = "/home"
+_TEMPORARY = "/home/tmp"
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_READY = b"ready"  # as in the launcher, which is not imported: it needs Linux
+_START_SECONDS = 30.0  # for bubblewrap and the launcher, which take 0.02 s; a crowded machine may need much longer
+_END_SECONDS = 10.0  # for the kernel to remove a killed process
+_FIRST_UID = 1 << 30  # far above all users of a system, and above the ranges that containers use
+_UIDS = 1 << 29
+_MOST_MESSAGE = 4096
+
+
+class SandboxError(Exception):
+    """Raised when a program cannot be started in the sandbox: the message says what is missing."""
+
+
+class Protections(enum.Enum):
+    """Whether a program runs in the sandbox at all."""
+
+    ALL = "required"
+    NONE = "none"
+
+
+class _Starter:
+    """A thread that starts all processes.
+
+    The kernel kills a process that asked to die with its parent when the *thread* that started it ends. Threads of
+    a pool end when they are idle.
+    """
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        threading.Thread(target=self._run, name="sandbox starter", daemon=True).start()
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        future: Future[Any] = Future()
+        self._work.put((future, function))
+        return future.result()
+
+    def _run(self) -> None:
+        while True:
+            future, function = self._work.get()
+            try:
+                future.set_result(function())
+            except BaseException as error:  # it is raised in the thread that asked
+                future.set_exception(error)
+
+
+@cache
+def _starter() -> _Starter:
+    return _Starter()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_starter.cache_clear)
+
+
+class SandboxedProcess:
+    """A running program. It must be closed: `close`, or a `with` statement."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], pid: int, pidfd: int, folder: files.Folder) -> None:
+        self.pid = pid
+        """The program's process, as this process sees it."""
+        self.folder = folder
+        """Its files. Never open them by a path: the program may have put links and pipes in their places."""
+        if popen.stdin is None or popen.stdout is None or popen.stderr is None:
+            raise AssertionError("the three pipes were asked for")
+        self.stdin: IO[bytes] = popen.stdin
+        self.stdout: IO[bytes] = popen.stdout
+        self.stderr: IO[bytes] = popen.stderr
+        self._popen = popen
+        self._pidfd = pidfd
+        self._cpu = 0.0
+
+    def __enter__(self) -> SandboxedProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def poll(self) -> int | None:
+        """Return the exit code as `subprocess.Popen` does: negative for a signal; None while the program runs."""
+        return _exit_code(self._popen.poll())
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end, and return the exit code.
+
+        Raises:
+            subprocess.TimeoutExpired: it still runs.
+        """
+        code = _exit_code(self._popen.wait(timeout))
+        if code is None:
+            raise AssertionError("a process that was waited for has an exit code")
+        return code
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, if `poll` or `wait` has seen the end."""
+        return _exit_code(self._popen.returncode)
+
+    def kill(self) -> None:
+        """Kill the program and all its processes. It does not wait."""
+        self._signal(signal.SIGKILL)
+        self._popen.kill()  # bubblewrap: the first process of the sandbox dies with it, and then all others
+
+    def suspend(self) -> None:
+        """Stop all threads until `resume`."""
+        self.cpu_seconds()
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Continue after `suspend`."""
+        self._signal(signal.SIGCONT)
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time used by all threads; after the end, the last one known."""
+        with contextlib.suppress(OSError):
+            self._cpu = max(self._cpu, time.clock_gettime((~self.pid << 3) | 2))  # as clock_getcpuclockid(3) does
+        return self._cpu
+
+    def close(self) -> None:
+        """Kill the program, wait until nothing of it is left, and close the pipes and the folder."""
+        self.kill()
+        self._popen.wait(_END_SECONDS)
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            with contextlib.suppress(OSError):  # the rest of the input is written when it is closed
+                pipe.close()
+        self.folder.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._pidfd >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, number)
+
+
+def start(
+    argv: Sequence[str],
+    folder: Path,
+    limits: Limits = PLAYING,
+    core: int | None = None,
+    protections: Protections = Protections.ALL,
+    *,
+    environment: Mapping[str, str] | None = None,
+    readable: Sequence[Path] = (),
+) -> SandboxedProcess:
+    """Start a program. It may be called from any thread, and blocks for about 30 ms.
+
+    The program gets a copy of the folder's files as `HOME`, where it starts. What it changes there is gone with it,
+    unless `SandboxedProcess.folder.save` copies it back. Without protections it runs in the folder itself.
+
+    Args:
+        argv: the program and its arguments. Files of the folder are named relative to it. `sys.executable` is the
+            Python that runs the server, without its virtual environment.
+        folder: the program's files.
+        core: the only processor that it may use. None: all.
+        environment: variables that the program gets in addition.
+        readable: other files and folders that it may read, at their own paths.
+
+    Raises:
+        SandboxError: the sandbox does not work on this machine, or the program cannot be started.
+    """
+    if os.name != "posix":
+        raise SandboxError("the host cannot run programs on this system; it needs Linux")
+    argv = [str(mounts.python()) if word == sys.executable else word for word in argv]
+    if protections is Protections.NONE:
+        return _start_bare(argv, folder, environment or {})
+    if sys.platform != "linux":
+        raise SandboxError("the sandbox needs Linux")
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        raise SandboxError("the sandbox needs bubblewrap; apt install bubblewrap")
+    uid = _FIRST_UID + secrets.randbelow(_UIDS) if os.geteuid() == 0 else None
+    settings = {
+        "argv": argv,
+        "environment": _environment(environment or {}),
+        "home": _MOUNT,
+        "file_bytes": limits.file_bytes,
+        "files": limits.files,
+        "uid": uid,
+        "core": core,
+        "rlimits": _rlimits(limits),
+    }
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(_START_SECONDS)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        command = mounts.command(bubblewrap, mounts.options(_MOUNT, readable), as_root=uid is not None)
+        command += [str(mounts.python()), "-I", "-S", "-c", _launcher_source(), str(theirs.fileno())]
+        popen = _popen(command, Path("/"), {}, (theirs.fileno(),))
+        theirs.close()
+        try:
+            return _meet(popen, ours, folder, settings)
+        except BaseException as error:
+            popen.kill()
+            popen.wait(_END_SECONDS)
+            said = _last_line(popen)
+            for pipe in (popen.stdin, popen.stdout, popen.stderr):
+                if pipe is not None:
+                    pipe.close()
+            if isinstance(error, OSError | EOFError):
+                raise SandboxError(f"the sandbox cannot be started: {said or error}") from error
+            raise
+
+
+def _meet(
+    popen: subprocess.Popen[bytes], parent: socket.socket, folder: Path, settings: dict[str, Any]
+) -> SandboxedProcess:
+    """Do the parent's part of what `launcher` describes."""
+    _send(parent, marshal.dumps(settings))
+    pid, descriptor = _first_answer(parent)
+    inside = files.Folder(descriptor, settings["file_bytes"], settings["files"], settings["uid"])
+    pidfd = -1
+    try:
+        pidfd = os.pidfd_open(pid)
+        inside.fill(folder)
+        _send(parent, b"")
+        _expect(parent, _READY)
+        _send(parent, b"")
+        _expect(parent, b"")
+        return SandboxedProcess(popen, pid, pidfd, inside)
+    except BaseException:
+        inside.close()
+        if pidfd >= 0:
+            os.close(pidfd)
+        raise
+
+
+def _send(parent: socket.socket, data: bytes) -> None:
+    parent.sendall(len(data).to_bytes(4, "little") + data)
+
+
+def _expect(parent: socket.socket, wanted: bytes) -> None:
+    said = parent.recv(_MOST_MESSAGE)
+    if said != wanted:
+        raise SandboxError(said.decode(errors="replace")) if said else EOFError("the launcher has ended")
+
+
+def _first_answer(parent: socket.socket) -> tuple[int, int]:
+    """Return the launcher's pid, as this process sees it, and the descriptor of its folder."""
+    space = socket.CMSG_SPACE(4) + socket.CMSG_SPACE(12)
+    said, ancillary, _, _ = parent.recvmsg(_MOST_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
+    pid, descriptors = 0, array.array("i")
+    for _level, kind, data in ancillary:
+        if kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(data)
+        elif kind == socket.SCM_CREDENTIALS:
+            pid = struct.unpack("3i", data)[0]
+    if said != _READY or len(descriptors) != 1 or pid <= 0:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise SandboxError(said.decode(errors="replace")) if said else EOFError("bubblewrap has ended")
+    return pid, descriptors[0]
+
+
+def _start_bare(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> SandboxedProcess:
+    try:
+        popen = _popen(argv, folder, {**os.environ, **environment}, ())
+    except OSError as error:
+        raise SandboxError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+    inside = files.Folder(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), None, None, None, inner="")
+    return SandboxedProcess(popen, popen.pid, os.pidfd_open(popen.pid), inside)
+
+
+def _popen(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], passed: Sequence[int]
+) -> subprocess.Popen[bytes]:
+    def call() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - what it runs is the caller's decision
+            command,
+            cwd=folder,
+            env=environment,
+            pass_fds=passed,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+        )
+
+    popen: subprocess.Popen[bytes] = _starter().call(call)
+    return popen
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "PATH": mounts.search_path(),
+        "HOME": HOME,
+        "TMPDIR": _TEMPORARY,
+        "LANG": "C.UTF-8",
+        "MONO_DISABLE_SHARED_AREA": "1",  # it would be a file in /dev/shm, which is not there
+        **more,
+    }
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    return {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_CPU": limits.cpu_seconds,
+        "RLIMIT_DATA": limits.memory_bytes,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_NOFILE": limits.descriptors,
+        "RLIMIT_NPROC": limits.tasks,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_SIGPENDING": 1024,
+    }
+
+
+@cache
+def _launcher_source() -> str:
+    return _LAUNCHER.read_text(encoding="utf-8")
+
+
+def _last_line(popen: subprocess.Popen[bytes]) -> str:
+    """Return what bubblewrap complained of, after its end."""
+    if popen.stderr is None:
+        return ""
+    os.set_blocking(popen.stderr.fileno(), False)
+    said = popen.stderr.read(_MOST_MESSAGE) or b""
+    lines = said.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _exit_code(code: int | None) -> int | None:
+    """Return the program's exit code: bubblewrap adds 128 to the number of a signal, as a shell does."""
+    return 128 - code if code is not None and 128 < code <= 128 + signal.NSIG else code

@@ -1,0 +1,85 @@
+"""The sandbox: a program's files, pipes, end and limits. `test_sandbox_probes.py` tries to break out of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
+from tests.patience import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
+    reason="there is no sandbox here: apt install bubblewrap",
+)
+
+
+def python(source: str, folder: Path, limits: Limits = PLAYING) -> SandboxedProcess:
+    return start([sys.executable, "-c", source], folder, limits)
+
+
+def test_it_talks_through_pipes_and_has_its_own_copy_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "given").write_text("before")
+    source = (
+        "import os; print(os.getcwd(), input(), open('sub/given').read(), flush=True);"
+        "open('sub/given', 'w').write('after'); open('made', 'w').write('new'); os.symlink('/etc/passwd', 'link');"
+        "os.mkfifo('pipe'); print('written', flush=True); input()"
+    )
+    with python(source, tmp_path) as program:
+        program.stdin.write(b"hello\n")
+        assert program.stdout.readline() == b"/home/program hello before\n"
+        assert program.stdout.readline() == b"written\n"
+        assert program.poll() is None
+        assert program.folder.read("made", 100) == b"new"
+        assert program.folder.read("made", 2) == b"ne"
+        assert [program.folder.read(name, 100) for name in ("link", "pipe", "sub", "none")] == [None] * 4
+        assert (tmp_path / "sub" / "given").read_text() == "before"
+        program.stdin.close()
+        assert program.wait(PATIENCE_SECONDS) == 1
+        program.folder.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"made", "sub"}
+    assert (tmp_path / "sub" / "given").read_text() == "after"
+
+
+def test_a_program_that_cannot_be_started_says_so(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="No such file"):
+        start(["no-such-program"], tmp_path)
+
+
+@pytest.mark.parametrize("protections", Protections)
+def test_it_is_suspended_resumed_and_killed(tmp_path: Path, protections: Protections) -> None:
+    source = "print(1, flush=True)\nwhile True: pass"
+    with start([sys.executable, "-c", source], tmp_path, protections=protections) as program:
+        program.stdout.readline()
+        program.suspend()
+        before = program.cpu_seconds()
+        while True:  # a thread in the kernel stops a moment later
+            used = program.cpu_seconds()
+            if used == before:
+                break
+            before = used
+        program.resume()
+        while program.cpu_seconds() == before:
+            assert program.poll() is None
+        program.kill()
+        assert program.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+
+
+def test_files_are_replaced_as_a_whole_and_cannot_exceed_the_limit(tmp_path: Path) -> None:
+    with python("print(input())", tmp_path, Limits(file_bytes=1 << 20)) as program:
+        program.folder.write("file", b"1")
+        program.folder.write("file", b"22")
+        assert program.folder.read("file", 9) == b"22"
+        program.folder.remove("file")
+        assert program.folder.read("file", 9) is None
+        with pytest.raises(OSError, match="No space"):
+            program.folder.write("large", bytes(2 << 20))
+    (tmp_path / "large").write_bytes(bytes(2 << 20))
+    with pytest.raises(SandboxError, match="large"):
+        python("", tmp_path, Limits(file_bytes=1 << 20))
