@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
+from getstep_server.sandbox.files import Folder
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.skipif(
@@ -29,7 +30,7 @@ def test_it_talks_through_pipes_and_has_its_own_copy_of_the_folder(tmp_path: Pat
     source = (
         "import os; print(os.getcwd(), input(), open('sub/given').read(), flush=True);"
         "open('sub/given', 'w').write('after'); open('made', 'w').write('new'); os.symlink('/etc/passwd', 'link');"
-        "os.mkfifo('pipe'); print('written', flush=True); input()"
+        "print('written', flush=True); input()"
     )
     with python(source, tmp_path) as program:
         program.stdin.write(b"hello\n")
@@ -38,13 +39,38 @@ def test_it_talks_through_pipes_and_has_its_own_copy_of_the_folder(tmp_path: Pat
         assert program.poll() is None
         assert program.folder.read("made", 100) == b"new"
         assert program.folder.read("made", 2) == b"ne"
-        assert [program.folder.read(name, 100) for name in ("link", "pipe", "sub", "none")] == [None] * 4
+        assert [program.folder.read(name, 100) for name in ("link", "sub", "none")] == [None] * 3
         assert (tmp_path / "sub" / "given").read_text() == "before"
         program.stdin.close()
         assert program.wait(PATIENCE_SECONDS) == 1
         program.folder.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"made", "sub"}
     assert (tmp_path / "sub" / "given").read_text() == "after"
+
+
+def test_only_regular_files_are_read_and_saved(tmp_path: Path) -> None:
+    given, saved = tmp_path / "given", tmp_path / "saved"
+    (saved / "before").mkdir(parents=True)
+    (saved / "before" / "file").write_text("it is replaced")
+    given.mkdir()
+    os.mkfifo(given / "pipe")
+    (given / "link").symlink_to("/etc/passwd")
+    (given / "folder_link").symlink_to("/etc")
+    (given / "program").write_text("#!")
+    (given / "program").chmod(0o4755)
+    folder = Folder(os.open(given, os.O_RDONLY), 1000, 10, None, inner="")
+    try:
+        assert [folder.read(name, 9) for name in ("pipe", "link", "folder_link")] == [None, None, None]
+        with pytest.raises(ValueError, match="folder_link"):
+            folder.read("folder_link/passwd", 9)
+        folder.save(saved)
+        assert [path.name for path in saved.rglob("*")] == ["program"]
+        assert (saved / "program").stat().st_mode & 0o7777 == 0o755
+        os.truncate(given / "program", 1001)  # a file with a hole, which takes no room
+        with pytest.raises(OSError, match="larger than the limit"):
+            folder.save(saved)
+    finally:
+        folder.close()
 
 
 def test_a_program_that_cannot_be_started_says_so(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _BLOCK = 1 << 16
 
 
 class Folder:
-    """The folder of a program.
+    """The folder of a program. Names are those of files in the folder itself.
 
     Args:
         mount: a descriptor of the file system that holds the folder. It belongs to this object from now on.
@@ -52,7 +52,7 @@ class Folder:
     def read(self, name: str, most: int) -> bytes | None:
         """Return at most ``most`` bytes of a file. None: there is none, or it is a link, a pipe or a folder."""
         try:
-            descriptor = os.open(name, _READ, dir_fd=self._descriptor)
+            descriptor = os.open(_plain(name), _READ, dir_fd=self._descriptor)
         except OSError:
             return None
         try:
@@ -68,7 +68,7 @@ class Folder:
         Raises:
             OSError: the program's files have no room for it, or it has put a folder in its place.
         """
-        new = f".{name}.new"
+        new = f".{_plain(name)}.new"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new, dir_fd=self._descriptor)
         descriptor = os.open(new, _WRITE, 0o644, dir_fd=self._descriptor)
@@ -83,7 +83,7 @@ class Folder:
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
-            os.unlink(name, dir_fd=self._descriptor)
+            os.unlink(_plain(name), dir_fd=self._descriptor)
 
     def fill(self, source: Path) -> None:
         """Copy all regular files and folders into the folder.
@@ -178,6 +178,17 @@ def _clear(folder: int) -> None:
             shutil.rmtree(name, dir_fd=folder)
         else:
             os.unlink(name, dir_fd=folder)
+
+
+def _plain(name: str) -> str:
+    """Return the name of a file in the folder itself: a folder on the way could be a link.
+
+    Raises:
+        ValueError: it is a path.
+    """
+    if "/" in name or name in ("", ".", ".."):
+        raise ValueError(f"{name!r} is not the name of a file")
+    return name
 
 
 def _read_all(descriptor: int, most: int) -> bytes:

@@ -35,6 +35,10 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 
 _SIGKILL = 9
 _SCM_RIGHTS = 1
 _LAST_CAPABILITY = 63
+_SECCOMP_MODE_FILTER = 2
+_PROT_READ, _PROT_WRITE, _MAP_PRIVATE_FIXED = 1, 2, 0x100022  # MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_PRIVATE
+_PAGE = 1 << 16  # the largest size of a page that Linux has on these architectures
+_ENOENT = 2
 _CAPABILITY_VERSION = 0x20080522
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -44,7 +48,7 @@ def main() -> None:
     """Prepare the sandbox from inside, and become the program."""
     parent = _socket.socket(fileno=int(sys.argv[1]))
     os.set_inheritable(parent.fileno(), False)
-    stage = "the folder"
+    stage = "the sandbox cannot mount its folder"
     try:
         settings: dict[str, Any] = marshal.loads(_receive(parent))  # noqa: S302 - the server's process wrote it
         _mount(settings)
@@ -52,13 +56,13 @@ def main() -> None:
         parent.sendmsg([READY], [(_socket.SOL_SOCKET, _SCM_RIGHTS, folder.to_bytes(4, sys.byteorder))])
         os.close(folder)
         _receive(parent)
-        stage = "its limits"
+        stage = "the sandbox cannot set its limits"
         _limit(settings)
-        stage = "its rights"
+        stage = "the sandbox cannot give up its rights"
         _drop_rights(settings)
         parent.send(READY)
         _receive(parent)
-        stage = "the program"
+        stage = f"{settings['argv'][0]} cannot be started"
         _execute(settings)
     except OSError as error:
         parent.send(f"{stage}: {error.strerror or error}".encode())
@@ -121,10 +125,46 @@ def _drop_rights(settings: dict[str, Any]) -> None:
 
 
 def _execute(settings: dict[str, Any]) -> None:
-    argv = settings["argv"]
+    """Become the program. The filter lets only this call of `execve` through: its name is at the right address."""
+    words = [word.encode() for word in settings["argv"]]
+    variables = [f"{name}={value}".encode() for name, value in settings["environment"].items()]
+    argv = (ctypes.c_char_p * (len(words) + 1))(*words)
+    environment = (ctypes.c_char_p * (len(variables) + 1))(*variables)
+    file = _find(settings["argv"][0], settings["environment"]["PATH"]).encode()
+    name = _put(file + b"\0", settings["name_address"])
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
         _signal.signal(number, _signal.SIG_DFL)
-    os.execvpe(argv[0], argv, settings["environment"])  # noqa: S606 - this is its purpose
+    code = settings["filter"]
+    if code:
+        program = _Program(len(code) // 8, ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p))
+        _check(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
+    _check(libc.execve(name, argv, environment))
+
+
+class _Program(ctypes.Structure):
+    """struct sock_fprog of linux/filter.h."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def _find(name: str, path: str) -> str:
+    if "/" in name:
+        return name
+    for folder in path.split(":"):
+        if os.access(f"{folder}/{name}", os.X_OK):
+            return f"{folder}/{name}"
+    raise FileNotFoundError(_ENOENT, os.strerror(_ENOENT))
+
+
+def _put(text: bytes, address: int) -> ctypes.c_void_p:
+    page = address & -_PAGE
+    libc.mmap.restype = ctypes.c_void_p
+    size = ctypes.c_size_t(address - page + len(text))
+    at = libc.mmap(ctypes.c_void_p(page), size, _PROT_READ | _PROT_WRITE, _MAP_PRIVATE_FIXED, -1, ctypes.c_long(0))
+    if at != page:
+        raise OSError(ctypes.get_errno(), "no memory at the chosen address")
+    ctypes.memmove(address, text, len(text))
+    return ctypes.c_void_p(address)
 
 
 def _check(result: int) -> None:

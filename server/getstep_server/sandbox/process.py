@@ -7,6 +7,7 @@ import contextlib
 import enum
 import marshal
 import os
+import platform
 import secrets
 import shutil
 import signal
@@ -23,7 +24,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from . import files, mounts
+from . import files, mounts, seccomp
 from .limits import PLAYING, Limits
 
 HOME = "/home/program"
@@ -203,8 +204,17 @@ def start(
     if bubblewrap is None:
         raise SandboxError("the sandbox needs bubblewrap; apt install bubblewrap")
     uid = _FIRST_UID + secrets.randbelow(_UIDS) if os.geteuid() == 0 else None
+    try:
+        # Not at a place that another allocation takes: those are at the ends of the address space.
+        name_address = (1 << 33) + secrets.randbelow(seccomp.largest_address() - (1 << 33))
+        only_at = None if limits.children else name_address
+        filter_ = seccomp.compile_filter(children=limits.children, name_address=only_at)
+    except KeyError:
+        raise SandboxError(f"the sandbox does not know the processor {platform.machine()}") from None
     settings = {
         "argv": argv,
+        "name_address": name_address,
+        "filter": filter_,
         "environment": _environment(environment or {}),
         "home": _MOUNT,
         "file_bytes": limits.file_bytes,
