@@ -1,0 +1,346 @@
+"""Play one match with a program of a team: start it, wait until it is ready, and ask it by its convention.
+
+Theory of operation. A `Player` is one program in one match. `Player.prepare` starts the program and waits until it
+waits for its first input, so that the start of a virtual machine is no thinking time; `Player.call` asks it for a
+move. From then on it is suspended except while it is asked. A program that ends, hangs or writes nonsense costs its
+author a turn, and is started again in the next one: `Player` raises nothing for that.
+
+The program may be hostile. It gets a fresh copy of its files, and only bounded parts of its output are kept. The
+sandbox decides what else it may do.
+
+This is blocking code for a process, or a thread, of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from getstep._games import Board
+from getstep._program import ProgramBot, RunningProgram
+from getstep._text import sendable_text
+from getstep._turn import Callback, CallResult, Turn
+from getstep.conventions import CONVENTIONS, Talk, topcoder_wrapper
+from getstep_engines import Player as Seat
+from getstep_server.text import escape_control_chars
+
+from . import plain_process
+from .idle import IdleWatch
+from .version import GETSTEP
+
+ERROR_BYTES = 4096
+"""Bytes of standard error that are kept: the last ones."""
+
+ERROR_LINES, ERROR_CHARS = 3, 300
+"""Lines and characters of standard error that are told with a failure: the last lines of a traceback say most."""
+
+REPLY_BYTES = 1 << 16
+"""The longest line that a file with get_step may reply: a traceback has up to 24 kB."""
+
+REPLIES = 16
+"""Lines of replies that wait to be read. A program that writes more has to wait: its pipe is full."""
+
+SETTLE_SECONDS = 3.0
+"""The time after which a program is ready that polls a file: it may use the processor all the time."""
+
+POLL_SECONDS = 0.02
+LATE_SECONDS = 0.5  # after the limit, in which an answer is still waited for: the judge's clock decides
+
+
+class Process(RunningProgram, Protocol):
+    """A process of a program, in a sandbox or not.
+
+    Attributes:
+        pid: of the process, or of the first one in its sandbox.
+    """
+
+    pid: int
+    stderr: IO[bytes] | None
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A program to play with: the ``convention`` and ``command`` of a version, and a folder of ``files``.
+
+    ``sandboxed`` is False only if the host has said so. ``core`` is the processor core that it runs on; None: any.
+    """
+
+    convention: str
+    command: tuple[str, ...]
+    files: Path
+    sandboxed: bool = True
+    core: int | None = None
+
+
+class ErrorTail:
+    """The end of what processes write to standard error."""
+
+    def __init__(self) -> None:
+        self._kept: deque[int] = deque(maxlen=ERROR_BYTES)
+        self._readers: list[threading.Thread] = []
+
+    def read(self, stream: IO[bytes] | None) -> None:
+        """Keep the end of what is written to ``stream``, in a thread."""
+        if stream is not None:
+            self._readers = [reader for reader in self._readers if reader.is_alive()]
+            reader = threading.Thread(target=self._read, args=(stream,), name="getstep stderr", daemon=True)
+            self._readers.append(reader)
+            reader.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
+                self._kept.extend(data[-ERROR_BYTES:])
+
+    def take(self) -> str:
+        """Return the last lines as one line, and forget them."""
+        for reader in self._readers:
+            reader.join(POLL_SECONDS)  # what a program wrote before it ended may still be in the pipe
+        text = bytes(self._kept).decode("utf-8", "replace")
+        self._kept.clear()
+        lines = [line.strip() for line in text.splitlines() if line.strip()][-ERROR_LINES:]
+        return escape_control_chars(" / ".join(lines))[-ERROR_CHARS:]
+
+
+class HostedProgram:
+    """A program in a folder of its own, as `ProgramBot` takes it. A context manager that deletes the folder."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.errors = ErrorTail()
+        self._home = Path(tempfile.mkdtemp(prefix="getstep-program-"))
+        self.folder = self._home / "program"
+        shutil.copytree(job.files, self.folder, symlinks=True)
+
+    def __enter__(self) -> HostedProgram:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def start(self, talk: Talk) -> Process:
+        """Start it with the arguments of its convention. Raises OSError."""
+        return self.run(talk.arguments())
+
+    def run(self, arguments: Sequence[str] = ()) -> Process:
+        """Start it with ``arguments``. Raises OSError."""
+        command = [*command_of(self._job), *arguments]
+        process = plain_process.start(command, self.folder, self._job.core)
+        self.errors.read(process.stderr)
+        return process
+
+
+def command_of(job: Job) -> list[str]:
+    """Return the command that starts a program, without the arguments of its convention.
+
+    ``python`` as its first word is the Python that runs the server. Then a file with get_step, or a class of the
+    TopCoder match, gets a small program around it that talks to the host.
+    """
+    first, *rest = job.command
+    if first != "python":
+        return [first, *rest]
+    around = {GETSTEP: ["-m", "getstep.bot_process"], "topcoder": [str(topcoder_wrapper.__file__)]}
+    return [sys.executable, *around.get(job.convention, []), *rest]
+
+
+class Player:
+    """A program in one match; a context manager that ends it and deletes its folder.
+
+    Args:
+        job: the program.
+        match: the number of the match.
+        seat: its player, 0 for the first.
+    """
+
+    def __init__(self, job: Job, match: int, seat: Seat) -> None:
+        self._program = HostedProgram(job)
+        self._match, self._seat = match, seat
+        self._failure = ""
+        """The reason why the program was not ready, which its first turn tells."""
+        self._bot: _FileBot | _ConventionBot = (
+            _FileBot(self._program) if job.convention == GETSTEP else _ConventionBot(job.convention, self._program)
+        )
+
+    def __enter__(self) -> Player:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the program, and delete its folder."""
+        self._bot.close()
+        self._program.__exit__()
+
+    def prepare(self, seconds: float) -> bool:
+        """Start the program, and wait until it is ready for its first turn, or for ``seconds``.
+
+        Returns:
+            False if it has failed. Its first turn then raises the reason.
+        """
+        try:
+            self._bot.prepare(self._match, self._seat, seconds)
+        except RuntimeError as error:
+            self._failure = f"{error}{self._told_errors()}"
+            self._bot.close()
+        return not self._failure
+
+    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        """Ask for a move; see `Callback.call`."""
+        if self._failure:
+            failure, self._failure = self._failure, ""
+            return CallResult(None, sendable_text(failure), failure, 0.0)
+        call = self._bot.call(board, is_black, turn)
+        if call.error is None:
+            return call
+        return replace(call, error=sendable_text(f"{call.error}{self._told_errors()}"))
+
+    def _told_errors(self) -> str:
+        told = self._program.errors.take()
+        return f"; it wrote to standard error: {told}" if told else ""
+
+
+class _ConventionBot:
+    """A program of an original contest's convention."""
+
+    def __init__(self, convention: str, program: HostedProgram) -> None:
+        self._bot = ProgramBot(convention, program)
+        self._convention = CONVENTIONS[convention]
+        self._callback = Callback(self._bot.get_step)
+
+    def prepare(self, match: int, seat: Seat, seconds: float) -> None:
+        """Start it and wait until it uses no processor: it waits for its input then. Raises RuntimeError."""
+        process: Any = self._bot.prepare(match, seat)
+        if process is None:
+            return
+        polls_a_file = self._convention.output_file is not None
+        watch, began = IdleWatch(process.pid), time.monotonic()
+        while not watch.is_idle():
+            if (code := process.poll()) is not None:
+                raise RuntimeError(f"the program has ended with exit code {code} before its first turn")
+            waited = time.monotonic() - began
+            if polls_a_file and waited >= min(SETTLE_SECONDS, seconds):
+                break
+            if waited >= seconds:
+                raise RuntimeError(f"the program was not ready within {seconds:g} s, and was ended")
+            time.sleep(POLL_SECONDS)
+        process.suspend()
+
+    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        return self._callback.call(board, is_black, turn)
+
+    def close(self) -> None:
+        self._bot.close()
+
+
+class _FileBot:
+    """A Python file with ``get_step``, which `getstep.bot_process` serves over its pipes."""
+
+    def __init__(self, program: HostedProgram) -> None:
+        self._program = program
+        self._process: Process | None = None
+        self._replies: queue.Queue[bytes] = queue.Queue(REPLIES)
+
+    def prepare(self, match: int, seat: Seat, seconds: float) -> None:  # noqa: ARG002 - each question says both
+        """Start it and wait until it has loaded the file. Raises RuntimeError."""
+        self._start(time.monotonic() + seconds, f"the file was not loaded within {seconds:g} s")
+
+    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        began = time.monotonic()
+        deadline = began + turn.time_left_ms / 1000 + LATE_SECONDS
+        try:
+            if self._process is None:
+                self._start(deadline, "the file was not loaded in time; its process was ended")
+            reply = self._ask(board, is_black, turn, deadline)
+        except RuntimeError as error:
+            self.close()
+            return CallResult(None, sendable_text(f"RuntimeError: {error}"), str(error), 0.0)
+        ms = (time.monotonic() - began) * 1000
+        if (raised := reply.get("error")) is not None:
+            return CallResult(None, sendable_text(str(raised)), str(reply.get("problem")), ms)
+        move = reply.get("move")
+        return replace(Callback(lambda *_: move).call(board, is_black, turn), ms=ms)
+
+    def close(self) -> None:
+        """End its process, if it runs."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        while not self._replies.empty():  # its reader may wait for room
+            self._replies.get()
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+    def _start(self, deadline: float, late: str) -> None:
+        try:
+            self._process = process = self._program.run()
+        except OSError as error:
+            raise RuntimeError(str(error)) from None
+        self._replies = queue.Queue(REPLIES)
+        threading.Thread(target=_read_lines, args=(process.stdout, self._replies), daemon=True).start()
+        reply = self._reply(deadline, late)
+        if reply.get("type") != "ready":
+            raise RuntimeError(f"{reply.get('error')}: {_last_line(reply.get('trace'))}")
+        process.suspend()
+
+    def _ask(self, board: Board, is_black: bool, turn: Turn, deadline: float) -> dict[str, Any]:
+        process = self._process
+        if process is None or process.stdin is None:
+            raise TypeError(f"{process!r}: expected a process with an input")
+        fields = {"seconds": turn.time_left_ms / 1000, "turn": vars(turn)}
+        question = {"id": turn.move_number, "board": board, "is_black": is_black, **fields}
+        process.resume()
+        with contextlib.suppress(OSError):  # a process that has ended is noticed by `_reply`
+            process.stdin.write(json.dumps(question).encode() + b"\n")
+            process.stdin.flush()
+        late = "get_step has returned no move in time; its process was ended"
+        while (reply := self._reply(deadline, late)).get("type") == "late":
+            pass
+        process.suspend()
+        return reply
+
+    def _reply(self, deadline: float, late: str) -> dict[str, Any]:
+        try:
+            line = self._replies.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise RuntimeError(late) from None
+        if not line and self._process is not None:
+            raise RuntimeError(f"the process of get_step has ended with exit code {self._process.wait()}")
+        try:
+            reply = json.loads(line)
+        except (ValueError, RecursionError):
+            reply = None
+        if not isinstance(reply, dict):
+            raise RuntimeError("the process of get_step has written no answer")  # noqa: TRY004 - it is no bug of ours
+        return reply
+
+
+def _read_lines(stream: IO[bytes] | None, lines: queue.Queue[bytes]) -> None:
+    """Put all lines in a queue, and an empty one at the end."""
+    if stream is not None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            for line in iter(lambda: stream.readline(REPLY_BYTES), b""):
+                lines.put(line)
+    lines.put(b"")
+
+
+def _last_line(trace: object) -> str:
+    lines = str(trace or "").strip().splitlines()
+    return escape_control_chars(lines[-1]) if lines else "no traceback"

@@ -1,0 +1,142 @@
+"""Programs of teams in one match: whole games, start-up, suspension, and programs that fail."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from getstep._turn import Turn
+from getstep.conventions import CONVENTIONS
+from getstep_engines import GAMES
+from getstep_server.programs import plain_process
+from getstep_server.programs.idle import IdleWatch
+from getstep_server.programs.playing import Job, Player
+from getstep_server.programs.version import GETSTEP
+from tests.patience import PATIENCE_SECONDS
+from tests.sdk.convention_programs import PROGRAMS
+
+GET_STEP = """
+from getstep_engines import GAMES
+
+def get_step(board, is_black, turn):
+    if turn.opponent == "raise":
+        raise ValueError("no move left")
+    if turn.opponent == "exit":
+        import os; os._exit(3)
+    if turn.opponent == "hang":
+        while True: pass
+    return board[0].index(0), 0
+"""
+
+
+@contextmanager
+def player_of(folder: Path, convention: str, source: str) -> Iterator[Player]:
+    folder.mkdir(exist_ok=True)
+    (folder / "program.py").write_text(source, encoding="utf-8")
+    job = Job(convention, ("python", "program.py"), folder, sandboxed=False)
+    with Player(job, 1, 0) as player:
+        yield player
+
+
+def turn_of(game: str, number: int = 1, opponent: str = "Other", seconds: float = PATIENCE_SECONDS) -> Turn:
+    return Turn(game, 1, number, opponent, None, round(1000 * seconds))
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_program_is_ready_before_its_first_turn(tmp_path: Path, convention: str) -> None:
+    game = GAMES[CONVENTIONS[convention].game]
+    state = game.start()
+    with player_of(tmp_path, convention, PROGRAMS[convention]) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        call = player.call(state.board(), True, turn_of(game.name))
+    assert call.error is None
+    state.play(call.move if game.name == "linkage" else tuple(call.move))
+
+
+def test_a_program_that_ends_before_its_first_turn(tmp_path: Path) -> None:
+    source = "import sys\nprint('loading', file=sys.stderr)\nraise SystemExit('no book.bin\\x1b[2J')\n"
+    board = GAMES["longest_path"].start().board()
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert not player.prepare(PATIENCE_SECONDS)
+        error = player.call(board, True, turn_of("longest_path")).error or ""
+    assert error.startswith("the program has ended with exit code 1 before its first turn")
+    assert error.endswith("standard error: loading / no book.bin\\u001b[2J")
+
+
+def test_a_program_that_is_not_ready_in_time(tmp_path: Path) -> None:
+    with player_of(tmp_path, "prodrive", "while True: pass\n") as player:
+        assert not player.prepare(0.1)
+        call = player.call([[0]], True, turn_of("longest_path"))
+    assert call.error == "the program was not ready within 0.1 s, and was ended"
+
+
+def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -> None:
+    source = "import sys\ninput()\n[print(n, file=sys.stderr) for n in range(99999)]\nraise SystemExit(5)\n"
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
+    assert call.error == (
+        "RuntimeError: the program has ended with exit code 5 and has written no move; "
+        "it wrote to standard error: 99996 / 99997 / 99998"
+    )
+
+
+def test_a_file_with_get_step(tmp_path: Path) -> None:
+    with player_of(tmp_path, GETSTEP, GET_STEP) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        said = [
+            player.call([[1, 0]], True, turn_of("longest_path", opponent=how, seconds=seconds))
+            for how, seconds in (("a", 9), ("raise", 9), ("exit", 9), ("hang", 0.1), ("again", PATIENCE_SECONDS))
+        ]
+    assert said[0].move == said[-1].move == [1, 0]
+    assert [call.error for call in said[1:-1]] == [
+        "ValueError: no move left",
+        "RuntimeError: the process of get_step has ended with exit code 3",
+        "RuntimeError: get_step has returned no move in time; its process was ended",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        (
+            "import nothing_of_this_name\n",
+            "is above.: ModuleNotFoundError: No module named",
+        ),
+        ("import os\nos._exit(4)\n", "the process of get_step has ended with exit code 4"),
+        ("import os\nos.write(4, b'[' * 9)\nos.write(4, b'\\n')\n", "has written no answer"),
+    ],
+)
+def test_a_file_that_does_not_load(tmp_path: Path, source: str, error: str) -> None:
+    with player_of(tmp_path, GETSTEP, source) as player:
+        assert not player.prepare(PATIENCE_SECONDS)
+        assert error in (player.call([[0]], True, turn_of("hop")).error or "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process does")
+def test_a_program_that_computes_is_not_idle_and_a_suspended_one_gets_no_processor(tmp_path: Path) -> None:
+    source = (
+        "import threading\nfor _ in range(2): threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()"
+    )
+    process = plain_process.start([sys.executable, "-c", source], tmp_path, None)
+    try:
+        used = Path(f"/proc/{process.pid}/stat")
+        while sum(map(int, used.read_text().split()[13:15])) < 5:
+            pass
+        watch = IdleWatch(process.pid)
+        assert not any(watch.is_idle() for _ in range(20))
+        process.suspend()
+        while used.read_text().rpartition(")")[2].split()[0] != "T":
+            pass
+        watch = IdleWatch(process.pid)
+        assert [watch.is_idle() for _ in range(7)][-1]
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
