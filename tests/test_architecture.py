@@ -294,7 +294,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "programs": (
         4,
-        {"errors", "file_lock", "limits", "text", "validation"},
+        {"errors", "file_lock", "limits", "sandbox", "text", "validation"},
         "it builds and keeps programs, and knows no match that counts",
     ),
     "records": (

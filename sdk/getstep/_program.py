@@ -58,11 +58,33 @@ def kill_running() -> None:
         process.kill()
 
 
-class RunningProgram(Protocol):
-    """A process of a program; `subprocess.Popen` has most of this."""
+class Folder(Protocol):
+    """The files of a program, which may be hostile."""
 
-    stdin: IO[bytes] | None
-    stdout: IO[bytes] | None
+    def read(self, name: str, most: int) -> bytes | None:
+        """Return at most ``most`` bytes of a file; None if there is no plain file of this name."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file as a whole: a program that polls it never sees a part of it. Raises OSError."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there. Raises OSError."""
+
+
+class RunningProgram(Protocol):
+    """A process of a program, and its files; `subprocess.Popen` has most of this."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        """Its standard input."""
+
+    @property
+    def stdout(self) -> IO[bytes] | None:
+        """Its standard output."""
+
+    @property
+    def folder(self) -> Folder:
+        """Its files, until `close`."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code once it has ended. Raises subprocess.TimeoutExpired."""
@@ -76,15 +98,16 @@ class RunningProgram(Protocol):
     def resume(self) -> None:
         """Give the processor back."""
 
+    def close(self) -> None:
+        """Release what is left of it after its end."""
+
 
 class Program(Protocol):
-    """A program that can be started.
+    """A program that can be started."""
 
-    Attributes:
-        folder: in which it runs, with the files of its convention.
-    """
-
-    folder: Path
+    @property
+    def folder(self) -> Folder:
+        """The files that its next process begins with."""
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it with the arguments of ``talk``. Raises OSError if that fails."""
@@ -105,13 +128,13 @@ class LocalProgram:
         self._convention = convention
         self._file = find(file)
         check_startable(convention, self._file)
-        self.folder = self._file.parent
+        self.folder = _LocalFolder(self._file.parent)
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it in its folder. Raises OSError."""
         command = [*start_command(self._convention, self._file), *talk.arguments()]
         try:
-            return _LocalProcess(command, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            return _LocalProcess(command, self.folder)
         except OSError as error:
             raise OSError(f"{command[0]} cannot be started: {error.strerror or error}") from None
 
@@ -119,11 +142,56 @@ class LocalProgram:
 class _LocalProcess(subprocess.Popen[bytes]):
     """A process that is never suspended."""
 
+    def __init__(self, command: list[str], folder: _LocalFolder) -> None:
+        self.folder = folder
+        super().__init__(command, cwd=folder.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
     def suspend(self) -> None:
         """Do nothing."""
 
     def resume(self) -> None:
         """Do nothing."""
+
+    def close(self) -> None:
+        """Close its output."""
+        if self.stdout is not None:
+            self.stdout.close()
+
+
+class _LocalFolder:
+    """A folder on the user's disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, name: str, most: int) -> bytes | None:
+        """Return the beginning of a plain file. A link could show the program a file that it cannot read itself."""
+        try:
+            file = os.open(self.path / name, os.O_RDONLY | _NO_LINK)
+        except OSError:  # also while it is being written, on Windows
+            return None
+        with os.fdopen(file, "rb") as opened:
+            return opened.read(most) if stat.S_ISREG(os.fstat(file).st_mode) else None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file."""
+        new = self.path / f"{name}.new"
+        new.unlink(missing_ok=True)  # a link of this name would have another file overwritten
+        with new.open("xb") as file:
+            file.write(content)
+        deadline = time.monotonic() + _END_SECONDS
+        while True:
+            try:
+                new.replace(self.path / name)
+                break
+            except PermissionError:  # Windows, while the program has the file open
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_SECONDS)
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        (self.path / name).unlink(missing_ok=True)
 
 
 class ProgramBot:
@@ -165,7 +233,7 @@ class ProgramBot:
             raise
         if self._process is not None:
             self._process.send(talk.after(question, move))
-            self._process.suspend()
+            self._process.running.suspend()
         return move
 
     def prepare(self, match: int, player: Player) -> RunningProgram | None:
@@ -201,18 +269,17 @@ class ProgramBot:
     def _ask(self, talk: Talk, question: Question, deadline: float) -> Any:
         text = talk.ask(question)
         if talk.process_per_turn:
-            output = self._program.folder / str(talk.output_file)
-            output.unlink(missing_ok=True)  # an answer to an earlier question
+            self._program.folder.remove(str(talk.output_file))  # an answer to an earlier question
             _write_files(self._program.folder, text)
             self._process = self._start(talk)
         else:
             if self._process is None:
                 self._process = self._start(talk)
+            self._process.running.resume()
             if not self._process.begun:
                 self._process.begun = True
                 self._process.send(talk.begin())
             self._process.send(text)
-            self._process.resume()
         move = self._process.read(talk, deadline)
         if talk.process_per_turn:
             self.close()
@@ -249,7 +316,6 @@ class _Process:
     """A running program, and the output that was not read yet. ``begun`` is True once it was sent the beginning."""
 
     def __init__(self, program: Program, talk: Talk) -> None:
-        self._folder = program.folder
         self._keeps_output = talk.output_file is None
         self._output = bytearray()
         self._changed = threading.Condition()
@@ -264,17 +330,9 @@ class _Process:
         self._reader = threading.Thread(target=self._collect, name="getstep program", daemon=True)
         self._reader.start()
 
-    def suspend(self) -> None:
-        """Take the processor from the program, until `resume`."""
-        self.running.suspend()
-
-    def resume(self) -> None:
-        """Let the program go on."""
-        self.running.resume()
-
     def send(self, text: Input) -> None:
         """Write to standard input and into the folder. A program that has ended is noticed by `read`."""
-        _write_files(self._folder, text)
+        _write_files(self.running.folder, text)
         if text.stdin and self.running.stdin is not None:
             with contextlib.suppress(OSError):
                 self.running.stdin.write(text.stdin)
@@ -294,7 +352,7 @@ class _Process:
                 output, last = bytes(self._output), self._last
             now = time.monotonic()
             if talk.output_file is not None:
-                output = _file(self._folder / talk.output_file)
+                output = self.running.folder.read(talk.output_file, KEPT_OUTPUT) or b""
                 if output != before:
                     before, changed = output, now
                 last = changed
@@ -329,8 +387,8 @@ class _Process:
             self._closed = True
             self._changed.notify_all()
         self._reader.join(_END_SECONDS)
-        if running.stdout is not None and not self._reader.is_alive():
-            running.stdout.close()
+        if not self._reader.is_alive():
+            running.close()
 
     def _collect(self) -> None:
         pipe = self.running.stdout
@@ -347,45 +405,6 @@ class _Process:
                 self._changed.wait_for(lambda: self._closed or len(self._output) < KEPT_OUTPUT)
 
 
-def _write_files(folder: Path, text: Input) -> None:
-    """Replace files as a whole: a program that polls one never sees a part of it."""
+def _write_files(folder: Folder, text: Input) -> None:
     for name, content in text.files.items():
-        new = folder / f"{name}.new"
-        _create(new, content)
-        deadline = time.monotonic() + _END_SECONDS
-        while True:
-            try:
-                new.replace(folder / name)
-                break
-            except PermissionError:  # Windows, while the program has the file open
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_POLL_SECONDS)
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Write a new file that belongs to the folder's owner, who runs the program.
-
-    A link of that name, which the program may have put there, would have another file overwritten.
-    """
-    path.unlink(missing_ok=True)
-    with path.open("xb") as file:
-        if hasattr(os, "fchown"):
-            owner = path.parent.stat()
-            if os.geteuid() == 0 != owner.st_uid:
-                os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
-        file.write(content)
-
-
-def _file(path: Path) -> bytes:
-    """Return the beginning of a file; empty if it is not there, is being written or is no plain file.
-
-    A link, which the program may have put there, would show it a file that it cannot read itself.
-    """
-    try:
-        file = os.open(path, os.O_RDONLY | _NO_LINK)
-    except OSError:
-        return b""
-    with os.fdopen(file, "rb") as opened:
-        plain = stat.S_ISREG(os.fstat(file).st_mode)
-        return opened.read(KEPT_OUTPUT) if plain else b""
+        folder.write(name, content)

@@ -262,7 +262,7 @@ class Suspended:
 
     def __init__(self, convention: str, file: Path) -> None:
         self._local = LocalProgram(convention, file)
-        self.folder = file.parent
+        self.folder = self._local.folder
         self.log: list[str] = []
 
     def start(self, talk: Talk) -> RunningProgram:

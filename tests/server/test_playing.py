@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +14,10 @@ import pytest
 from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
-from getstep_server.programs import plain_process
 from getstep_server.programs.idle import IdleWatch
 from getstep_server.programs.playing import Job, Player
 from getstep_server.programs.version import GETSTEP
+from getstep_server.sandbox import PLAYING, Protections, start
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 
@@ -34,10 +36,12 @@ def get_step(board, is_black, turn):
 
 
 @contextmanager
-def player_of(folder: Path, convention: str, source: str) -> Iterator[Player]:
+def player_of(
+    folder: Path, convention: str, source: str, protections: Protections = Protections.NONE
+) -> Iterator[Player]:
     folder.mkdir(exist_ok=True)
     (folder / "program.py").write_text(source, encoding="utf-8")
-    job = Job(convention, ("python", "program.py"), folder, sandboxed=False)
+    job = Job(convention, ("python", "program.py"), folder, protections)
     with Player(job, 1, 0) as player:
         yield player
 
@@ -46,11 +50,20 @@ def turn_of(game: str, number: int = 1, opponent: str = "Other", seconds: float 
     return Turn(game, 1, number, opponent, None, round(1000 * seconds))
 
 
+SANDBOX = pytest.mark.skipif(
+    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
+    reason="apt install bubblewrap",
+)
+
+
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=SANDBOX)])
 @pytest.mark.parametrize("convention", CONVENTIONS)
-def test_a_program_is_ready_before_its_first_turn(tmp_path: Path, convention: str) -> None:
+def test_a_program_is_ready_before_its_first_turn(
+    tmp_path: Path, convention: str, protections: Protections
+) -> None:
     game = GAMES[CONVENTIONS[convention].game]
     state = game.start()
-    with player_of(tmp_path, convention, PROGRAMS[convention]) as player:
+    with player_of(tmp_path, convention, PROGRAMS[convention], protections) as player:
         assert player.prepare(PATIENCE_SECONDS)
         call = player.call(state.board(), True, turn_of(game.name))
     assert call.error is None
@@ -85,8 +98,9 @@ def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -
     )
 
 
+@SANDBOX
 def test_a_file_with_get_step(tmp_path: Path) -> None:
-    with player_of(tmp_path, GETSTEP, GET_STEP) as player:
+    with player_of(tmp_path, GETSTEP, GET_STEP, Protections.ALL) as player:
         assert player.prepare(PATIENCE_SECONDS)
         said = [
             player.call([[1, 0]], True, turn_of("longest_path", opponent=how, seconds=seconds))
@@ -122,8 +136,7 @@ def test_a_program_that_computes_is_not_idle_and_a_suspended_one_gets_no_process
     source = (
         "import threading\nfor _ in range(2): threading.Thread(target=lambda: [None for _ in iter(int, 1)]).start()"
     )
-    process = plain_process.start([sys.executable, "-c", source], tmp_path, None)
-    try:
+    with start([sys.executable, "-c", source], tmp_path, PLAYING, None, Protections.NONE) as process:
         used = Path(f"/proc/{process.pid}/stat")
         while sum(map(int, used.read_text().split()[13:15])) < 5:
             pass
@@ -134,9 +147,3 @@ def test_a_program_that_computes_is_not_idle_and_a_suspended_one_gets_no_process
             pass
         watch = IdleWatch(process.pid)
         assert [watch.is_idle() for _ in range(7)][-1]
-    finally:
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()

@@ -15,27 +15,32 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import shutil
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
+import getstep
+import getstep_engines
 from getstep._games import Board
-from getstep._program import ProgramBot, RunningProgram
+from getstep._program import ProgramBot
 from getstep._text import sendable_text
 from getstep._turn import Callback, CallResult, Turn
 from getstep.conventions import CONVENTIONS, Talk, topcoder_wrapper
 from getstep_engines import Player as Seat
+from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.text import escape_control_chars
 
-from . import plain_process
 from .idle import IdleWatch
 from .version import GETSTEP
 
@@ -58,32 +63,20 @@ POLL_SECONDS = 0.02
 LATE_SECONDS = 0.5  # after the limit, in which an answer is still waited for: the judge's clock decides
 
 
-class Process(RunningProgram, Protocol):
-    """A process of a program, in a sandbox or not.
-
-    Attributes:
-        pid: of the process, or of the first one in its sandbox.
-    """
-
-    pid: int
-    stderr: IO[bytes] | None
-
-    def poll(self) -> int | None:
-        """Return the exit code, or None while it runs."""
-
-
 @dataclass(frozen=True)
 class Job:
     """A program to play with: the ``convention`` and ``command`` of a version, and a folder of ``files``.
 
-    ``sandboxed`` is False only if the host has said so. ``core`` is the processor core that it runs on; None: any.
+    ``protections`` are `Protections.NONE` only if the host has said so. ``core`` is the processor core that it runs
+    on; None: any.
     """
 
     convention: str
     command: tuple[str, ...]
     files: Path
-    sandboxed: bool = True
+    protections: Protections = Protections.ALL
     core: int | None = None
+    limits: Limits = PLAYING
 
 
 class ErrorTail:
@@ -116,15 +109,38 @@ class ErrorTail:
         return escape_control_chars(" / ".join(lines))[-ERROR_CHARS:]
 
 
+class _Files:
+    """The files that the next process of a program begins with, in a folder that only the host writes to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, name: str, most: int) -> bytes | None:
+        path = self.path / name
+        return path.read_bytes()[:most] if path.is_file() else None
+
+    def write(self, name: str, content: bytes) -> None:
+        (self.path / name).write_bytes(content)
+
+    def remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+
 class HostedProgram:
-    """A program in a folder of its own, as `ProgramBot` takes it. A context manager that deletes the folder."""
+    """A program as `ProgramBot` takes it, with a copy of its files. A context manager that deletes the copy.
+
+    ``failure`` is set if the first process cannot be started: the files are as they were built and tried, so the
+    sandbox does not work. Later the program itself may have changed or deleted them.
+    """
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._started = False
+        self.failure: SandboxError | None = None
         self.errors = ErrorTail()
         self._home = Path(tempfile.mkdtemp(prefix="getstep-program-"))
-        self.folder = self._home / "program"
-        shutil.copytree(job.files, self.folder, symlinks=True)
+        self.folder = _Files(self._home / "program")
+        shutil.copytree(job.files, self.folder.path, symlinks=True)
 
     def __enter__(self) -> HostedProgram:
         return self
@@ -132,16 +148,67 @@ class HostedProgram:
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def start(self, talk: Talk) -> Process:
+    def start(self, talk: Talk) -> HostedProcess:
         """Start it with the arguments of its convention. Raises OSError."""
-        return self.run(talk.arguments())
+        return self.run(talk.arguments(), keep_files=talk.process_per_turn)
 
-    def run(self, arguments: Sequence[str] = ()) -> Process:
-        """Start it with ``arguments``. Raises OSError."""
-        command = [*command_of(self._job), *arguments]
-        process = plain_process.start(command, self.folder, self._job.core)
+    def run(self, arguments: Sequence[str] = (), *, keep_files: bool = False) -> HostedProcess:
+        """Start it with ``arguments``; ``keep_files``: the next process begins with the files that it leaves.
+
+        Raises:
+            OSError: it cannot be started; see ``failure``.
+        """
+        job = self._job
+        python = job.command[0] == "python"
+        try:
+            process = start(
+                [*command_of(job), *arguments],
+                self.folder.path,
+                job.limits,
+                job.core,
+                job.protections,
+                environment={"PYTHONPATH": os.pathsep.join(map(str, _python_path()))} if python else None,
+                readable=_readable() if python else (),
+            )
+        except SandboxError as error:
+            if not self._started:
+                self.failure = error
+            raise OSError(str(error)) from error
+        self._started = True
         self.errors.read(process.stderr)
-        return process
+        return HostedProcess(process, self.folder.path if keep_files else None)
+
+
+@cache
+def _readable() -> tuple[Path, ...]:
+    """Return the folders of the packages that a Python program may import: those that the server can."""
+    packages = [Path(str(module.__file__)).parent for module in (getstep, getstep_engines)]
+    installed = Path(sysconfig.get_path("purelib"))
+    return (installed, *(package for package in packages if not package.is_relative_to(installed)))
+
+
+def _python_path() -> list[Path]:
+    installed, *packages = _readable()
+    return [installed, *(package.parent for package in packages)]
+
+
+class HostedProcess:
+    """A running program; see `RunningProgram`."""
+
+    def __init__(self, process: SandboxedProcess, keep: Path | None) -> None:
+        self._process = process
+        self._keep = keep
+        self.stdin, self.stdout, self.folder = process.stdin, process.stdout, process.folder
+        self.pid, self.poll, self.wait, self.kill = process.pid, process.poll, process.wait, process.kill
+        self.suspend, self.resume = process.suspend, process.resume
+
+    def close(self) -> None:
+        """Release what is left of it after its end, and keep its files if they are needed."""
+        try:
+            if self._keep is not None:
+                self._process.folder.save(self._keep)
+        finally:
+            self._process.close()
 
 
 def command_of(job: Job) -> list[str]:
@@ -190,24 +257,37 @@ class Player:
         """Start the program, and wait until it is ready for its first turn, or for ``seconds``.
 
         Returns:
-            False if it has failed. Its first turn then raises the reason.
+            False if it has failed. Its first turn then tells the reason.
+
+        Raises:
+            SandboxError: the sandbox does not work. This is no fault of the program.
         """
         try:
             self._bot.prepare(self._match, self._seat, seconds)
         except RuntimeError as error:
+            self._check_sandbox()
             self._failure = f"{error}{self._told_errors()}"
             self._bot.close()
         return not self._failure
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
-        """Ask for a move; see `Callback.call`."""
+        """Ask for a move; see `Callback.call`.
+
+        Raises:
+            SandboxError: the sandbox does not work. This is no fault of the program.
+        """
         if self._failure:
             failure, self._failure = self._failure, ""
             return CallResult(None, sendable_text(failure), failure, 0.0)
         call = self._bot.call(board, is_black, turn)
+        self._check_sandbox()
         if call.error is None:
             return call
         return replace(call, error=sendable_text(f"{call.error}{self._told_errors()}"))
+
+    def _check_sandbox(self) -> None:
+        if self._program.failure is not None:
+            raise self._program.failure
 
     def _told_errors(self) -> str:
         told = self._program.errors.take()
@@ -252,7 +332,7 @@ class _FileBot:
 
     def __init__(self, program: HostedProgram) -> None:
         self._program = program
-        self._process: Process | None = None
+        self._process: HostedProcess | None = None
         self._replies: queue.Queue[bytes] = queue.Queue(REPLIES)
 
     def prepare(self, match: int, seat: Seat, seconds: float) -> None:  # noqa: ARG002 - each question says both
@@ -284,9 +364,7 @@ class _FileBot:
         process.wait()
         while not self._replies.empty():  # its reader may wait for room
             self._replies.get()
-        if process.stdin is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
+        process.close()
 
     def _start(self, deadline: float, late: str) -> None:
         try:
@@ -302,8 +380,8 @@ class _FileBot:
 
     def _ask(self, board: Board, is_black: bool, turn: Turn, deadline: float) -> dict[str, Any]:
         process = self._process
-        if process is None or process.stdin is None:
-            raise TypeError(f"{process!r}: expected a process with an input")
+        if process is None:
+            raise TypeError("it was not started")
         fields = {"seconds": turn.time_left_ms / 1000, "turn": vars(turn)}
         question = {"id": turn.move_number, "board": board, "is_black": is_black, **fields}
         process.resume()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import ctypes
 import enum
 import marshal
 import os
@@ -39,6 +40,8 @@ _END_SECONDS = 10.0  # for the kernel to remove a killed process
 _FIRST_UID = 1 << 30  # far above all users of a system, and above the ranges that containers use
 _UIDS = 1 << 29
 _MOST_MESSAGE = 4096
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class SandboxError(Exception):
@@ -89,7 +92,9 @@ if hasattr(os, "register_at_fork"):
 class SandboxedProcess:
     """A running program. It must be closed: `close`, or a `with` statement."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], pid: int, pidfd: int, folder: files.Folder) -> None:
+    def __init__(
+        self, popen: subprocess.Popen[bytes], pid: int, pidfd: int, folder: files.Folder, *, group: bool = False
+    ) -> None:
         self.pid = pid
         """The program's process, as this process sees it."""
         self.folder = folder
@@ -101,6 +106,7 @@ class SandboxedProcess:
         self.stderr: IO[bytes] = popen.stderr
         self._popen = popen
         self._pidfd = pidfd
+        self._group = group  # without a sandbox: its processes are a process group
         self._cpu = 0.0
 
     def __enter__(self) -> SandboxedProcess:
@@ -164,7 +170,10 @@ class SandboxedProcess:
     def _signal(self, number: signal.Signals) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._pidfd, number)
+                if self._group:
+                    os.killpg(self.pid, number)
+                else:
+                    signal.pidfd_send_signal(self._pidfd, number)
 
 
 def start(
@@ -197,7 +206,7 @@ def start(
         raise SandboxError("the host cannot run programs on this system; it needs Linux")
     argv = [str(mounts.python()) if word == sys.executable else word for word in argv]
     if protections is Protections.NONE:
-        return _start_bare(argv, folder, environment or {})
+        return _start_bare(argv, folder, core, environment or {})
     if sys.platform != "linux":
         raise SandboxError("the sandbox needs Linux")
     bubblewrap = shutil.which("bwrap")
@@ -295,17 +304,31 @@ def _first_answer(parent: socket.socket) -> tuple[int, int]:
     return pid, descriptors[0]
 
 
-def _start_bare(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> SandboxedProcess:
+def _start_bare(
+    argv: Sequence[str], folder: Path, core: int | None, environment: Mapping[str, str]
+) -> SandboxedProcess:
+    """Start a program as an ordinary process, which also dies with the thread that starts it."""
+
+    def prepare() -> None:
+        if _libc is not None:
+            _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if core is not None and sys.platform == "linux":
+            os.sched_setaffinity(0, {core})
+
     try:
-        popen = _popen(argv, folder, {**os.environ, **environment}, ())
+        popen = _popen(argv, folder, {**os.environ, **environment}, (), prepare)
     except OSError as error:
         raise SandboxError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
     inside = files.Folder(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), None, None, None, inner="")
-    return SandboxedProcess(popen, popen.pid, os.pidfd_open(popen.pid), inside)
+    return SandboxedProcess(popen, popen.pid, os.pidfd_open(popen.pid), inside, group=True)
 
 
 def _popen(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], passed: Sequence[int]
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    passed: Sequence[int],
+    prepare: Callable[[], None] | None = None,
 ) -> subprocess.Popen[bytes]:
     def call() -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - what it runs is the caller's decision
@@ -317,6 +340,8 @@ def _popen(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            start_new_session=prepare is not None,
+            preexec_fn=prepare,  # in a child of a thread that holds no lock
         )
 
     popen: subprocess.Popen[bytes] = _starter().call(call)
