@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.compilers import install, missing
+
 # Keep compiled modules, even where the environment (often that of a container) says not to. Without them each
 # process of the tests compiles the assertions of 200 modules (8 s), and each of hundreds of servers its own (0.2).
 sys.dont_write_bytecode = False
@@ -35,6 +37,14 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("getstep")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which programs are untested because their compilers are not installed."""
+    if tools := missing():
+        terminalreporter.section("programs in other languages were left out")
+        terminalreporter.line(f"There is no {', '.join(tools)}: {install(tools)}")
+
 
 TOGETHER = (
     "tests/e2e/test_packages.py",

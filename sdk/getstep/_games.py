@@ -23,6 +23,11 @@ def game_named(name: str) -> Game | None:
         return None
 
 
+def only_game(bot: str) -> str | None:
+    """Return the only game that a sample bot plays, which its name has: ``"house_pseudo_tonga"``; None if all."""
+    return bot.removeprefix("house_") if bot.startswith("house_") else None
+
+
 def move_text(name: str) -> str:
     """Return the form of a move with an example, such as ``"(row, column), for example (0, 0)"``."""
     game = game_named(name)

@@ -269,7 +269,6 @@ class ProgramBot:
     def _ask(self, talk: Talk, question: Question, deadline: float) -> Any:
         text = talk.ask(question)
         if talk.process_per_turn:
-            self._program.folder.remove(str(talk.output_file))  # an answer to an earlier question
             _write_files(self._program.folder, text)
             self._process = self._start(talk)
         else:
@@ -286,6 +285,8 @@ class ProgramBot:
         return move
 
     def _start(self, talk: Talk) -> _Process:
+        if talk.output_file is not None:  # an answer to an earlier question, or an earlier match's question
+            self._program.folder.remove(talk.output_file)
         return _Process(self._program, talk)
 
 

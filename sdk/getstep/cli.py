@@ -18,6 +18,7 @@ from ._check import check
 from ._client import Client, finder_for
 from ._errors import BotError, GetstepError, SetupError
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
+from ._practice_arguments import PRACTICE_HELP, add_convention, add_practice
 from ._settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
@@ -31,7 +32,6 @@ from ._settings import (
 from ._text import Console
 from ._uncaught import error_text
 from ._version import __version__
-from .conventions import CONVENTIONS
 from .languages import LANGUAGES, Language, language_of, suffixes
 from .languages import starter as starter_in
 
@@ -71,27 +71,6 @@ Print the rules of a game: the board, the moves, the end, the score and a worked
 examples:
   getstep rules
   getstep rules hop"""
-
-_PRACTICE = """\
-Play whole games on this computer, with the rules, the time limits and the penalties of a contest. No host is
-needed. The colours are swapped after each game. Then you see how often your bot won, its faults on the board
-with what would have been legal, its slowest moves, and where the replays are: one html file for your browser.
-
-Your bot and its opponent are a process each. A bot that hangs, crashes or prints disturbs nobody: it costs
-its turn as in a contest, and you read where it was. A bot whose process has ended is started again for the
-next game.
-
-examples:
-  getstep practice my_bot.py
-  getstep practice my_bot.py --against mcts --games 4 --open
-  getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
-  getstep practice my_bot.py --game pseudo_tonga --option size=10
-  getstep practice my_bot.py --watch
-  getstep practice my_bot.py --human
-  getstep practice my_bot.py --human --browser
-  getstep practice ./my_program --as linkage --against greedy
-
-exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
 
 _WRAPPER = """\
 A program of the TopCoder contest is a class with the methods init and move, without a main function. This
@@ -396,14 +375,14 @@ def _parser() -> argparse.ArgumentParser:
     wrapping.add_argument("file", type=Path, help="the class's file: .cpp, .java or .cs")
     wrapping.set_defaults(run=_wrapper)
 
-    _add_practice(
-        commands.add_parser(
-            "practice",
-            help="play against sample bots on this computer",
-            description=_PRACTICE,
-            formatter_class=verbatim,
-        )
+    practising = commands.add_parser(
+        "practice",
+        help="play against sample bots on this computer",
+        description=PRACTICE_HELP,
+        formatter_class=verbatim,
     )
+    add_practice(practising)
+    practising.set_defaults(run=_practice)
 
     entering = commands.add_parser(
         "login",
@@ -431,7 +410,7 @@ def _parser() -> argparse.ArgumentParser:
         "play", help="play until the contest is over", description=_PLAY, formatter_class=verbatim
     )
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
-    _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
+    add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(playing)
     playing.add_argument(
         "--friendly",
@@ -443,43 +422,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_practice(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bot", help="your bot's file, such as my_bot.py")
-    parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=NUMBER",
-        help=f"an option of the game, as in contest.toml, repeatable: {_option_list()}",
-    )
-    opponent = parser.add_mutually_exclusive_group()
-    opponent.add_argument(
-        "--against", metavar="BOT", default="greedy", help="random, greedy (the default), mcts, or a bot's file"
-    )
-    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
-    _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
-    opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
-    parser.add_argument(
-        "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
-    )
-    parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
-    parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
-    parser.add_argument("--watch", action="store_true", help="draw the games while they are played")
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="the file for the replays (default my_bot-practice.html)"
-    )
-    parser.add_argument("--open", action="store_true", help="show the replays in your browser")
-    parser.set_defaults(run=_practice)
-
-
-def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text: str) -> None:
-    parser.add_argument(
-        flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text + ", ".join(CONVENTIONS)
-    )
-
-
 def _add_connection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help=_HOST_HELP)
     parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
@@ -487,16 +429,6 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="your team's token")
     token.add_argument("--token-file", metavar="FILE", help="a text file that holds the token alone")
-
-
-def _option_list() -> str:
-    """Return the options of all games, and what their values may be."""
-    found = [
-        f"{game.name} has {option.name}, {option.allowed} ({option.help})"
-        for game in GAMES.values()
-        for option in game.options.values()
-    ]
-    return "; ".join(found).replace("%", "%%") or "no installed game has one"
 
 
 def _new_help() -> str:

@@ -78,6 +78,13 @@ def test_an_order_of_an_earlier_turn_is_never_read(tmp_path: Path) -> None:
         first_question(bot, "linkage")
 
 
+def test_a_question_of_an_earlier_match_is_never_answered(tmp_path: Path) -> None:
+    (tmp_path / "shared_file.txt").write_text("R\n" + "\n".join(["No " * 8] * 8))
+    with bot_of(tmp_path, "csefest-file") as bot:
+        bot.prepare(1, 0)
+        assert not (tmp_path / "shared_file.txt").exists()
+
+
 def test_a_program_that_ends(tmp_path: Path) -> None:
     with bot_of(tmp_path, "csefest-console", "raise SystemExit(7)\n") as bot:
         for _ in range(2):  # it is started again for the next turn
@@ -344,6 +351,25 @@ def test_programs_against_each_other(
     words += ["--against", "csefest-file/program.py", "--against-as", "csefest-file"]
     assert main(words) == 0
     assert "faults" not in capsys.readouterr().err
+
+
+def test_programs_that_would_read_each_others_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAMS["csefest-file"], encoding="utf-8")
+    words = ["practice", str(program), "--against", str(program)]
+    assert main([*words, "--as", "csefest-file", "--against-as", "csefest-file"]) == 2
+    assert "put each into a folder of its own" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("against", [["house_pseudo_tonga"], ["{file}", "--against-as", "prodrive"]])
+def test_an_opponent_of_another_game(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], against: list[str]
+) -> None:
+    file = tmp_path / "bot.py"
+    file.write_text("def get_step(board, is_black): ...")
+    words = [word.format(file=file) for word in against]
+    assert main(["practice", str(file), "--game", "hop", "--against", *words]) == 2
+    assert "only, and this game is hop" in capsys.readouterr().err
 
 
 def test_the_convention_is_checked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,10 @@ from typing import Union
 
 from getstep import _bot
 from getstep._errors import BotError, SetupError
-from getstep._games import games_named
+from getstep._games import games_named, only_game
 from getstep._text import short_repr
 from getstep._turn import GetStepFunction
+from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 
@@ -25,7 +26,13 @@ from .players import Player, ProcessPlayer, ThreadPlayer
 from .results import Results
 from .screen import Screen
 
-SAMPLES = {"random": "random_bot", "greedy": "greedy", "mcts": "mcts", "hesitant": "hesitant"}
+SAMPLES = {
+    "random": "random_bot",
+    "greedy": "greedy",
+    "mcts": "mcts",
+    "hesitant": "hesitant",
+    "house_pseudo_tonga": "house_pseudo_tonga",
+}
 """The opponents that are installed with getstep, and their modules in `getstep_bots`."""
 
 MOST_GAMES = 10_000
@@ -61,7 +68,7 @@ def practice(
     Args:
         get_step: the bot: a function, a file, or the name of a sample bot.
         game: the game's name; with a file, the one that the file names.
-        against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, a file or a function.
+        against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, another sample bot, a file or a function.
         games: how many games. The bot has the first move in the first, third, ... one.
         limit: seconds for each move, or for a whole game in a game with such a limit; by default the game's own.
         options: the game's options, such as ``{"size": 10}``.
@@ -83,11 +90,17 @@ def practice(
 
 @dataclass(frozen=True)
 class Entrant:
-    """A bot that can be started: ``start`` takes the seed. ``file`` is None for a function or a person."""
+    """A bot that can be started: ``start`` takes the seed.
+
+    ``file`` is None for a function or a person. ``game`` is the only game that it plays, None if it plays all;
+    ``folder`` is the folder in which a program talks to its host through files, None for any other bot.
+    """
 
     name: str
     start: Callable[[str], Player]
     file: Path | None = None
+    game: str | None = None
+    folder: Path | None = None
 
 
 class Plan:
@@ -138,7 +151,19 @@ class Plan:
 
 
 def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
-    """Play the games. Ctrl-C, and a person who quits, end them; the results are then those of the games played."""
+    """Play the games. Ctrl-C, and a person who quits, end them; the results are then those of the games played.
+
+    Raises:
+        SetupError: a bot plays another game only, or two programs would read each other's files.
+        BotError: a bot cannot be loaded.
+    """
+    for entered in (bot, other):
+        if entered.game not in (None, plan.game.name):
+            raise SetupError(f"{entered.name} plays {entered.game} only, and this game is {plan.game.name}.")
+    if bot.folder is not None and bot.folder == other.folder:
+        raise SetupError(
+            f"{bot.name} and {other.name} talk through files of the same names; put each into a folder of its own."
+        )
     return _Series(plan, (bot, other), screen).run()
 
 
@@ -230,12 +255,17 @@ def entrant(bot: Bot, convention: str | None = None) -> Entrant:
         name = getattr(bot, "__name__", "get_step")
         return Entrant(name, lambda _seed: ThreadPlayer(bot, name))
     path = Path(bot)
-    if not path.is_file() and str(bot) in SAMPLES:
+    if convention is None and not path.is_file() and str(bot) in SAMPLES:
         name, path = str(bot), _sample(str(bot))
-    else:
-        path = _bot.find(path)
-        name = path.name
-    return Entrant(name, lambda seed: ProcessPlayer(path, name, seed, convention or ""), path)
+        return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path, only_game(name))
+    path = _bot.find(path)
+    game, folder = None, None
+    if convention is not None:
+        talk = CONVENTIONS[convention]
+        game, folder = talk.game, path.parent if talk.output_file else None
+    return Entrant(
+        path.name, lambda seed: ProcessPlayer(path, path.name, seed, convention or ""), path, game, folder
+    )
 
 
 def _sample(name: str) -> Path:

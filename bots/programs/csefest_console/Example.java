@@ -1,0 +1,95 @@
+// An example for the CSE Fest contest (chain_reaction, --as csefest-console): it looks one move ahead.
+//
+// Its argument is its colour, R or G. It reads "start" once, then 8 lines of the board before each of its moves, and
+// writes "x y": the row and the column.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+
+public class Example {
+    static final int SIZE = 8;
+
+    public static void main(String[] arguments) throws IOException {
+        char colour = arguments[0].charAt(0);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        in.readLine(); // start
+        while (true) {
+            List<String> lines = new ArrayList<>();
+            for (int x = 0; x < SIZE; x++) {
+                lines.add(in.readLine());
+            }
+            if (lines.contains(null)) {
+                return; // the game is over
+            }
+            int[] move = bestMove(board(lines, colour));
+            System.out.println(move[0] + " " + move[1]);
+        }
+    }
+
+    /** Returns 8 lines as numbers: positive ones are my orbs, negative ones the opponent's. */
+    static int[][] board(List<String> lines, char colour) {
+        int[][] board = new int[SIZE][SIZE];
+        for (int x = 0; x < SIZE; x++) {
+            String[] cells = lines.get(x).trim().split(" ");
+            for (int y = 0; y < SIZE; y++) {
+                int number = cells[y].equals("No") ? 0 : cells[y].charAt(1) - '0';
+                board[x][y] = cells[y].charAt(0) == colour ? number : -number;
+            }
+        }
+        return board;
+    }
+
+    static int[] bestMove(int[][] board) {
+        int[] best = null;
+        int bestValue = Integer.MIN_VALUE;
+        for (int x = 0; x < SIZE; x++) {
+            for (int y = 0; y < SIZE; y++) {
+                int value = board[x][y] < 0 ? Integer.MIN_VALUE : valueAfter(board, x, y);
+                if (value > bestValue) {
+                    bestValue = value;
+                    best = new int[] {x, y};
+                }
+            }
+        }
+        return best;
+    }
+
+    /** The sum of the orbs after a move, mine less the opponent's. */
+    static int valueAfter(int[][] before, int x, int y) {
+        int[][] board = Arrays.stream(before).map(int[]::clone).toArray(int[][]::new);
+        Deque<int[]> todo = new ArrayDeque<>();
+        todo.push(new int[] {x, y});
+        while (!todo.isEmpty()) {
+            int[] square = todo.pop();
+            int r = square[0], c = square[1];
+            board[r][c] = Math.abs(board[r][c]) + 1;
+            List<int[]> around = around(r, c);
+            if (board[r][c] < around.size()) {
+                continue;
+            }
+            board[r][c] = 0; // the square explodes
+            around.forEach(todo::push);
+            if (Arrays.stream(board).flatMapToInt(Arrays::stream).allMatch(cell -> cell >= 0)) {
+                return 1000; // the opponent has nothing left
+            }
+        }
+        return Arrays.stream(board).flatMapToInt(Arrays::stream).sum();
+    }
+
+    static List<int[]> around(int r, int c) {
+        List<int[]> found = new ArrayList<>();
+        for (int[] step : new int[][] {{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
+            int nr = r + step[0], nc = c + step[1];
+            if (nr >= 0 && nc >= 0 && nr < SIZE && nc < SIZE) {
+                found.add(new int[] {nr, nc});
+            }
+        }
+        return found;
+    }
+}

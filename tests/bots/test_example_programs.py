@@ -1,0 +1,94 @@
+"""The example programs of the conventions: each plays whole games without a fault, and beats random moves.
+
+The quick tests play those in Python. The long ones compile the others with the commands that `getstep` prints.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from getstep._practice.screen import Screen
+from getstep._practice.series import Plan, entrant, run
+from getstep._program import identity_of
+from getstep._program_file import SOURCES, WRAPPERS_FOLDER
+from getstep.conventions import CONVENTIONS
+from getstep_engines import GAMES
+from tests.compilers import need
+
+EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
+TOOLS = {".cpp": ("g++",), ".java": ("javac", "java"), ".cs": ("mcs", "mono")}
+LANGUAGES = (".py", *TOOLS)
+STEM = {"topcoder": {".py": "pseudo_tonga"} | dict.fromkeys(TOOLS, "PseudoTonga")}
+
+
+def example(convention: str, language: str) -> Path:
+    folder = EXAMPLES / convention.replace("-", "_")
+    stem = "Example" if language in (".java", ".cs") else "example"
+    return folder / f"{STEM.get(convention, {}).get(language, stem)}{language}"
+
+
+def copied(convention: str, language: str, folder: Path) -> Path:
+    """Copy an example into a folder of its own."""
+    return Path(shutil.copy(example(convention, language), folder))
+
+
+def compiled(convention: str, language: str, folder: Path) -> Path:
+    """Compile a copy of an example, without a warning, and return the file to play."""
+    file, source = copied(convention, language, folder), SOURCES[language]
+    program, build = source.program, source.build
+    if convention == "topcoder":
+        shutil.copy(WRAPPERS_FOLDER / source.wrapper, folder)
+        program, build = source.wrapped_program or program, source.wrapped
+    warnings = {".cpp": "-Wall -Wextra -Wpedantic -Werror", ".java": "-Xlint:all -Werror", ".cs": "-warnaserror"}
+    command = [*shlex.split(build.format(file=file.name, name=file.stem)), *shlex.split(warnings[language])]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / program.format(name=file.stem)
+
+
+def games_won(convention: str, program: Path, games: int, opponent: str = "random") -> int:
+    """Play games without a fault, and return how many the program has won. Its opponent has a seed."""
+    plan = Plan(GAMES[CONVENTIONS[convention].game], games, None, {}, seed="1")
+    results = run(plan, entrant(program, convention), entrant(opponent), Screen(sys.stdout, games))
+    assert (results.faults, len(results.matches)) == ([], games)
+    assert not results.stopped
+    return results.won
+
+
+def files() -> Iterator[tuple[str, str]]:
+    return ((convention, language) for convention in CONVENTIONS for language in LANGUAGES)
+
+
+def test_there_is_an_example_for_each_convention_and_language() -> None:
+    wanted = {example(*file) for file in files()}
+    assert wanted == {path for path in EXAMPLES.rglob("*") if path.suffix in LANGUAGES}
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_an_example_in_python(tmp_path: Path, convention: str) -> None:
+    assert games_won(convention, copied(convention, ".py", tmp_path), 2) >= 1
+
+
+def test_the_id_line_of_the_example(tmp_path: Path) -> None:
+    identity = identity_of(copied("linkage", ".py", tmp_path))
+    assert (identity.name, identity.author) == ("Example in Python", "The getstep authors")
+
+
+@pytest.mark.long  # compiles, and starts a virtual machine for each game
+@pytest.mark.parametrize("language", TOOLS)
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_compiled_example(tmp_path: Path, convention: str, language: str) -> None:
+    need(*TOOLS[language])
+    program = compiled(convention, language, tmp_path)
+    assert games_won(convention, program, 2) >= 1
+    if convention == "topcoder":
+        games_won(convention, program, 2, "house_pseudo_tonga")
+    if convention == "linkage":
+        assert identity_of(program).author == "The getstep authors"
