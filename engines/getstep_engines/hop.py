@@ -233,7 +233,8 @@ class HopState(State):
             raise IllegalMove(f"{_COORDINATES[start]} is not one of {name}'s pieces; a move starts at one of them")
         occupied = own ^ 1 << start | enemy
         if len(path) == 2 and path[1] - start in _STEPS:
-            _expect_empty(path[1], occupied)
+            if occupied >> path[1] & 1:
+                raise IllegalMove(_explain_occupied(path[1]))
             return 0
         at = start
         for to in path[1:]:
@@ -241,7 +242,8 @@ class HopState(State):
             # From the end of a row to the start of the next, the square between is a guard square: never occupied.
             if to - at not in _HOPS or not occupied & between:
                 raise IllegalMove(_explain_no_hop(at, to, alone=len(path) == 2))
-            _expect_empty(to, occupied)
+            if occupied >> to & 1:
+                raise IllegalMove(_explain_occupied(to))
             occupied ^= between & enemy
             at = to
         return enemy & ~occupied
@@ -255,7 +257,8 @@ class HopState(State):
         """Set the outcome if the game has ended; otherwise pass over players without a legal move."""
         self.passed = ()
         self.outcome = None
-        if self._is_home(0) or self._is_home(1):
+        black, white = self.pieces
+        if (not black & ~_TARGETS[0] and black) or (not white & ~_TARGETS[1] and white):
             names = " and ".join(f"all {PLAYERS[player]} pieces" for player in (0, 1) if self._is_home(player))
             self.outcome = self._result(f"{names} are home")
             return
@@ -285,9 +288,8 @@ def _hop_paths(path: Path, at: int, visited: int, occupied: int, enemy: int) -> 
             yield from _hop_paths(longer, to, visited | 1 << to, occupied ^ over & enemy, enemy)
 
 
-def _expect_empty(number: int, occupied: int) -> None:
-    if occupied >> number & 1:
-        raise IllegalMove(f"{_COORDINATES[number]} is occupied; a piece moves to an empty square")
+def _explain_occupied(number: int) -> str:
+    return f"{_COORDINATES[number]} is occupied; a piece moves to an empty square"
 
 
 def _explain_no_hop(at: int, to: int, *, alone: bool) -> str:

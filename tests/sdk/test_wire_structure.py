@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, RemoteProtocolError, _frames
-from getstep.wire._frames import decode
+from getstep.wire._frames import NO_MOVE, decode, read_step, step_head
 from getstep.wire._limits import MAX_TEXT_BYTES
 from tests.sdk.conversations import SAMPLES
 from tests.sdk.hostile import EMPTY, HONEST, OPENERS, answer, hostile, pack
@@ -125,7 +125,11 @@ def decoded(body: bytes) -> dict[str, Any] | None:
 
 
 def compare(body: bytes) -> None:
-    assert repr(decoded(body)) == repr(slowly(body))  # nan is nan, and 1 is not True
+    expected = slowly(body)
+    assert repr(decoded(body)) == repr(expected)  # nan is nan, and 1 is not True
+    move = read_step(len(body).to_bytes(4, "big") + body, step_head(31))
+    if move is not NO_MOVE:
+        assert repr(expected) == repr({"type": "step", "id": 31, "move": move})
 
 
 # --- bodies ----------------------------------------------------------------------------------------------
@@ -220,6 +224,7 @@ def test_any_bytes(body: bytes) -> None:
 def test_scraps_of_msgpack(body: bytes) -> None:
     compare(body)
     compare(b"\x81\xa0" + body)
+    compare(answer(body))
 
 
 @given(damaged())
@@ -261,6 +266,7 @@ def nests(draw: st.DrawFn) -> Any:
 @given(nests())
 @settings(max_examples=300)
 def test_depth_of_honest_values(value: Any) -> None:
+    compare(answer(pack(value)))
     body = msgpack.packb({"move": value})
     if depth(value) < MAX_DEPTH:
         assert repr(decode(body)) == repr({"move": value})

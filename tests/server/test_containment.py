@@ -109,6 +109,7 @@ def check_only_fault(server: Running, faults: int = 1) -> None:
 STEP = b"\xa4step"
 
 BY_STEP: dict[str, tuple[Any, str, Callable[..., bool]]] = {
+    "wire: the short cut": (_frames, "read_step", lambda data, _: STEP in data),
     "wire: cutting frames": (_frames.FrameReader, "next_body", lambda self: STEP in self._buffer),
     "wire: decoding": (_frames, "decode", lambda body: STEP in body and called_from("_next_event")),
     "wire: the conversation": (
@@ -128,6 +129,8 @@ async def test_it_ends_the_connection_that_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
     owner, name, when = BY_STEP[layer]
+    if layer in ("wire: cutting frames", "wire: decoding", "wire: the conversation"):
+        monkeypatch.setattr(_frames, "read_step", lambda *_: _frames.NO_MOVE)
     async with running(make_contest(tmp_path, teams=3, event=SHORT)) as server:
         inject(monkeypatch, owner, name, when=when)
         await play_all(server)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     )
     from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
     from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+    from ._frames import pack_boards_with
     from ._messages import (
         CLIENT_MESSAGES,
         SERVER_MESSAGES,
@@ -108,6 +109,7 @@ __all__ = [
     "Welcome",
     "canonical_token",
     "new_nonce",
+    "pack_boards_with",
     "prove_server",
     "sign",
     "sign_page_login",
@@ -147,6 +149,7 @@ _MODULES = {
     "Welcome": "_messages",
     "canonical_token": "_auth",
     "new_nonce": "_auth",
+    "pack_boards_with": "_frames",
     "prove_server": "_auth",
     "sign": "_auth",
     "sign_page_login": "_auth",

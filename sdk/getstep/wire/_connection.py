@@ -70,6 +70,8 @@ class Connection:
         self._sent_types = _TYPES[role]
         self._max_frame = _MAX_FRAME_BEFORE_LOGIN[role]
         self._eof = False
+        self._step_head = b""
+        """The body of the answer to the latest question, up to its move."""
 
     @property
     def mid_frame(self) -> bool:
@@ -82,6 +84,23 @@ class Connection:
             self._eof = True
         elif self.state not in (State.CLOSED, State.ERROR):
             self._reader.feed(data)
+
+    def receive_step(self, data: bytes) -> Step | None:
+        """Return the answer to the open question if ``data``, which the peer has sent, is that and nothing else.
+
+        This is a short cut for the one message that a server receives in every move of a contest.
+
+        Returns:
+            None if ``data`` is anything unusual. Nothing has changed then: pass it to `receive_data`.
+        """
+        if self.question is None or self._reader.partial or len(data) > self._reader.max_frame:
+            return None
+        move = _frames.read_step(data, self._step_head)
+        if move is _frames.NO_MOVE:
+            return None
+        step = Step(self.question, move)
+        self.question, self.state = None, State.MATCH
+        return step
 
     def next_event(self) -> Event:
         """Return the next message, `MalformedAnswer` or `LateAnswer`; `NEED_DATA` or `CLOSED` if there is none.
@@ -108,6 +127,8 @@ class Connection:
         Raises:
             LocalProtocolError: the state does not allow ``message``, or it cannot be encoded; nothing has changed.
         """
+        if type(message) is GetStep and self.role is Role.SERVER and self.state is State.MATCH:
+            return self._ask(message)
         late = self._closed_question_of(message)
         following = self.state if late else self._check_allowed(message)
         data = _frames.encode(message.to_fields(), self._max_frame)
@@ -120,6 +141,17 @@ class Connection:
         return data
 
     # --- inside ---
+
+    def _ask(self, question: GetStep) -> bytes:
+        """Send a question where the state allows one; see `send`."""
+        body = question.to_body()
+        if body is None:
+            data = _frames.encode(question.to_fields(), self._max_frame)
+        else:
+            data = _frames.frame(body, self._max_frame)
+        self._step_head = _frames.step_head(question.id)
+        self.question, self.state = question.id, State.TURN
+        return data
 
     def _next_event(self) -> Event:
         body = self._reader.next_body()

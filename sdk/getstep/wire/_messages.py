@@ -8,14 +8,13 @@ ignored, so that keys can be added later.
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from itertools import chain
 from typing import Any, ClassVar
 
+from ._frames import pack_board, pack_question
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
 
 _HEX = frozenset("0123456789abcdef")
 _CELLS = frozenset([int])
-_ROWS = frozenset([list, tuple])
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Message:
     def to_fields(self) -> dict[str, Any]:
         """Return the map that goes onto the wire. An optional key that is None is left out."""
         keys = {"type": self.type, **vars(self)}
-        for name in self.optional:  # none in the messages of a turn
+        for name in self.optional:
             if keys[name] is None:
                 del keys[name]
         return keys
@@ -144,6 +143,8 @@ class GetStep(Message):
     is_black: bool
     time_left_ms: int
     last_move: Any
+    _packed_board: ClassVar[bytes | None]
+    """The board as msgpack, which is packed once; an attribute of each question, but none of its fields."""
 
     def __init__(
         self,
@@ -162,15 +163,40 @@ class GetStep(Message):
             is_black=is_black,
             time_left_ms=time_left_ms,
             last_move=last_move,
+            _packed_board=pack_board(board),
         )
-        self._check()
+        if not (
+            self._packed_board
+            and type(id) is type(move_number) is type(time_left_ms) is int
+            and type(is_black) is bool
+            and 0 < id <= MAX_ID
+            and 0 < move_number <= MAX_ID
+            and 0 <= time_left_ms <= MAX_MS
+        ):
+            self._check()
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
         _integer("move_number", self.move_number, 1, MAX_ID)
-        _board(self.board)
+        if not self._packed_board:
+            _board(self.board)
         _boolean("is_black", self.is_black)
         _integer("time_left_ms", self.time_left_ms, 0, MAX_MS)
+
+    def to_fields(self) -> dict[str, Any]:
+        return {"type": self.type, **{name: getattr(self, name) for name in self.names}}
+
+    def to_body(self) -> bytes | None:
+        """Return the body of the frame; None if the general codec has to encode this board.
+
+        Raises:
+            LocalProtocolError: msgpack cannot encode ``last_move``.
+        """
+        if self._packed_board is None:
+            return None
+        return pack_question(
+            self.id, self.move_number, self._packed_board, self.is_black, self.time_left_ms, self.last_move
+        )
 
 
 @dataclass(frozen=True)
@@ -264,7 +290,8 @@ class Step(Message):
 
     def __init__(self, id: int, move: Any) -> None:  # noqa: A002 - its name on the wire
         vars(self).update(id=id, move=move)  # as in GetStep
-        self._check()
+        if type(id) is not int or not 0 < id <= MAX_ID:
+            self._check()
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
@@ -355,18 +382,12 @@ def _array(name: str, value: object) -> None:
 
 
 def _board(value: list[list[int]]) -> None:
-    """Check rows of ints, in loops of Python's built-ins, because every question of a contest is checked here."""
+    """Check rows of ints. Boards of usual sizes are checked in `_frames.pack_board`."""
     _array("board", value)
-    if not _ROWS.issuperset(map(type, value)):
-        for row in value:
-            _array("board", row)  # raises for the wrong row
-    kinds = [*map(type, chain.from_iterable(value))]
-    if len(kinds) > MAX_ARRAY:
-        for row in value:
-            _array("board", row)  # raises for a row that is too long
-    if kinds.count(int) < len(kinds):
-        wrong = next(row for row in value if not _CELLS.issuperset(map(type, row)))
-        raise ValueError(f"board has the row {_short_repr(wrong)}, expected whole numbers")
+    for row in value:
+        _array("board", row)
+        if not _CELLS.issuperset(map(type, row)):
+            raise ValueError(f"board has the row {_short_repr(row)}, expected whole numbers")
 
 
 def _map(name: str, value: object) -> None:

@@ -113,7 +113,7 @@ class ClassicConnection(Connection):
         """
         if self._state is State.CLOSING and self.seat is not None and goodbye.reason == "contest_over":
             with contextlib.suppress(OSError):
-                self._send_bytes(stop_bytes())
+                self._sock.send(stop_bytes())
         super().close(goodbye)
 
     def _greet(self) -> None:

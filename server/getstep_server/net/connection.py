@@ -42,6 +42,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
+import msgspec
 import trio
 
 import getstep_server
@@ -73,6 +74,8 @@ SHUTDOWN_RETRY_MS = 2000
 """Clients reconnect after this pause when the host has stopped the server: a restart takes about a second."""
 FIRST_BYTES = 32
 """Bytes of the latest read that the record of an incident keeps: enough to recognize HTTP, TLS or SSH."""
+
+wire.pack_boards_with(msgspec.msgpack.Encoder().encode)  # in a fifth of msgpack's time
 
 _NEVER = float("inf")
 
@@ -166,12 +169,16 @@ class Connection(ABC):
         if self._state is State.CLOSING:
             return
         try:
-            self._send_bytes(self._encode(message))
-        except (BlockingIOError, OSError) as error:
+            data = self._encode(message)
+            taken = self._sock.send(data) if data else 0
+        except OSError as error:
             self._send_failed(error)
         except Exception:
             self.registry.publish(ServerFault("send", traceback.format_exc()))
             self._stop("server fault")
+        else:
+            if taken < len(data):
+                self._send_failed(BlockingIOError())
 
     def close(self, goodbye: Goodbye) -> None:
         """Send the goodbye; the connection's task does the rest."""
@@ -248,7 +255,8 @@ class Connection(ABC):
             self._last_received_ns = time.perf_counter_ns()
             self._first_bytes = data[:FIRST_BYTES]
             mid_frame = self._received(data, now - (age or 0.0), stamped=age is not None)
-            self._set_deadline(now, mid_frame=mid_frame)
+            if mid_frame or self._deadline != _NEVER:
+                self._set_deadline(now, mid_frame=mid_frame)
         except BlockingIOError:
             pass  # the judge has read it already
         except RemoteProtocolError as error:
@@ -295,10 +303,6 @@ class Connection(ABC):
         team = None if seat is None else seat.team.id
         match = seat.match if seat is not None and seat.connection is self else None
         self.registry.publish(Incident(code, detail, self.address, team, self._first_bytes.hex(" "), match))
-
-    def _send_bytes(self, data: bytes) -> None:
-        if data and self._sock.send(data) < len(data):
-            raise BlockingIOError
 
     def _send_failed(self, error: OSError) -> None:
         if isinstance(error, BlockingIOError):
@@ -361,6 +365,10 @@ class WireConnection(Connection):
         return self._wire.send(message)
 
     def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
+        step = self._wire.receive_step(data)
+        if step is not None:  # nearly always
+            self._answered(step, at, stamped=stamped)
+            return False
         self._wire.receive_data(data)
         while self._state in _READING:
             event = self._wire.next_event()
@@ -380,7 +388,7 @@ class WireConnection(Connection):
         return False
 
     def _answered(self, answer: Answer, at: float, *, stamped: bool) -> None:
-        if isinstance(answer, Raised):
+        if type(answer) is Raised:
             answer = replace(answer, error=escape_control_chars(answer.error)[: wire.MAX_TEXT])
         if self.seat is not None:
             self.seat.answer(self, answer, at, stamped=stamped)

@@ -18,7 +18,7 @@ from typing import Any
 import trio
 
 from getstep.referee import STALLED_MISSES, EndCode, FaultCode, MatchState
-from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start
+from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start, Step
 from getstep_engines import IllegalMove, Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
 from getstep_server.net.seat import Answer, ProtocolViolation, Received, Seat
@@ -32,7 +32,7 @@ from .mailbox import AwaitCommit, Effect, MatchMailbox, MatchScript, Run, WaitUn
 from .scoresheet import Scoresheet
 
 
-@dataclass
+@dataclass(slots=True)
 class _Progress:
     """A match while it is played."""
 
@@ -43,6 +43,7 @@ class _Progress:
     mailbox: MatchMailbox
     scheduler: DeadlineScheduler
     publish: Publish
+    commit: AwaitCommit
     late: float = 0.0
     """Seconds of the server's own lateness that were given back in this turn."""
     skipped: dict[Player, int] = field(default_factory=dict)
@@ -66,7 +67,8 @@ async def play_match(
     began = trio.current_time()
     state, clocks = sheet.match_state, sheet.match_state.clocks
     mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
-    await mailbox.play(_turns(_Progress(sheet.match, seats, sheet, state, mailbox, scheduler, publish)))
+    commit = AwaitCommit(sheet.on_commit)
+    await mailbox.play(_turns(_Progress(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
     outcome = state.outcome
     if outcome is None:
         raise RuntimeError("the turns are over, and the match is not")
@@ -207,13 +209,7 @@ def _poll(p: _Progress, player: Player) -> Received | None:
 def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
     """Decide a turn that was answered on time."""
     timed: dict[str, Any] = {"ms": ms, "timed": "kernel" if stamped else "wake"}
-    if isinstance(answer, Resign):
-        yield from _lose(p, player, EndCode.RESIGNED, f"{p.state.game.players[player]} resigned", timed)
-    elif isinstance(answer, Raised):
-        yield from _fault(p, player, FaultCode.RAISED, answer.error or "no reason given", timed)
-    elif isinstance(answer, MalformedAnswer):
-        yield from _fault(p, player, FaultCode.MALFORMED_ANSWER, answer.detail, timed)
-    else:
+    if type(answer) is Step:  # nearly always
         try:
             p.state.move(answer.move, ms)
         except IllegalMove as error:
@@ -221,6 +217,12 @@ def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: 
             return
         yield from _write(p, {"player": player, "move": answer.move, **timed})
         p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
+    elif type(answer) is Resign:
+        yield from _lose(p, player, EndCode.RESIGNED, f"{p.state.game.players[player]} resigned", timed)
+    elif type(answer) is Raised:
+        yield from _fault(p, player, FaultCode.RAISED, answer.error or "no reason given", timed)
+    elif type(answer) is MalformedAnswer:
+        yield from _fault(p, player, FaultCode.MALFORMED_ANSWER, answer.detail, timed)
 
 
 def _missed(p: _Progress, player: Player, limit: float, waited: float) -> MatchScript:
@@ -269,7 +271,7 @@ def _write(p: _Progress, turn: dict[str, Any]) -> MatchScript:
         turn["late_ms"] = _ms(p.late)
     result = p.sheet.write(turn)
     if result is WriteResult.PENDING:
-        result = yield AwaitCommit(p.sheet.on_commit)
+        result = yield p.commit
     if result is WriteResult.FAILED:
         yield Run(p.sheet.retry_until_written)
 

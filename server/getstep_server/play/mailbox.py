@@ -154,18 +154,12 @@ class MatchMailbox:
         except Exception as error:
             self._script, self._failure = None, error
         else:
-            if self._suspend(effect):
+            if type(effect) is WaitUntil:
+                self._waiting, self._deadline = True, effect.deadline
+                self._timer.move(effect.deadline)
                 return
+            if type(effect) is AwaitCommit:
+                effect.on_commit(self._resume)
+                return
+            self._run = effect
         self._timer.fire()  # the match's own task has something to do
-
-    def _suspend(self, effect: Effect) -> bool:
-        """Prepare for the outcome of ``effect``; return False if the match's own task has to produce it."""
-        if type(effect) is WaitUntil:
-            self._waiting, self._deadline = True, effect.deadline
-            self._timer.move(effect.deadline)
-            return True
-        if type(effect) is AwaitCommit:
-            effect.on_commit(self._resume)
-            return True
-        self._run = effect
-        return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -52,6 +52,8 @@ class Scoresheet:
         self._tag = tag_of(self.match.number, self.attempt)
         self._journal = journal
         self._disk = disk
+        self.on_commit = journal.on_commit
+        """Calls a function once a pending turn is written or has failed; see `Journal.on_commit`."""
         self._over = False
         for line in lines:
             self._take(line)
@@ -107,10 +109,6 @@ class Scoresheet:
     def turns_from(self, start: int) -> Sequence[bytes]:
         """Return the turns and passes from number ``start`` on, as on record. Any thread may call this."""
         return self._happened.turns[start:]
-
-    def on_commit(self, callback: Callable[[WriteResult], None]) -> None:
-        """Call ``callback`` when a pending turn is written or has failed; see `Journal.on_commit`."""
-        self._journal.on_commit(callback)
 
     async def retry_until_written(self) -> None:
         """Wait until the disk has taken what was appended.

@@ -144,10 +144,12 @@ class Journal:
         if self._next_due:
             self._turn_over()
         self._here.add(tag)
+        number = self._lines[tag]
         for entry in entries:
-            self._lines[tag] += 1
-            content = b"%b-%d %b" % (tag, self._lines[tag], entry)
+            number += 1
+            content = b"%b-%d %b" % (tag, number, entry)
             self._pending += b"%08x %b\n" % (zlib.crc32(content), content)
+        self._lines[tag] = number
         if self._batching:
             return WriteResult.PENDING
         self.flush()
