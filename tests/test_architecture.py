@@ -229,7 +229,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     # room: floor, what it may import, why so
     "cli": (8, {"*"}, "a command may use whatever it shows or starts"),
     "attack": (8, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
-    "conformance": (8, set(), "it is the server for one client, by a script, and none that plays"),
+    "conformance": (
+        8,
+        {"errors", "reports", "validation"},
+        "it is a scripted server for one client, and none that plays",
+    ),
     "runtime": (
         7,
         {

@@ -14,7 +14,7 @@ from ._bot_output import BotOutput, RepeatedProblems
 from ._discovery import Finder
 from ._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
 from ._match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
-from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds
+from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
 from ._saved_login import load, note_moved, note_seen
 from ._server_connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
 from ._settings import DEFAULT_PORT, Address, Login, find_address, find_login, given_port, host_is_given
@@ -171,6 +171,7 @@ class Client:
         self._address = address
         self._login = login
         self._sleep = sleep
+        self._time_scale = time_scale()
         self._backoff = Backoff()
         self._watchdog = Watchdog()
         self._output = BotOutput()
@@ -207,7 +208,7 @@ class Client:
                     return self._end_run(goodbye)
                 else:
                     pause = self._on_goodbye(goodbye)
-            self._sleep(pause)
+            self._sleep(pause * self._time_scale)
 
     # --- other addresses ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 from .wire import Goodbye
@@ -18,6 +19,12 @@ could make the bot connect 40 times a second, or wait for a day."""
 STEADY_SECONDS = 10.0
 """A connection to a server that has not proved itself resets the pauses only if it lasted that long. A server that
 accepts the login and closes gets one connection every 5 s."""
+
+SCALE_VARIABLE = "GETSTEP_TIME_SCALE"
+"""The variable by which tests shorten all pauses between connections (docs/conformance.md)."""
+
+SHORTEST_SCALE = 0.01
+"""A smaller scale would let a client connect 500 times a second."""
 
 JITTER = 0.1
 """The random part of a pause, so that a room full of bots does not connect in the same instant."""
@@ -43,6 +50,15 @@ class Backoff:
         pause = self._next
         self._next = min(2 * pause, LONGEST_PAUSE_SECONDS)
         return pause * random.uniform(1 - JITTER, 1)
+
+
+def time_scale() -> float:
+    """Return the factor of all pauses: that of GETSTEP_TIME_SCALE if it is from 0.01 to 1, else 1."""
+    try:
+        scale = float(os.environ.get(SCALE_VARIABLE, ""))
+    except ValueError:
+        return 1.0
+    return scale if SHORTEST_SCALE <= scale <= 1 else 1.0
 
 
 def ends_the_run(goodbye: Goodbye, *, proved: bool, welcomed: bool, ever_proved: bool) -> bool:

@@ -149,6 +149,7 @@ _COMMANDS = {
     "freeze": "hide the results from now on from the live page",
     "reveal": "show the hidden results one by one, from the bottom of the table",
     "attack": "test a server on this machine with hostile clients",
+    "conformance": "test a client, in any language, against the protocol",
 }
 """The commands, with one line of help for each."""
 
@@ -281,6 +282,10 @@ def _declaration_of(name: str) -> _Declare:
             from getstep_server.attack import add_attack
 
             return add_attack
+        case "conformance":
+            from .conformance import add_conformance
+
+            return add_conformance
     raise KeyError(name)
 
 

@@ -1,0 +1,384 @@
+"""One case while it runs: the client, its connection, and what the scripted server has said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import trio
+
+from getstep.wire import canonical_token, new_nonce, prove_server, verify
+
+from . import _bot_rules
+from ._client import ClientProcess
+from ._line import Cut, Line
+from ._outcome import NotAsRequired
+from ._pack import STYLES, Raw, pack
+
+HOST = "127.0.0.1"
+TEAM = 7
+TOKEN = "kq3m-x7fd-29pt"  # noqa: S105 - the worked example's, not a secret
+
+_LONGEST_OWN_PAUSE = 5.5
+"""Seconds of the longest pause that protocol.md recommends between two attempts to connect, and a bit more."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """How a run measures time.
+
+    Attributes:
+        patience: seconds to wait for what the client does at once: the machine may be busy.
+        scale: the value of GETSTEP_TIME_SCALE.
+        scaled: the client multiplies its pauses by ``scale``; None as long as this is not known.
+    """
+
+    patience: float = 10.0
+    scale: float = 0.1
+    scaled: bool | None = None
+
+    def of_pause(self, seconds: float) -> float:
+        """Return the real seconds of a pause of the client."""
+        return seconds * (self.scale if self.scaled else 1.0)
+
+
+class Listener:
+    """The listening socket, which a case may close for a while. The port stays the same."""
+
+    def __init__(self, sock: trio.socket.SocketType) -> None:
+        self._socket = sock
+        self.port: int = sock.getsockname()[1]
+
+    async def accept(self) -> Line:
+        """Return the next connection."""
+        sock, _ = await self._socket.accept()
+        return Line(trio.SocketStream(sock))
+
+    async def reopen(self) -> None:
+        """Listen again after `close`."""
+        self._socket = await bound_socket(self.port)
+        self._socket.listen(64)
+
+    def close(self) -> None:
+        """Refuse connections."""
+        self._socket.close()
+
+
+async def bound_socket(port: int = 0) -> trio.socket.SocketType:
+    """Return a bound socket that does not listen yet, so that its port refuses connections."""
+    sock = trio.socket.socket()
+    sock.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)
+    await sock.bind((HOST, port))
+    return sock
+
+
+async def listener() -> Listener:
+    """Return a new listener on a free port."""
+    sock = await bound_socket()
+    sock.listen(64)
+    return Listener(sock)
+
+
+class Play:
+    """The state of a case.
+
+    Args:
+        listener: for the client's connections.
+        client: its process.
+        times: of this run.
+        typed_token: the token as the client has got it.
+        on_connection: is called at each connection.
+    """
+
+    def __init__(
+        self,
+        listener: Listener,
+        client: ClientProcess,
+        times: Times,
+        typed_token: str = TOKEN,
+        on_connection: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._on_connection = on_connection
+        self.listener = listener
+        self.client = client
+        self.times = times
+        self.token = canonical_token(typed_token)
+        self.transcript: list[str] = []
+        self.remarks: list[str] = []
+        """What an informational case has found."""
+        self.left_at = trio.current_time()
+        """When the latest connection ended, or its goodbye was sent."""
+        self.hello: dict[str, Any] = {}
+        self.join: dict[str, Any] = {}
+        self.start: dict[str, Any] = {"match": 11}
+        self.asked: dict[str, Any] = {"id": 30, "move_number": 0}
+        self.boards: dict[int, tuple[str, _bot_rules.Board, bool]] = {}
+        """The game, the board and the colour of each question."""
+        self._line: Line | None = None
+        self._held = b""
+        self._began = trio.current_time()
+
+    # --- the connection ---
+
+    @property
+    def line(self) -> Line:
+        """The client's connection."""
+        if self._line is None:
+            raise NotAsRequired("there is no connection")
+        return self._line
+
+    @property
+    def connected(self) -> bool:
+        """True if there is a connection that neither side has closed."""
+        return self._line is not None
+
+    async def accept(self, least: float = 0, most: float | None = None) -> None:
+        """Wait for the client's next connection.
+
+        Args:
+            least: seconds that the client has to wait before it connects again, before they are scaled.
+            most: seconds after which it has to be back.
+
+        Raises:
+            NotAsRequired: it came too early, or not in time.
+        """
+        limit = self.times.of_pause(max(_LONGEST_OWN_PAUSE, most or 0)) + self.times.patience
+        if most is not None and most > _LONGEST_OWN_PAUSE and not self.times.scaled:
+            raise NotAsRequired("not checked: the client does not use GETSTEP_TIME_SCALE", "may")
+        with self.client.waiting(limit):
+            self._line = await self.listener.accept()
+            self._on_connection()
+            pause = trio.current_time() - self.left_at
+            self.note("-", f"connected after {pause:.2f} s")
+            shortest = self.times.of_pause(least)
+            if pause < shortest:
+                raise NotAsRequired(f"it connected again after {pause:.2f} s, expected at least {shortest:.2f} s")
+            return
+        raise NotAsRequired(self._nothing(f"it did not connect within {limit:.1f} s"), "must")
+
+    async def close(self, *, reset: bool = False) -> None:
+        """Close the connection without a goodbye."""
+        if reset:
+            self.line.reset()
+        else:
+            await self.line.close()
+        self.note("-", "the server resets the connection" if reset else "the server closes the connection")
+        self._line, self.left_at = None, trio.current_time()
+
+    async def wait_closed(self, seconds: float | None = None) -> None:
+        """Wait until the client has closed the connection, for the patience of this run or for ``seconds``.
+
+        Raises:
+            NotAsRequired: it did not, or has sent something first.
+        """
+        limit = self.times.patience if seconds is None else seconds
+        message = await self.receive(limit, "expected it to close the connection")
+        if message is not None:
+            raise NotAsRequired(f"it sent {describe(message)}, expected it to close the connection")
+        await self.line.close()
+        self._line = None
+
+    def exit_text(self) -> str:
+        """Return the exit code of a client that has ended, for an error message."""
+        code = self.client.exit_code
+        return "" if code is None else f": the client has ended, with exit code {code}"
+
+    def _nothing(self, text: str) -> str:
+        """Return why nothing came: the client has ended, or ``text``."""
+        code = self.client.exit_code
+        return text if code is None else f"it has ended, with exit code {code}"
+
+    # --- messages ---
+
+    def fields_of(self, kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a server's message, and note what was said."""
+        fields = {"type": kind, **self._defaults(kind, changes), **changes}
+        if kind == "hello":
+            self.hello = fields
+        elif kind == "start":
+            self.start = fields
+        elif kind == "get_step":
+            self.asked = fields
+            if type(fields["id"]) is int and isinstance(fields["board"], list):
+                colour = bool(self.start.get("is_black", True))
+                self.boards[fields["id"]] = str(self.start.get("game")), fields["board"], colour
+        return fields
+
+    def _defaults(self, kind: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+        match kind:
+            case "hello":
+                return {
+                    "versions": [1],
+                    "nonce": new_nonce(),
+                    "contest": "Conformance",
+                    "server": "getstep-server conformance",
+                }
+            case "welcome":
+                game = {"game": "longest_path", "options": {}, "time_kind": "move", "time_ms": 5000}
+                return {"team": TEAM, "name": "The Hoppers", "lag_ms": 100, "games": [game]}
+            case "start":
+                return {
+                    "match": self.start["match"] + 1,
+                    "game": "longest_path",
+                    "options": {},
+                    "is_black": True,
+                    "opponent": "Grashüpfer",
+                    "time_kind": "move",
+                    "time_ms": 5000,
+                    "lag_ms": 100,
+                    "resumed": False,
+                }
+            case "get_step":
+                return self._question(changes)
+            case "penalty":
+                return {"id": self.asked["id"], "reason": "missed_limit", "detail": "no answer within 5 s"}
+            case "end":
+                match = self.start["match"]
+                detail = "Black has the longer path"
+                return {"match": match, "result": "win", "reason": "finished", "detail": detail, "scores": [9, 7]}
+            case "goodbye":
+                return {"reason": "shutting_down", "detail": "The contest continues later.", "retry_ms": 2000}
+        return {}
+
+    def _question(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        number = changes.get("id", self.asked["id"] + 1)
+        black = bool(self.start.get("is_black", True))
+        seed = number if type(number) is int else 1
+        board = _bot_rules.board_for(
+            self.start.get("game", ""), self.start.get("options", {}), seed, is_black=black
+        )
+        return {
+            "id": number,
+            "move_number": self.asked["move_number"] + 2 if "move_number" in self.asked else 1,
+            "board": board,
+            "is_black": black,
+            "time_left_ms": 5000,
+            "last_move": None,
+        }
+
+    def hold(self, data: bytes) -> None:
+        """Keep bytes, to send them together with the next ones."""
+        self._held += data
+
+    def released(self, data: bytes) -> bytes:
+        """Return the bytes that were held, with ``data`` behind them."""
+        data, self._held = self._held + data, b""
+        return data
+
+    async def send(self, kind: str, style: str = "shortest", cut: Cut = "whole", **changes: Any) -> None:
+        """Send a message of the server."""
+        fields = self.fields_of(kind, changes)
+        self.note("S", describe(fields))
+        await self.line.send(self.released(framed(pack(fields, STYLES[style]))), cut)
+
+    async def receive(self, seconds: float, expected: str) -> dict[str, Any] | None:
+        """Return the next message, None if the client closes the connection.
+
+        Raises:
+            NotAsRequired: nothing came in time; the message ends with ``expected``.
+        """
+        with self.client.waiting(seconds):
+            message = await self.line.receive()
+            self.note("C", describe(message) if message else "closes the connection")
+            if message is None:
+                self.left_at = trio.current_time()
+            return message
+        raise NotAsRequired(f"{self._nothing(f'nothing came within {seconds:g} s')}, {expected}")
+
+    async def expect(self, kind: str) -> dict[str, Any]:
+        """Return the next message, which has to be of this type.
+
+        Raises:
+            NotAsRequired: it is not, or there is none.
+        """
+        message = await self.receive(self.times.patience, f"expected {kind}")
+        if message is None:
+            raise NotAsRequired(f"it closed the connection, expected {kind}{self.exit_text()}")
+        if message["type"] != kind:
+            raise NotAsRequired(f"it sent {describe(message)}, expected {kind}")
+        return message
+
+    async def expect_silence(self, seconds: float) -> None:
+        """Raise NotAsRequired if the client sends something, or closes the connection, within this time."""
+        with trio.move_on_after(seconds):
+            message = await self.line.receive()
+            self.note("C", describe(message) if message else "closes the connection")
+            what = f"sent {describe(message)}" if message else "closed the connection"
+            raise NotAsRequired(f"it {what}, expected nothing{self.exit_text()}")
+        self.note("-", f"silence for {seconds:g} s")
+
+    # --- the login ---
+
+    async def greet(self, style: str = "shortest", cut: Cut = "whole", **changes: Any) -> None:
+        """Send hello and check the client's join.
+
+        Raises:
+            NotAsRequired: the join is missing or wrong.
+        """
+        await self.send("hello", style, cut, **changes)
+        self.join = await self.expect("join")
+        if self.join["team"] != TEAM or self.join["version"] != 1:
+            raise NotAsRequired(f"it sent {describe(self.join)}, expected version 1 and team {TEAM}")
+        if not verify(self.token, self.hello["nonce"], self.join["mac"]):
+            raise NotAsRequired("the mac in join is not the signature of this nonce with this token", "must")
+
+    def proof(self, kind: str) -> str | None:
+        """Return the server's proof: ``right``, ``wrong``, ``mac`` (the client's own mac), or None.
+
+        Raises:
+            NotAsRequired: the client has not asked for one.
+        """
+        if kind == "none":
+            return None
+        if kind == "mac":
+            return str(self.join["mac"])
+        nonce = self.join.get("nonce")
+        if nonce is None:
+            raise NotAsRequired("join has no nonce: the client does not ask the server to prove itself", "should")
+        return prove_server(self.token if kind == "right" else "not the token", self.hello["nonce"], nonce)
+
+    async def admit(
+        self, proof: str = "right", style: str = "shortest", cut: Cut = "whole", **changes: Any
+    ) -> None:
+        """Send welcome."""
+        text = self.proof(proof)
+        await self.send("welcome", style, cut, **({} if text is None else {"proof": text}), **changes)
+        self.line.note_welcome(proved=proof == "right")
+
+    async def log_in(self, proof: str = "right", least: float = 0, most: float | None = None) -> None:
+        """Accept a connection and bring it to the lobby."""
+        await self.accept(least, most)
+        await self.greet()
+        await self.admit(proof)
+
+    # --- the transcript ---
+
+    def note(self, who: str, text: str) -> None:
+        """Add a line to the transcript: ``S`` for the server, ``C`` for the client, ``-`` for an event."""
+        self.transcript.append(f"{trio.current_time() - self._began:7.3f}  {who}  {text}")
+
+
+def framed(body: bytes) -> bytes:
+    """Return a frame with this body."""
+    return len(body).to_bytes(4, "big") + body
+
+
+def padded(fields: Mapping[str, Any], size: int) -> dict[str, Any]:
+    """Return the fields with an unknown key more, so that the body has ``size`` bytes."""
+    line, style = "x" * 997, STYLES["shortest"]  # a string of 1,000 bytes with its header
+    missing = size - len(pack(dict(fields), style)) - 400
+    lines = [line] * max(0, missing // 1000)
+    short = size - len(pack({**fields, "padding": [*lines, "x" * 300]}, style))
+    return {**fields, "padding": [*lines, "x" * (300 + short)]}
+
+
+def describe(fields: Mapping[str, Any]) -> str:
+    """Return a message in one line, shortened."""
+    parts = [f"{key} {_short(value)}" for key, value in fields.items() if key not in ("type", "board", "padding")]
+    return " ".join([f"{fields.get('type')!s:.40}", *([f"({', '.join(parts)})"] if parts else [])])
+
+
+def _short(value: Any) -> str:
+    text = value.data.hex() if isinstance(value, Raw) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

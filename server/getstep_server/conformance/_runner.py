@@ -1,0 +1,143 @@
+"""The runner starts a client for each case, plays the case, and finds the verdict. Cases run at the same time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import trio
+
+from ._case import Case, cases
+from ._client import started
+from ._outcome import VERDICT_OF_NEED, NotAsRequired, Outcome, Verdict
+from ._play import HOST, TEAM, TOKEN, Play, Times, listener
+from ._scripts import is_scaled
+from ._steps import Ended, Farewell
+
+CASE_SECONDS = 120.0
+"""Seconds after which a case is a failure, whatever its steps wait for."""
+
+PROBE = "9.1"
+"""The number of the case that finds out whether the client uses GETSTEP_TIME_SCALE."""
+
+_OVER = {"reason": "contest_over", "detail": "The contest is over. Thank you for playing."}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A client and how it is tested.
+
+    Attributes:
+        command: the client and its arguments.
+        times: how time is measured.
+        jobs: the most cases at the same time.
+    """
+
+    command: Sequence[str]
+    times: Times = field(default_factory=Times)
+    jobs: int = 16
+
+    async def run(self, chosen: Iterable[Case], report: Callable[[Outcome], None]) -> list[Outcome]:
+        """Run the cases, call ``report`` after each, and return the outcomes in the order of their numbers."""
+        wanted = list(chosen)
+        suite, found = self, dict[str, Outcome]()
+        if any(case.measures_pauses for case in wanted):
+            probe, scaled = await self._probe()
+            suite = replace(self, times=replace(self.times, scaled=scaled))
+            if any(case.number == PROBE for case in wanted):
+                found[PROBE] = probe
+                report(probe)
+        starting, places = trio.Semaphore(max(2, os.cpu_count() or 2)), trio.Semaphore(self.jobs)
+
+        async def one(case: Case) -> None:
+            async with places:
+                found[case.number] = await suite.run_case(case, starting)
+            report(found[case.number])
+
+        async with trio.open_nursery() as nursery:
+            for case in sorted(wanted, key=lambda case: not case.table.slow):
+                if case.number not in found:
+                    nursery.start_soon(one, case)
+                    await trio.lowlevel.checkpoint()  # so that they start in this order
+        return [found[case.number] for case in wanted]
+
+    async def _probe(self) -> tuple[Outcome, bool]:
+        case = cases()[PROBE]
+        remarks: list[str] = []
+        outcome = await self.run_case(case, trio.Semaphore(1), remarks)
+        return outcome, is_scaled(remarks)
+
+    async def run_case(self, case: Case, starting: trio.Semaphore, remarks: list[str] | None = None) -> Outcome:
+        """Run a case and return its outcome.
+
+        Args:
+            case: to run.
+            starting: is held from the start of the client to its first connection.
+            remarks: gets what an informational case has found.
+
+        Raises:
+            UsageError: the client does not start.
+        """
+        began = trio.current_time()
+        door, token = await listener(), case.table.token or TOKEN
+        variables = {
+            "GETSTEP_HOST": HOST,
+            "GETSTEP_PORT": str(door.port),
+            "GETSTEP_TEAM": str(TEAM),
+            "GETSTEP_TOKEN": token,
+            "GETSTEP_TIME_SCALE": f"{self.times.scale:g}",
+        }
+        await starting.acquire()
+        release = _Once(starting.release)
+        try:
+            async with started(self.command, variables) as client:
+                play = Play(door, client, self.times, token, on_connection=release)
+                verdict, why = await _verdict(case, play)
+        finally:
+            release()
+            door.close()
+        if remarks is not None:
+            remarks += play.remarks
+        if verdict is Verdict.PASS and play.remarks:
+            verdict, why = Verdict.INFORMATIONAL, "; ".join(play.remarks)
+        seconds = trio.current_time() - began
+        return Outcome(case.number, verdict, why, seconds, tuple(play.transcript), client.output)
+
+
+class _Once:
+    """Calls a function at the first call, and does nothing at later ones."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function: Callable[[], None] | None = function
+
+    def __call__(self) -> None:
+        function, self._function = self._function, None
+        if function is not None:
+            function()
+
+
+async def _verdict(case: Case, play: Play) -> tuple[Verdict, str]:
+    with trio.move_on_after(CASE_SECONDS):
+        try:
+            return await _play(case, play)
+        except NotAsRequired as error:
+            return VERDICT_OF_NEED[error.need or "must"], error.why
+    return Verdict.FAIL, f"the case took more than {CASE_SECONDS:g} s"
+
+
+async def _play(case: Case, play: Play) -> tuple[Verdict, str]:
+    """Play a case to its end. A requirement that is not met ends it, with the need of its step."""
+    if case.script is not None:
+        await case.script(play)
+    for step in case.steps:
+        try:
+            await step.run(play)
+        except NotAsRequired as error:
+            raise NotAsRequired(error.why, error.need or step.need) from error
+    if case.table.ends == "over":
+        if not play.connected:
+            await play.log_in()
+        await Farewell(fields=_OVER, final=True).run(play)
+        await Ended(code="zero").run(play)
+    return Verdict.PASS, ""

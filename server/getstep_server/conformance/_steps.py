@@ -1,0 +1,384 @@
+"""The steps of a case: each is a table in a case file, and does one thing that the scripted server does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import trio
+from msgspec import Meta, field
+
+from getstep_server.validation import Check, Model
+
+from . import _bot_rules
+from ._line import Cut
+from ._outcome import Need, NotAsRequired
+from ._pack import STYLES, Raw, pack
+from ._play import Play, describe, framed, padded
+
+Seconds = Annotated[float, Meta(ge=0, le=60)]
+
+
+def _check_hex(text: str) -> None:
+    try:
+        bytes.fromhex(text)
+    except ValueError:
+        raise ValueError("hexadecimal bytes, such as c0") from None
+
+
+def _check_style(name: str) -> None:
+    if name not in STYLES:
+        raise ValueError(f"one of {', '.join(STYLES)}")
+
+
+Hex = Annotated[str, Check(_check_hex)]
+StyleName = Annotated[str, Check(_check_style)]
+
+
+class Step(Model, frozen=True, forbid_unknown_fields=True):
+    """The base of all steps. ``need`` is the word of protocol.md for what the step requires of the client."""
+
+    need: Need = "must"
+
+    pauses: ClassVar[bool] = False
+    """True if the step measures a pause of the client, and so needs to know about GETSTEP_TIME_SCALE."""
+
+    async def run(self, play: Play) -> None:
+        """Do it.
+
+        Raises:
+            NotAsRequired: the client does something else than the step requires.
+        """
+        raise NotImplementedError
+
+
+class Accept(Step, frozen=True):
+    """Wait for the client's connection: not sooner than ``least`` seconds, not later than ``most``."""
+
+    least: Seconds = 0
+    most: Seconds | None = None
+
+    async def run(self, play: Play) -> None:
+        await play.accept(self.least, self.most)
+
+
+class Login(Step, frozen=True):
+    """Accept, and bring the connection to the lobby."""
+
+    proof: Literal["right", "wrong", "none", "mac"] = "right"
+    least: Seconds = 0
+    most: Seconds | None = None
+
+    async def run(self, play: Play) -> None:
+        await play.log_in(self.proof, self.least, self.most)
+
+
+class Greet(Step, frozen=True):
+    """Send hello, with other fields, and check join."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    raw: dict[str, Hex] = field(default_factory=dict)
+    style: StyleName = "shortest"
+    cut: Cut = "whole"
+
+    async def run(self, play: Play) -> None:
+        await play.greet(self.style, self.cut, **self.fields, **raw_values(self.raw))
+
+
+class Admit(Step, frozen=True):
+    """Send welcome, with other fields."""
+
+    proof: Literal["right", "wrong", "none", "mac"] = "right"
+    fields: dict[str, Any] = field(default_factory=dict)
+    raw: dict[str, Hex] = field(default_factory=dict)
+    style: StyleName = "shortest"
+    cut: Cut = "whole"
+
+    async def run(self, play: Play) -> None:
+        await play.admit(self.proof, self.style, self.cut, **self.fields, **raw_values(self.raw))
+
+
+class Send(Step, frozen=True, kw_only=True):
+    """Send a message of the server, also a wrong one.
+
+    Attributes:
+        type: of the message; the other fields have defaults that fit the match.
+        fields: replace the defaults.
+        without: keys that are left out.
+        raw: values as hexadecimal msgpack.
+        style: the encoding.
+        reverse: the keys come in reverse order.
+        size: the size of the body in bytes, by an unknown key.
+        behind: bytes behind the map, in the same frame.
+        cut: how the bytes are delivered; see `Line.send`.
+        hold: deliver them together with the next ones.
+        times: how often, each time with new ids.
+    """
+
+    type: str
+    fields: dict[str, Any] = field(default_factory=dict)
+    without: list[str] = field(default_factory=list)
+    raw: dict[str, Hex] = field(default_factory=dict)
+    style: StyleName = "shortest"
+    reverse: bool = False
+    size: Annotated[int, Meta(ge=1000, le=16384)] | None = None
+    behind: Hex = ""
+    cut: Cut = "whole"
+    hold: bool = False
+    times: Annotated[int, Meta(ge=1, le=10_000)] = 1
+
+    async def run(self, play: Play) -> None:
+        data = b""
+        for number in range(self.times):
+            fields = self._fields(play)
+            if number < 3:
+                play.note("S", describe(fields) + (", and so on" if number == 2 and self.times > 3 else ""))
+            data += framed(pack(fields, STYLES[self.style]) + bytes.fromhex(self.behind))
+        if self.hold:
+            play.hold(data)
+        else:
+            await play.line.send(play.released(data), self.cut)
+
+    def _fields(self, play: Play) -> dict[str, Any]:
+        fields = play.fields_of(self.type, self.fields)
+        fields = {**fields, **raw_values(self.raw)}
+        fields = {key: value for key, value in fields.items() if key not in self.without}
+        if self.reverse:
+            fields = dict(reversed(fields.items()))
+        return fields if self.size is None else padded(fields, self.size)
+
+
+class Bytes(Step, frozen=True):
+    """Send any bytes.
+
+    Attributes:
+        hex: the bytes.
+        text: or the bytes as ASCII text.
+        repeat: how often.
+        body: they are the body of a frame.
+        cut: how they are delivered.
+        hold: deliver them together with the next ones.
+    """
+
+    hex: Hex = ""
+    text: str = ""
+    repeat: Annotated[int, Meta(ge=1, le=16384)] = 1
+    tail: Hex = ""
+    body: bool = False
+    cut: Cut = "whole"
+    hold: bool = False
+
+    async def run(self, play: Play) -> None:
+        data = (bytes.fromhex(self.hex) + self.text.encode("ascii")) * self.repeat + bytes.fromhex(self.tail)
+        shown = data.hex(" ") if len(data) <= 16 else f"{data[:16].hex(' ')} ..."
+        play.note("S", f"{'a frame of' if self.body else ''} {len(data)} bytes: {shown}".strip())
+        data = framed(data) if self.body else data
+        if self.hold:
+            play.hold(data)
+        else:
+            await play.line.send(play.released(data), self.cut)
+
+
+class Answer(Step, frozen=True):
+    """Expect the test bot's move as the answer to the latest question, or to another one.
+
+    Attributes:
+        back: how many questions before the latest.
+        within: seconds until the answer.
+    """
+
+    back: Annotated[int, Meta(ge=0, le=100)] = 0
+    within: Seconds | None = None
+
+    async def run(self, play: Play) -> None:
+        question = play.asked["id"] - self.back
+        limit = play.times.patience if self.within is None else self.within
+        message = await play.receive(limit, f"expected the answer to question {question}")
+        if message is None:
+            raise NotAsRequired(f"it closed the connection, expected step{play.exit_text()}")
+        if (message["type"], message["id"]) != ("step", question):
+            raise NotAsRequired(f"it sent {describe(message)}, expected step {question}")
+        game, board, is_black = play.boards[question]
+        wanted = _bot_rules.move_for(game, board, is_black=is_black)
+        if message["move"] == wanted:
+            return
+        if _bot_rules.is_plausible(game, board, message["move"]):
+            raise NotAsRequired(f"it played {message['move']!r}, expected the test bot's {wanted!r}", "may")
+        raise NotAsRequired(f"it played {message['move']!r:.60}, expected {wanted!r}")
+
+
+class Expect(Step, frozen=True, kw_only=True):
+    """Expect a message of one of these types, as an answer to the latest question.
+
+    Attributes:
+        types: the types.
+        contains: a text in ``error``.
+        command: the test bot's command that the case uses. A move shows that the bot does not know it.
+    """
+
+    types: list[Literal["step", "raised", "resign"]]
+    contains: str = ""
+    command: bool = False
+
+    async def run(self, play: Play) -> None:
+        wanted = " or ".join(self.types)
+        message = await play.receive(play.times.patience, f"expected {wanted}")
+        if message is None:
+            raise NotAsRequired(f"it closed the connection, expected {wanted}{play.exit_text()}")
+        if self.command and message["type"] == "step" and message["type"] not in self.types:
+            self._check_command(play, message)
+        if message["type"] not in self.types or message["id"] != play.asked["id"]:
+            raise NotAsRequired(f"it sent {describe(message)}, expected {wanted} {play.asked['id']}")
+        if self.contains and self.contains not in message["error"]:
+            raise NotAsRequired(
+                f"the error is {message['error']!r:.60}, expected {self.contains!r} in it", "should"
+            )
+
+    def _check_command(self, play: Play, message: Mapping[str, Any]) -> None:
+        game, board, is_black = play.boards[play.asked["id"]]
+        if message["move"] == _bot_rules.move_for(game, board, is_black=is_black):
+            command = play.start["opponent"]
+            raise NotAsRequired(f"not checked: the bot does not know the command {command!r}", "may")
+
+
+class Closed(Step, frozen=True):
+    """Expect that the client closes the connection, and sends nothing before that."""
+
+    async def run(self, play: Play) -> None:
+        await play.wait_closed()
+
+
+class Silent(Step, frozen=True, kw_only=True):
+    """Expect that the client sends nothing, and keeps the connection, for this time."""
+
+    seconds: Seconds
+
+    async def run(self, play: Play) -> None:
+        await play.expect_silence(self.seconds)
+
+
+class Pause(Step, frozen=True, kw_only=True):
+    """Wait."""
+
+    seconds: Seconds
+
+    async def run(self, play: Play) -> None:
+        play.note("-", f"a pause of {self.seconds:g} s")
+        await trio.sleep(self.seconds)
+
+
+class Close(Step, frozen=True):
+    """Close the connection without a goodbye, or reset it."""
+
+    reset: bool = False
+
+    async def run(self, play: Play) -> None:
+        await play.close(reset=self.reset)
+
+
+class Farewell(Step, frozen=True):
+    """Send goodbye, and expect that the client closes the connection."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    final: bool = False
+    """``retry_ms`` is nil, which a case file cannot say."""
+
+    async def run(self, play: Play) -> None:
+        changes = {**self.fields, **({"retry_ms": None} if self.final else {})}
+        await play.send("goodbye", **changes)
+        left = trio.current_time()
+        await play.wait_closed()
+        play.left_at = left
+
+
+class Refuse(Step, frozen=True, kw_only=True):
+    """Refuse connections for this time."""
+
+    seconds: Seconds
+
+    async def run(self, play: Play) -> None:
+        play.listener.close()
+        play.note("-", f"the port is closed for {self.seconds:g} s")
+        await trio.sleep(self.seconds)
+        await play.listener.reopen()
+
+
+class Ended(Step, frozen=True, kw_only=True):
+    """Expect that the client ends by itself."""
+
+    code: Literal["zero", "failure", "any"]
+
+    async def run(self, play: Play) -> None:
+        with trio.move_on_after(play.times.patience):
+            code = await play.client.wait()
+            play.note("-", f"the client ends with exit code {code}")
+            fits = {"zero": code == 0, "failure": code > 0, "any": code >= 0}[self.code]
+            if not fits:
+                wanted = {"zero": "0", "failure": "another one than 0", "any": "no signal"}[self.code]
+                raise NotAsRequired(f"it ended with exit code {code}, expected {wanted}")
+            return
+        raise NotAsRequired(f"it still ran {play.times.patience:g} s later, expected it to end")
+
+
+class Shown(Step, frozen=True):
+    """Expect a text in the client's output, or that it does not have one.
+
+    Attributes:
+        text: what the output has to contain.
+        never: what it must not contain.
+    """
+
+    text: str = ""
+    never: str = ""
+
+    async def run(self, play: Play) -> None:
+        with trio.move_on_after(play.times.patience):
+            while self.text not in play.client.output:
+                await trio.sleep(0.01)
+        if self.text not in play.client.output:
+            raise NotAsRequired(f"its output does not have {self.text!r}")
+        if self.never and self.never in play.client.output:
+            raise NotAsRequired(f"its output has {self.never!r}")
+
+
+class KeepAlive(Step, frozen=True, kw_only=True):
+    """Expect TCP keep-alive on the client's socket, with the first probe after at most this time."""
+
+    most: Annotated[float, Meta(ge=1)]
+
+    async def run(self, play: Play) -> None:
+        seconds = play.line.keep_alive_seconds()
+        if seconds is None:
+            raise NotAsRequired("its socket does not use TCP keep-alive")
+        play.note("-", f"keep-alive: the next probe after {seconds:g} s")
+        if seconds > self.most:
+            raise NotAsRequired(
+                f"the first keep-alive probe comes after {seconds:g} s, expected {self.most:g} s at most"
+            )
+
+
+def raw_values(raw: Mapping[str, str]) -> dict[str, Raw]:
+    """Return values of a message that a case file has as hexadecimal msgpack."""
+    return {key: Raw(bytes.fromhex(text)) for key, text in raw.items()}
+
+
+STEPS: Mapping[str, type[Step]] = {
+    "accept": Accept,
+    "login": Login,
+    "greet": Greet,
+    "admit": Admit,
+    "send": Send,
+    "bytes": Bytes,
+    "answer": Answer,
+    "expect": Expect,
+    "closed": Closed,
+    "silent": Silent,
+    "pause": Pause,
+    "close": Close,
+    "farewell": Farewell,
+    "refuse": Refuse,
+    "ended": Ended,
+    "shown": Shown,
+    "keep_alive": KeepAlive,
+}
+"""The steps by the value of their key ``do``."""

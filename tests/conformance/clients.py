@@ -1,0 +1,8 @@
+"""Clients for tests of the suite: the command of the Python SDK's test bot, and of clients that are wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+TEST_BOT = [sys.executable, str(Path(__file__).with_name("conformance_bot.py"))]

@@ -1,0 +1,148 @@
+"""The conformance suite: its files, its verdicts, and its reports. The Python SDK passes every case."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from getstep_server.cli.main import run_command
+from getstep_server.conformance import VECTORS, cases
+from getstep_server.conformance._bot_rules import board_for, move_for
+from getstep_server.conformance._case import cases_in, sort_key
+from getstep_server.validation import ValidationError
+from tests.conformance import conformance_bot
+from tests.conformance.clients import TEST_BOT
+from tests.golden import assert_golden
+
+ROOT = Path(__file__).parents[2]
+
+
+def conformance(*arguments: str) -> int:
+    return run_command(["conformance", *arguments])
+
+
+# --- the cases ----------------------------------------------------------------------------------------------------
+
+
+def test_the_cases_are_in_order_and_complete() -> None:
+    numbers = [sort_key(number) for number in cases()]
+    assert numbers == sorted(numbers)
+    groups = {group for group, _ in numbers}
+    for group in groups:
+        places = [place for one, place in numbers if one == group]
+        assert places == list(range(1, len(places) + 1)), f"group {group} has a gap"
+    assert len(numbers) >= 80
+
+
+def test_each_case_names_a_section_of_the_protocol() -> None:
+    headings = re.findall(r"^#+ (.+)$", (ROOT / "protocol.md").read_text(encoding="utf-8"), re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert {case.table.see for case in cases().values()} <= slugs
+
+
+FILE: dict[str, Any] = {"group": 3, "title": "Three"}
+CASE: dict[str, Any] = {"number": "3.1", "title": "one", "requires": "It works.", "see": "frames"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "mistake"),
+    [
+        ({"steps": ["login", "jump"]}, "case.0.steps.1.do is 'jump', expected one of accept"),
+        ({"steps": [7]}, "case.0.steps.0 is 7, expected the name of a step, or a table"),
+        ({"steps": [{"do": "silent"}]}, "case.0.steps.0.seconds is missing"),
+        ({"steps": [{"do": "silent", "seconds": 61}]}, "case.0.steps.0.seconds is 61"),
+        ({"steps": [{"do": "start", "colour": 1}]}, "case.0.steps.0.colour is 1, expected no such key"),
+        ({"steps": [{"do": "bytes", "hex": "c"}]}, "case.0.steps.0.hex is 'c', expected hexadecimal bytes"),
+        ({"steps": [{"do": "start", "style": "tiny"}]}, "case.0.steps.0.style is 'tiny', expected one of shortest"),
+        ({"steps": ["login"], "number": "4.1"}, "case.0.number is '4.1', expected a number of group 3"),
+        ({}, "case.0.steps is [], expected steps, or a script"),
+        ({"script": "dance"}, "case.0.script is 'dance', expected one of"),
+    ],
+)
+def test_a_wrong_case_is_refused_with_its_place(changes: dict[str, Any], mistake: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        cases_in({**FILE, "case": [{**CASE, **changes}]})
+    assert any(str(one).startswith(mistake) for one in caught.value.mistakes), caught.value
+
+
+@pytest.mark.parametrize("game", ["longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage", "unknown"])
+@pytest.mark.parametrize("is_black", [True, False])
+def test_the_test_bot_follows_the_rules_of_the_suite(game: str, is_black: bool) -> None:
+    moves = []
+    for question in range(31, 40):
+        board = board_for(game, {}, question, is_black=is_black)
+        moves.append(move_for(game, board, is_black=is_black))
+        assert json.loads(json.dumps(conformance_bot.first_move(game, board, is_black))) == moves[-1]
+    assert all(one != other for one, other in pairwise(moves)), "no answer fits the next question"
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+def test_a_few_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One case that passes, and one where the bot does not keep the rules of the suite."""
+    files = [f"--json={tmp_path / 'results.json'}", f"--html={tmp_path / 'report.html'}"]
+    assert conformance("--case", "1.2", *files, "--", *TEST_BOT) == 0
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert results["counts"] == {"pass": 1, "non-strict": 0, "fail": 0, "informational": 0}
+    (case,) = results["cases"]
+    assert (case["number"], case["verdict"], case["why"]) == ("1.2", "pass", "")
+    assert any(" C  step " in line for line in case["transcript"])
+    assert "<script" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "1 pass" in capsys.readouterr().out
+
+
+def test_a_client_that_ends_at_once_fails(tmp_path: Path) -> None:
+    assert (
+        conformance("--case", "1.1", f"--json={tmp_path / 'x'}", "--", sys.executable, "-c", "raise SystemExit(3)")
+        == 1
+    )
+    (case,) = json.loads((tmp_path / "x").read_text(encoding="utf-8"))["cases"]
+    assert (case["verdict"], case["why"]) == ("fail", "it has ended, with exit code 3")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--case", "99", "--", "x"],
+        ["--jobs", "0", "--", "x"],
+        ["--patience", "0", "--", "x"],
+        ["--", "/nowhere/x"],
+    ],
+)
+def test_wrong_commands(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert conformance(*arguments) == 2
+    assert "expected" in capsys.readouterr().err
+
+
+def test_the_vectors_can_be_written(tmp_path: Path) -> None:
+    assert conformance("--vectors", str(tmp_path / "new")) == 0
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {path.name for path in VECTORS.iterdir()}
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert conformance("--list", "--case", "1") == 0
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert_golden("conformance-list", out)
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        conformance("--help")
+    usage, _, rest = capsys.readouterr().out.partition("\n\n")
+    assert_golden("help-conformance", f"{' '.join(usage.split())}\n\n{rest}")
+
+
+@pytest.mark.long
+def test_the_python_sdk_passes_every_case(tmp_path: Path) -> None:
+    code = conformance("--strict", "--patience=60", f"--json={tmp_path / 'x'}", "--", *TEST_BOT)
+    results = json.loads((tmp_path / "x").read_text(encoding="utf-8"))
+    assert (code, [case for case in results["cases"] if case["verdict"] in ("fail", "non-strict")]) == (0, [])
