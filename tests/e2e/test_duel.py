@@ -23,6 +23,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.e2e.bot_commands import bots_of, no_bots_on
 from tests.patience import PATIENCE_SECONDS
+from tests.sdk.convention_programs import PROGRAMS
 from tests.server.screens import OnTerminal
 
 if TYPE_CHECKING:
@@ -112,6 +113,20 @@ def test_bots_that_never_vary_are_warned_of(duel: Callable[..., Duel]) -> None:
     assert "greedy – greedy (2): pseudo_tonga (size 6), match, " in ran.out
     assert last_score(ran.out).startswith("3 pairs: 3 won, 0 drawn, 3 lost (50.0%), Elo +0 [")
     assert "\n3 of 3 pairs played.\n! All 3 pairs are copies of 1 pair, move for move." in ran.out
+
+
+def test_programs_by_their_conventions(duel: Callable[..., Duel], tmp_path: Path) -> None:
+    """Two conventions of one game; each match has processes of its own."""
+    folders = {name: tmp_path / name for name in ("csefest-console", "csefest-file")}
+    for name, home in folders.items():
+        home.mkdir()
+        (home / f"{name}.py").write_text(PROGRAMS[name], encoding="utf-8")
+    one, other = (home / f"{name}.py" for name, home in folders.items())
+    kept = tmp_path / "kept"
+    ran = duel(one, other, "--as", "csefest-console", "--as-b", "csefest-file", "--pairs", "1", "--keep", kept)
+    assert ran.code == 0, ran.err
+    assert "csefest-console – csefest-file: chain_reaction, match, " in ran.out
+    assert [result.faults for result in results_of(load_contest(kept))] == [(0, 0)] * 2
 
 
 def test_pairs_at_a_time(programs: Programs, tmp_path: Path) -> None:

@@ -23,8 +23,9 @@ import getstep
 from getstep.cli import main
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
+from tests.compilers import need
 from tests.patience import INSTALL_SECONDS
-from tests.sdk.convention_programs import LINKAGE
+from tests.sdk.convention_programs import LINKAGE, PROGRAMS
 
 if TYPE_CHECKING:
     from .programs import Program, Programs
@@ -44,11 +45,11 @@ def blocks(page: str) -> list[str]:
 
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
-_OF_A_CONTEST, COMPARE = blocks("docs/host.md")[:-1], blocks("docs/host.md")[-1]
+*_OF_A_CONTEST, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
-HIDE_TOKEN, PRACTISE_MORE, PROGRAM = _FOR_LATER
+HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
@@ -158,6 +159,44 @@ def test_a_program_practises_as_the_page_says(
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
+
+
+@pytest.mark.long  # compiles in three languages
+def test_classes_of_topcoder(tmp_path: Path) -> None:
+    need("g++", "javac", "java", "mcs", "mono")
+    for example in (ROOT / "bots" / "programs" / "topcoder").glob("PseudoTonga.*"):
+        shutil.copy(example, tmp_path)
+    ran = in_terminal(WRAPPERS.replace("--as topcoder", "--as topcoder --games 2"), tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert re.findall(r"^(\w+)\S* against greedy, pseudo_tonga", ran.stdout, re.MULTILINE) == [
+        "PseudoTonga",
+        "TopCoderWrapper",
+        "PseudoTonga",
+    ]
+
+
+@pytest.mark.long  # 1 s of playing for a line; a quick test plays such programs
+def test_two_programs_are_compared(tmp_path: Path) -> None:
+    for name in ("p1", "p2"):
+        (tmp_path / name).write_text(f"#!{sys.executable}\n{PROGRAMS['csefest-console']}", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    ran = in_terminal(COMPARE_PROGRAMS, tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    assert "p1 – p2: chain_reaction, match, " in ran.stdout
+
+
+def in_terminal(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Type commands where this Python's are on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-ec", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=INSTALL_SECONDS,
+    )
 
 
 # --- a contest, by a host and three contestants --------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.server.command_line import Command
@@ -11,6 +13,7 @@ from tests.server.command_line import Command
     ("arguments", "message"),
     [
         ("nobody greedy", "'nobody', expected a bot's file or one of the sample bots: greedy, "),
+        ("greedy house_pseudo_tonga", "house_pseudo_tonga.py plays pseudo_tonga only; give --game pseudo_tonga\n"),
         ("greedy mcts --pairs 0", "--pairs = 0, expected at least 1\n"),
         ("greedy mcts --at-once 0", "--at-once 0, expected 1 to 8\n"),
         ("greedy mcts --elo1 3", "--elo1 3: there is no test without --sprt; give --sprt as well\n"),
@@ -29,3 +32,33 @@ def test_wrong_arguments(command: Command, arguments: str, message: str) -> None
     complaint = command.complaint("duel", *arguments.split())
     assert f"{complaint}\n".startswith(message)
     assert "\n" not in complaint
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    (tmp_path / "p.py").touch()
+    (tmp_path / "p.cpp").touch()
+    return str(tmp_path / "p.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("{p} {p} --as linkage --game hop", "p.py plays linkage only; give --game linkage"),
+        ("{p} greedy --as-a linkage --game hop", "p.py plays linkage only; give --game linkage"),
+        ("greedy {p} --as-b linkage --as prodrive --game hop", "p.py plays linkage only; give --game linkage"),
+        (
+            "{p} {p} --as csefest-file",
+            "{folder}: both programs would talk through the same file here; use several folders",
+        ),
+        (
+            "{p} greedy --as linkage --at-once 2",
+            "{folder}: with --at-once, several programs would talk ",
+        ),
+        ("{cpp} greedy --as linkage", "p.cpp is source code; compile it first. Type:"),
+        ("nobody greedy --as linkage", "'nobody', expected a bot's file or one of the sample bots: "),
+    ],
+)
+def test_programs_that_do_not_fit_together(command: Command, program: str, arguments: str, message: str) -> None:
+    words = arguments.format(p=program, cpp=program.replace(".py", ".cpp")).split()
+    assert command.complaint("duel", *words).startswith(message.format(folder=Path(program).parent))

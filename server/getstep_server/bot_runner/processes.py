@@ -28,10 +28,11 @@ OUTPUT_END_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Bot:
-    """A bot's file, and variables to add to its environment."""
+    """A bot's file, variables to add to its environment, and the convention of a program without ``get_step``."""
 
     file: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    convention: str | None = None
 
 
 Bots = Mapping[int, Bot]
@@ -77,6 +78,7 @@ async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: tri
 async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
     command = [sys.executable, "-m", "getstep", "play", str(bot.file), "--team", str(team.id)]
     command += ["--host", "127.0.0.1", "--port", str(port)]
+    command += [] if bot.convention is None else ["--as", bot.convention]
     return await trio.lowlevel.open_process(
         command,
         stdin=subprocess.DEVNULL,

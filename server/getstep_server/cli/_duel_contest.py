@@ -9,6 +9,10 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from getstep._errors import BotError
+from getstep._games import only_game
+from getstep._program_file import check_startable
+from getstep.conventions import CONVENTIONS
 from getstep_server.bot_runner.output import last_lines
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
@@ -27,28 +31,58 @@ from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.match_score import Score, copies
 
 
-def find_bot(text: str) -> Path:
-    """Return the bot's file that ``text`` names, or the file of the sample bot with that name.
+def find_bot(text: str, convention: str | None = None) -> Bot:
+    """Return the bot whose file ``text`` names, or the sample bot with that name.
+
+    Args:
+        text: a file or a name.
+        convention: that of a program; it does not matter for a sample bot.
 
     Raises:
-        UsageError: there is no such file and no such sample bot.
+        UsageError: there is no such file and no such sample bot, or the program cannot be started as it is.
     """
-    if Path(text).is_file():
-        return Path(text).resolve()
+    path = Path(text)
+    if path.is_file():
+        if convention is not None:
+            try:
+                check_startable(convention, path)
+            except BotError as error:
+                raise UsageError(str(error)) from None
+        return Bot(path.resolve(), convention=convention)
     known = sample_bots()
     if text not in known:
         raise UsageError(f"{text!r}, expected a bot's file or one of the sample bots: {', '.join(known)}")
-    return known[text]
+    return Bot(known[text])
+
+
+def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
+    """Raise an error if the bots cannot play this duel.
+
+    Raises:
+        UsageError: a bot plays another game only, or two processes would talk through the same files.
+    """
+    folders: list[Path] = []
+    for bot in bots:
+        talk = None if bot.convention is None else CONVENTIONS[bot.convention]
+        plays = only_game(bot.file.stem) if talk is None else talk.game
+        if plays not in (None, game):
+            raise UsageError(f"{bot.file.name} plays {plays} only; give --game {plays}")
+        if talk is not None and talk.output_file is not None:
+            folders += [bot.file.parent] * at_once
+    shared = next((folder for folder in folders if folders.count(folder) > 1), None)
+    if shared is not None:
+        why = "with --at-once, several" if at_once > 1 else "both"
+        raise UsageError(f"{shared}: {why} programs would talk through the same file here; use several folders")
 
 
 def duel_contest(
-    folder: Path, files: Sequence[Path], event: Mapping[str, Any], *, at_once: int = 1, seed: int
+    folder: Path, pair: Sequence[Bot], event: Mapping[str, Any], *, at_once: int = 1, seed: int
 ) -> tuple[Contest, Bots]:
     """Make a contest folder for two bots, on a free port of the loopback interface.
 
     Args:
         folder: the new folder.
-        files: the bots' files; both may be the same.
+        pair: the bots; both may be the same.
         event: the event's table of contest.toml, without its format.
         at_once: the number of pairs played at the same time; each match has two processes of its own.
         seed: of the contest.
@@ -59,7 +93,7 @@ def duel_contest(
     Raises:
         UsageError: a setting is not valid, or there is a contest already.
     """
-    one, other = (file.stem for file in files)
+    one, other = (bot.file.stem for bot in pair)
     names = (one, other if other != one else f"{other} (2)")
     tables = {
         "contest": {"name": " – ".join(names), "seed": seed},
@@ -70,9 +104,9 @@ def duel_contest(
         raise UsageError(f"--at-once {at_once}, expected 1 to {MAX_SEATS // 2}")
     make_contest(folder, tables)
     seats = 2 * at_once if at_once > 1 else 1
-    entries = [TeamEntry(name, file.name, seats=seats) for name, file in zip(names, files, strict=True)]
+    entries = [TeamEntry(name, bot.file.name, seats=seats) for name, bot in zip(names, pair, strict=True)]
     added = add_teams(folder, entries)
-    return load_contest(folder), {team.id: Bot(file) for team, file in zip(added, files, strict=True)}
+    return load_contest(folder), {team.id: bot for team, bot in zip(added, pair, strict=True)}
 
 
 def score_of(contest: Contest) -> Score:

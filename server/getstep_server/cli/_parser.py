@@ -32,7 +32,7 @@ def add_command(
 
 
 def add_hidden(commands: Commands[argparse.ArgumentParser], name: str) -> argparse.ArgumentParser:
-    """Add a command by its former name, which the list of commands does not show, and return its parser."""
+    """Add a command by a name that the list of commands does not show, and return its parser."""
     return commands.add_parser(name)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import trio
 
+from getstep.conventions import CONVENTIONS
+from getstep_server.bot_runner.processes import Bot
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ContestStopped, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus
@@ -19,11 +21,12 @@ from getstep_server.reports.progress import FRAMES_PER_SECOND
 from getstep_server.reports.tables import describe_event
 from getstep_server.runtime.run import RunOutcome
 
-from ._duel_contest import DuelProgress, duel_contest, find_bot, outcome_lines
+from ._duel_contest import DuelProgress, check_bots, duel_contest, find_bot, outcome_lines
 from ._parser import EXIT_OK, EXIT_STOPPED
-from ._shared import console, is_live, live_board, renamed, shell_command
+from ._shared import console, is_live, live_board, shell_command
 from ._with_bots import run_with_bots
 
+DEFAULT_GAME = "hop"
 PAIRS, PAIRS_WITH_TEST, PAIRS_WATCHED = 100, 1000, 1
 WATCH_MS = (100, 60_000)
 TEST = {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05, "beta": 0.05}
@@ -60,6 +63,10 @@ With --watch the terminal shows the matches on a board, one at a time. The bots
 do not wait for it; Ctrl-C then skips the matches that are not shown yet. In a
 pipe there is no board.
 
+With --as the bots are programs of an original contest, which talk by its
+convention. --as does not matter for a sample bot. This command is also called
+match.
+
 Bots that repeat the same matches cannot be compared; the result says so.
 
 examples:
@@ -67,24 +74,27 @@ examples:
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
   getstep-server duel my_bot.py greedy --game hop --watch 500
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
+  getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
+  getstep-server duel ./my_program house_pseudo_tonga --as topcoder
 
 exit codes: 0 played, 1 a bot ended early, 2 the command cannot be used,
 130 stopped with Ctrl-C
 """
 
 
-def add_match(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``match``, the former name of ``duel``."""
-    add_duel(parser)
-    parser.set_defaults(command=renamed(_duel, "duel"))
-
-
 def add_duel(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``duel``."""
+    """Add the arguments of ``duel``, which is also called ``match``."""
     parser.description = _DUEL
     parser.add_argument("bots", action="append", metavar="A", help="a bot's file, or the name of a sample bot")
     parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
-    parser.add_argument("--game", default="hop", help="the game (default: hop)")
+    parser.add_argument("--game", help="the game (default: that of the convention, else hop)")
+    both = f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}"
+    for flag, name, text in (
+        ("--as", "convention", both),
+        ("--as-a", "convention_a", "A is a program of this convention"),
+        ("--as-b", "convention_b", "B is a program of this convention"),
+    ):
+        parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text)
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=N", help="an option of the game, such as size=8"
     )
@@ -113,9 +123,10 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
 
 
 def _duel(args: argparse.Namespace) -> int:
-    files, event = [find_bot(text) for text in args.bots], _event(args)
+    pair, event = _pair(args), _event(args)
+    check_bots(pair, event["game"], args.at_once)
     with _folder(args.keep) as folder:
-        contest, bots = duel_contest(Path(folder), files, event, at_once=args.at_once, seed=args.seed)
+        contest, bots = duel_contest(Path(folder), pair, event, at_once=args.at_once, seed=args.seed)
         terminal = console()
         live = is_live(terminal) and not args.plain
         watch = _watched(contest, args) if live else None
@@ -140,6 +151,17 @@ def _duel(args: argparse.Namespace) -> int:
         return EXIT_OK
     progress.say("Stopped.")
     return EXIT_STOPPED
+
+
+def _pair(args: argparse.Namespace) -> list[Bot]:
+    own = (args.convention_a, args.convention_b)
+    return [find_bot(text, one or args.convention) for text, one in zip(args.bots, own, strict=True)]
+
+
+def _game(args: argparse.Namespace) -> str:
+    """Return the game that was asked for, or the one of the programs' convention."""
+    name = args.convention or args.convention_a or args.convention_b
+    return args.game or (DEFAULT_GAME if name is None else CONVENTIONS[name].game)
 
 
 def _watched(contest: Contest, args: argparse.Namespace) -> LiveBoard | None:
@@ -168,7 +190,7 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"--watch {args.watch}, expected {WATCH_MS[0]} to {WATCH_MS[1]} milliseconds a turn")
     most = PAIRS_WITH_TEST if args.sprt else PAIRS if args.watch is None else PAIRS_WATCHED
     settings = {"pairs": most if args.pairs is None else args.pairs}
-    event: dict[str, Any] = {"game": args.game, "options": dict(map(_option, args.option))}
+    event: dict[str, Any] = {"game": _game(args), "options": dict(map(_option, args.option))}
     times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
     return {**event, **times, "settings": {**settings, **_test(args)}}
 

@@ -134,7 +134,7 @@ _COMMANDS = {
     "ratings": "show Elo ratings with their intervals",
     "incidents": "show protocol violations and refused logins",
     "demo": "watch a small tournament between sample bots",
-    "duel": "compare two bots on this machine",
+    "duel": "compare two bots or programs on this machine (also called match)",
     "show": "show a match move by move",
     "replay": "show matches in a browser, as one HTML file",
     "export": "write matches or tables to a file",
@@ -153,8 +153,8 @@ _COMMANDS = {
 }
 """The commands, with one line of help for each."""
 
-_FORMER_NAMES = ("games", "match")
-"""Former names of commands (`matches` and `duel`). They still work, and no list shows them."""
+_OTHER_NAMES = ("games", "match")
+"""Further names of commands, which no list shows: the former one of `matches`, and the other one of `duel`."""
 
 _Declare: TypeAlias = Callable[[argparse.ArgumentParser], None]
 
@@ -174,7 +174,7 @@ def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser
         command = add_command(commands, name, _COMMANDS[name])
         if name == called:
             _declaration_of(name)(command)
-    if called in _FORMER_NAMES:
+    if called in _OTHER_NAMES:
         _declaration_of(called)(add_hidden(commands, called))
     return parser
 
@@ -226,14 +226,10 @@ def _declaration_of(name: str) -> _Declare:
             from .web import add_web
 
             return add_web
-        case "duel":
+        case "duel" | "match":
             from .duel import add_duel
 
             return add_duel
-        case "match":
-            from .duel import add_match
-
-            return add_match
         case "show":
             from .show import add_show
 
