@@ -48,8 +48,12 @@ personality:135:92 clone3:435:435
 
 WITHOUT_EFFECT = """
 fsync:74:82 fdatasync:75:83 sync:162:81 syncfs:306:267 sync_file_range:277:84 msync:26:227
+sched_setparam:142:118 sched_setscheduler:144:119
 """
-"""Calls that succeed and do nothing. The program's files are in memory; these would delay the server's journal."""
+"""Calls that succeed and do nothing. The program's files are in memory; these would delay the server's journal.
+
+Mono prints a complaint on standard output, where moves are expected, if it cannot set the priority of a thread.
+"""
 
 REFUSED = """
 accept:43:202 accept4:288:242 acct:163:89 add_key:248:217 adjtimex:159:171 bind:49:200 bpf:321:280 capset:126:91
@@ -63,8 +67,8 @@ mq_notify:244:184 mq_open:240:180 mq_unlink:241:181 msgctl:71:187 msgget:68:186 
 name_to_handle_at:303:264 open_by_handle_at:304:265 open_tree:428:428 perf_event_open:298:241
 pidfd_getfd:438:438 pidfd_open:434:434 pidfd_send_signal:424:424 pivot_root:155:41 process_madvise:440:440
 process_mrelease:448:448 process_vm_readv:310:270 process_vm_writev:311:271 ptrace:101:117 quotactl:179:60
-reboot:169:142 request_key:249:218 sched_setaffinity:203:122 sched_setattr:314:274 sched_setparam:142:118
-sched_setscheduler:144:119 seccomp:317:277 semctl:66:191 semget:64:190 semop:65:193 semtimedop:220:192
+reboot:169:142 request_key:249:218 sched_setaffinity:203:122 sched_setattr:314:274
+seccomp:317:277 semctl:66:191 semget:64:190 semop:65:193 semtimedop:220:192
 setdomainname:171:162 setfsgid:123:152 setfsuid:122:151 setgid:106:144 setgroups:116:159 sethostname:170:161
 setns:308:268 setregid:114:143 setresgid:119:149 setresuid:117:147 setreuid:113:145 setsockopt:54:208
 settimeofday:164:170 setuid:105:146 setxattr:188:5 shmat:30:196 shmctl:31:195 shmdt:67:197 shmget:29:194
