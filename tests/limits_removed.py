@@ -54,6 +54,7 @@ _FRIENDLY = "tests/server/test_web_friendly.py::"
 _OWN = "tests/server/test_web_own.py::"
 _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
+_ADDING = "tests/server/test_program_adding.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -208,6 +209,17 @@ REMOVED: dict[str, tuple[str, ...]] = {
         f"{_SOURCE}test_a_long_list_of_entries_is_refused_before_it_is_read",
     ),
     "MAX_TAR_BYTES": ("10**9", f"{_SOURCE}test_a_tar_file_of_headers_only_is_refused"),
+    "MAX_PROGRAM_COMMAND_CHARS": (
+        "10**6",
+        "tests/server/test_program_plan.py::test_a_command_has_a_bounded_length",
+    ),
+    "BUILD_SECONDS": ("1e9", f"{_ADDING}test_a_build_has_limited_time"),
+    "BUILD_OUTPUT_BYTES": ("10**9", f"{_ADDING}test_a_build_that_prints_too_much_is_ended"),
+    "BUILD_SHOWN_LINES": ("10**6", f"{_ADDING}test_the_compilers_output_is_bounded_and_harmless"),
+    "MAX_BUILT_BYTES": ("10**12", f"{_ADDING}test_a_build_cannot_leave_too_much"),
+    "MAX_BUILT_FILES": ("10**6", f"{_ADDING}test_a_build_cannot_leave_too_much"),
+    "TRIAL_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
+    "TRIAL_SECOND_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
 }
 
 NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}

@@ -298,7 +298,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "programs": (
         4,
-        {"errors", "file_lock", "limits", "sandbox", "text", "validation"},
+        {"config", "errors", "file_lock", "limits", "sandbox", "text", "validation"},
         "it builds and keeps programs, and knows no match that counts",
     ),
     "records": (

@@ -364,3 +364,27 @@ An object is made of each before any is read. A file of 10 MB could list 200,000
 
 MAX_TAR_BYTES = 13_000_000
 """The size of a tar file: the source, and three blocks of 512 bytes and the padding for each of its files."""
+
+MAX_PROGRAM_COMMAND_CHARS = 2000
+"""The length of a command in program.toml."""
+
+BUILD_SECONDS = 120.0
+"""The time to compile a program. Java and C# take some seconds, C++ with large headers half a minute."""
+
+BUILD_OUTPUT_BYTES = 1_000_000
+"""What a compiler may print. C++ templates print 100 kB for one mistake."""
+
+BUILD_SHOWN_LINES = 30
+"""The lines of a compiler that its author is shown. The first mistake causes most of the others."""
+
+MAX_BUILT_BYTES = 48 << 20
+"""The size of a built program: a game has 64 MB for it and the files that it writes."""
+
+MAX_BUILT_FILES = 5000
+"""The files of a built program. A game may have 10,000, which are copied when it starts."""
+
+TRIAL_SECONDS = 120.0
+"""The time for the trial games of a program. A slow program is then stored without a fault."""
+
+TRIAL_SECOND_SECONDS = 20.0
+"""The time that the first trial game may take, so that another one with the other colour follows."""

@@ -22,6 +22,7 @@ from tests.server.command_line import Command, Ran
 
 COMMANDS = [
     *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "duel"),
+    *("programs", "programs add", "programs list", "programs use", "programs remove"),
     *("standings", "crosstable", "ratings", "matches", "matches list", "matches adjudicate", "matches rematch"),
     *("teams withdraw", "teams disqualify", "teams reinstate", "decisions", "incidents"),
     *("show", "replay", "export", "report", "site", "verify", "freeze", "reveal"),

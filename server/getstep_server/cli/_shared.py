@@ -218,6 +218,20 @@ def progress_bar(done: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
+@contextmanager
+def spinner() -> Iterator[Callable[[str], None]]:
+    """Show what goes on, and for how long, on standard error if that is a terminal; yield its update function."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    terminal = Console(stderr=True, markup=False)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    shown = terminal.is_terminal and not terminal.is_dumb_terminal
+    with Progress(*columns, console=terminal, transient=True, disable=not shown) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda text: progress.update(task, description=text)
+
+
 def records_of(contest: Contest) -> Store:
     """Return a contest's database, which the caller opens with ``with``.
 

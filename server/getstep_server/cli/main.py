@@ -128,6 +128,7 @@ def _print_errors(group: BaseExceptionGroup[Exception]) -> None:
 _COMMANDS = {
     "init": "make a contest folder",
     "teams": "add, import and list teams, print slips; withdraw, disqualify, reinstate",
+    "programs": "add, list, choose and remove programs that this machine runs for teams",
     "run": "play the contest, or resume it",
     "standings": "show the tables",
     "crosstable": "show the results of each team against each other team",
@@ -190,6 +191,10 @@ def _declaration_of(name: str) -> _Declare:
             from .teams import add_teams_actions
 
             return add_teams_actions
+        case "programs":
+            from .programs import add_programs_actions
+
+            return add_programs_actions
         case "run":
             from .run import add_run
 

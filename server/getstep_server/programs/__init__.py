@@ -6,6 +6,7 @@ It must not know matches of the contest, results, sockets or the database: the r
 """
 
 __all__ = [
+    "adding",
     "playing",
     "source",
     "store",

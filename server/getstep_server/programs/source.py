@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from getstep_server.errors import ConfigError, ProgramRefused
+from getstep_server.errors import ProgramRefused
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,
     MAX_PROGRAM_DEPTH,
@@ -39,6 +39,8 @@ from getstep_server.limits import (
     MAX_ZIP_DIRECTORY_BYTES,
 )
 from getstep_server.text import escape_control_chars
+
+from .disk import disk_errors
 
 IGNORED = frozenset(
     [
@@ -84,15 +86,13 @@ class Source:
         Raises:
             ConfigError: the disk cannot be written.
         """
-        try:
+        with disk_errors(folder):
             for file in self.files:
                 path = folder.joinpath(*file.path.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as new:
                     new.write(file.data)
                 path.chmod(0o755 if file.data.startswith((b"\x7fELF", b"#!")) else 0o644)
-        except OSError as error:
-            raise ConfigError(f"{error.filename or folder}: {error.strerror or error}") from error
 
 
 def source_in(path: Path) -> Source:
@@ -102,12 +102,10 @@ def source_in(path: Path) -> Source:
         ProgramRefused: it is not a program that can be taken.
         ConfigError: it cannot be read.
     """
-    try:
+    with disk_errors(path):
         if path.is_dir():
             return _source_of(path.resolve().name, _walk(path))
         return source_of(path.name, _read(path))
-    except OSError as error:
-        raise ConfigError(f"{error.filename or path}: {error.strerror or error}") from error
 
 
 def source_of(name: str, data: bytes) -> Source:

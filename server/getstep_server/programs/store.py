@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +31,7 @@ from getstep_server.errors import ConfigError, UsageError
 from getstep_server.file_lock import lock
 from getstep_server.limits import MAX_PROGRAM_VERSIONS, PROGRAM_LOCK_SECONDS, PROGRAM_VERSIONS_KEPT
 
+from .disk import delete_tree, disk_error, disk_errors, sync, sync_tree, write_durably
 from .version import DESCRIPTION, REMOVED, Description, ProgramVersion, description_bytes, read_version
 
 _CURRENT, _NEW, _ADDING, _LOCK = "current", ".new", ".adding", ".lock"
@@ -94,7 +94,7 @@ class ProgramStore:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _disk_error(error, path) from error
+            raise disk_error(error, path) from error
         if not _is_number(text):
             raise ConfigError(f"{path}: {text!r}, expected the number of a version")
         return int(text)
@@ -110,7 +110,7 @@ class ProgramStore:
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise _disk_error(error, folder) from error
+            raise disk_error(error, folder) from error
 
     # --- choosing ---
 
@@ -140,7 +140,7 @@ class ProgramStore:
             except FileNotFoundError:
                 raise UsageError(f"team {team} has no program in use") from None
             except OSError as error:
-                raise _disk_error(error, path) from error
+                raise disk_error(error, path) from error
 
     def remove(self, team: int, number: int) -> ProgramVersion:
         """Delete the files of a version, and return it. Its description stays, because records name it.
@@ -179,7 +179,7 @@ class ProgramStore:
             ConfigError: the disk cannot be written.
         """
         home = self._home(team)
-        with _disk_errors(home):
+        with disk_errors(home):
             home.mkdir(parents=True, exist_ok=True)
         new = home / _NEW
         with _open_lock(home / _ADDING) as file:
@@ -189,13 +189,13 @@ class ProgramStore:
                 raise UsageError(
                     f"a program of team {team} is being added by another process; try again when it is done"
                 ) from None
-            with _disk_errors(new):
-                _delete(new)  # of a process that was killed
+            with disk_errors(new):
+                delete_tree(new)  # of a process that was killed
                 new.mkdir()
             try:
                 yield new
             finally:
-                _delete(new)
+                delete_tree(new)
 
     def store(self, team: int, new: Path, description: Description, *, use: bool = True) -> ProgramVersion:
         """Give the folder of `adding` a number, and keep it as a version.
@@ -211,14 +211,14 @@ class ProgramStore:
             ConfigError: the disk cannot be written.
         """
         home = self._home(team)
-        with self._locked(team), _disk_errors(home):
+        with self._locked(team), disk_errors(home):
             number = max(self._numbers(home), default=0) + 1
             if number > MAX_PROGRAM_VERSIONS:
                 raise UsageError(f"team {team} has added {number - 1} versions, which is the most")
             (new / DESCRIPTION).write_bytes(description_bytes(replace(description, team=team, number=number)))
             sync_tree(new)
             new.rename(home / str(number))
-            _sync(home)
+            sync(home)
             if use:
                 self._choose(team, number)
             self._prune(team)
@@ -264,24 +264,9 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= 20 and str(int(text)) == text
 
 
-# --- the disk ---------------------------------------------------------------------------------------------------
-
-
-def _disk_error(error: OSError, path: Path) -> ConfigError:
-    return ConfigError(f"{error.filename or path}: {error.strerror or error}")
-
-
-@contextlib.contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _disk_error(error, path) from error
-
-
 @contextlib.contextmanager
 def _open_lock(path: Path) -> Iterator[int]:
-    with _disk_errors(path):
+    with disk_errors(path):
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
     try:
         yield file
@@ -289,57 +274,11 @@ def _open_lock(path: Path) -> Iterator[int]:
         os.close(file)  # this releases the lock
 
 
-def write_durably(path: Path, data: bytes) -> None:
-    """Replace a file as a whole; it is on disk afterwards.
-
-    Raises:
-        ConfigError: the disk cannot be written.
-    """
-    new = path.with_name(f"{path.name}.new")
-    with _disk_errors(path):
-        with new.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-        _sync(path.parent)
-
-
-def sync_tree(folder: Path) -> None:
-    """Wait until all files below a folder are on disk."""
-    for home, _, files in os.walk(folder):
-        for name in files:
-            _sync(Path(home, name))
-        _sync(Path(home))
-
-
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open a folder
-    file = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-
-
-def _delete(folder: Path) -> None:
-    """Delete a folder that may be missing. A build may have taken away its own permissions."""
-    if not folder.exists():
-        return
-    for home, folders, _ in os.walk(folder):
-        for name in folders:
-            path = Path(home, name)
-            if not path.is_symlink():
-                path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 def _delete_files(folder: Path) -> None:
     """Delete the files of a version; from the first step on it is a removed one."""
-    with _disk_errors(folder):
+    with disk_errors(folder):
         if (folder / DESCRIPTION).exists():
             (folder / DESCRIPTION).replace(folder / REMOVED)
-            _sync(folder)
-    for name in ("source", "files"):
-        _delete(folder / name)
+            sync(folder)
+        for name in ("source", "files"):
+            delete_tree(folder / name)

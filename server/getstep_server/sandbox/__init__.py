@@ -6,7 +6,7 @@ the process that plays a match use it alike.
 """
 
 from .limits import BUILDING, MIB, PLAYING, Limits
-from .process import HOME, Protections, SandboxedProcess, SandboxError, start
+from .process import HOME, NotExecutableError, Protections, SandboxedProcess, SandboxError, start
 
 __all__ = [
     "BUILDING",
@@ -14,6 +14,7 @@ __all__ = [
     "MIB",
     "PLAYING",
     "Limits",
+    "NotExecutableError",
     "Protections",
     "SandboxError",
     "SandboxedProcess",

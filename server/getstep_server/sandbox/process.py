@@ -48,6 +48,10 @@ class SandboxError(Exception):
     """Raised when a program cannot be started in the sandbox: the message says what is missing."""
 
 
+class NotExecutableError(SandboxError):
+    """Raised when the sandbox works, and the program is no file that this machine can run."""
+
+
 class Protections(enum.Enum):
     """Whether a program runs in the sandbox at all."""
 
@@ -268,7 +272,7 @@ def _meet(
         _send(parent, b"")
         _expect(parent, _READY)
         _send(parent, b"")
-        _expect(parent, b"")
+        _expect(parent, b"", NotExecutableError)
         return SandboxedProcess(popen, pid, pidfd, inside)
     except BaseException:
         inside.close()
@@ -281,10 +285,10 @@ def _send(parent: socket.socket, data: bytes) -> None:
     parent.sendall(len(data).to_bytes(4, "little") + data)
 
 
-def _expect(parent: socket.socket, wanted: bytes) -> None:
+def _expect(parent: socket.socket, wanted: bytes, failure: type[SandboxError] = SandboxError) -> None:
     said = parent.recv(_MOST_MESSAGE)
     if said != wanted:
-        raise SandboxError(said.decode(errors="replace")) if said else EOFError("the launcher has ended")
+        raise failure(said.decode(errors="replace")) if said else EOFError("the launcher has ended")
 
 
 def _first_answer(parent: socket.socket) -> tuple[int, int]:
@@ -318,7 +322,7 @@ def _start_bare(
     try:
         popen = _popen(argv, folder, {**os.environ, **environment}, (), prepare)
     except OSError as error:
-        raise SandboxError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+        raise NotExecutableError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
     inside = files.Folder(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), None, None, None, inner="")
     return SandboxedProcess(popen, popen.pid, os.pidfd_open(popen.pid), inside, group=True)
 

@@ -1,0 +1,199 @@
+"""Compiles a program in the sandbox, and checks what came out of it.
+
+The compiler is as little trusted as the program: a source file may include /dev/zero or the host's own files, and
+``build`` in program.toml runs anything. So it runs in the sandbox, has a time limit, and its output is read within
+bounds. What it made is copied out of the sandbox as plain files only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from getstep_server.errors import ConfigError, ProgramRefused
+from getstep_server.limits import (
+    BUILD_OUTPUT_BYTES,
+    BUILD_SECONDS,
+    BUILD_SHOWN_LINES,
+    MAX_BUILT_BYTES,
+    MAX_BUILT_FILES,
+)
+from getstep_server.sandbox import BUILDING, Protections, SandboxError, start
+from getstep_server.text import escape_control_chars
+
+from .disk import disk_error, disk_errors
+from .languages import missing
+from .plan import Plan
+from .source import Source
+
+_SHOWN_CHARS = 200  # of a line
+_KILLED = -9
+_TICK_SECONDS = 0.1
+_REST_SECONDS = 1.0
+_DISK_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def build(
+    plan: Plan, source: Source, folder: Path, protections: Protections, tick: Callable[[], None]
+) -> tuple[str, ...]:
+    """Make the files of a version from its source, and return the command that starts it.
+
+    Args:
+        plan: how.
+        source: what.
+        folder: an empty folder for the files.
+        protections: of the sandbox.
+        tick: called a few times a second.
+
+    Raises:
+        ProgramRefused: it does not compile, or takes more than it may. The message has the compiler's first lines.
+        ConfigError: this machine lacks a compiler, or the sandbox or the disk does not work.
+    """
+    if gone := missing(plan.tools):
+        what = "; ".join(f"{tool.name} ({tool.install})" for tool in gone)
+        raise ConfigError(f"a program in {plan.language} needs {what}; install it on this machine and try again")
+    source.write(folder)
+    for name, path in plan.wrappers.items():
+        with disk_errors(folder):
+            shutil.copyfile(path, folder / name)
+    if plan.build:
+        _compile(plan, folder, protections, tick)
+        _delete_sources(plan, folder)
+    _check_files(folder)
+    return _checked_command(plan, folder)
+
+
+def no_sandbox(error: SandboxError) -> ConfigError:
+    """Return the error for a machine on which programs cannot be protected."""
+    return ConfigError(
+        f'{error}. Or write sandbox = "none" into [programs] of contest.toml: then programs run without protection,'
+        " and can read, change and send away whatever you can"
+    )
+
+
+class _Output:
+    """The first bytes of what a process prints. It is read to its end, so that no process waits for a full pipe."""
+
+    def __init__(self, *pipes: IO[bytes]) -> None:
+        self._kept = bytearray()
+        self.size = 0
+        self._threads = [threading.Thread(target=self._read, args=(pipe,), daemon=True) for pipe in pipes]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError):  # it is closed when the process is killed
+            while data := pipe.read(1 << 16):
+                self.size += len(data)
+                self._kept += data[: max(0, BUILD_OUTPUT_BYTES - len(self._kept))]
+
+    def join(self) -> None:
+        """Wait for the rest. Without a sandbox, a process that is left over may keep the pipe open."""
+        for thread in self._threads:
+            thread.join(_REST_SECONDS)
+
+    def check(self) -> None:
+        """Raise an error if there was too much output."""
+        if self.size > BUILD_OUTPUT_BYTES:
+            raise ProgramRefused(
+                "\n".join(["the compiler printed too much; it began with:", *_shown(self.lines())])
+            )
+
+    def lines(self) -> list[str]:
+        """Return the lines without those that are empty, each with a bounded number of harmless characters."""
+        text = bytes(self._kept).decode("utf-8", "replace").expandtabs(4)
+        return [escape_control_chars(line.rstrip())[:_SHOWN_CHARS] for line in text.splitlines() if line.strip()]
+
+
+def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[[], None]) -> None:
+    try:
+        first, *rest = plan.build
+        command = [sys.executable if first == "python" else first, *rest]
+        process = start(command, folder, BUILDING, None, protections)
+    except SandboxError as error:
+        raise no_sandbox(error) from error
+    with process:
+        process.stdin.close()
+        output = _Output(process.stdout, process.stderr)
+        until = time.monotonic() + BUILD_SECONDS
+        code: int | None = None
+        while code is None:
+            if time.monotonic() > until:
+                raise ProgramRefused(f"it was not compiled within {BUILD_SECONDS:g} s")
+            output.check()
+            tick()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(_TICK_SECONDS)
+        output.join()
+        output.check()
+        if code:
+            raise ProgramRefused("\n".join([_failure(plan, code), *_shown(output.lines())]))
+        try:
+            process.folder.save(folder) if protections is not Protections.NONE else None
+        except OSError as error:
+            if error.errno in _DISK_ERRORS:
+                raise disk_error(error, folder) from error
+            raise ProgramRefused(f"what the compiler wrote cannot be kept: {error.strerror or error}") from error
+
+
+def _failure(plan: Plan, code: int) -> str:
+    what = plan.build[0] if plan.build[0] != "/bin/sh" else "the command build"
+    if code == _KILLED:
+        return f"it does not compile: {what} was killed; it may have used too much memory"
+    return f"it does not compile: {what} ended with exit code {code}"
+
+
+def _shown(lines: list[str]) -> list[str]:
+    shown = [f"  {line}" for line in lines[:BUILD_SHOWN_LINES]]
+    left = len(lines) - len(shown)
+    return [*shown, f"  and {left} more lines"] if left > 0 else shown
+
+
+def _delete_sources(plan: Plan, folder: Path) -> None:
+    """Delete the files that only the compiler needs: each game starts with a copy of the rest."""
+    with disk_errors(folder):
+        for path in folder.rglob("*"):
+            if plan.sources and path.name.lower().endswith(plan.sources) and path.is_file():
+                path.unlink()
+
+
+def _check_files(folder: Path) -> None:
+    """Raise an error for links and devices, and for more than a game may start with."""
+    size = count = 0
+    with disk_errors(folder):
+        for path in folder.rglob("*"):
+            count += 1
+            status = path.lstat()
+            name = escape_control_chars(str(path.relative_to(folder)))
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise ProgramRefused(f"{name}: the build made a link or a device; expected files")
+            size += status.st_size
+            if size > MAX_BUILT_BYTES or count > MAX_BUILT_FILES:
+                raise ProgramRefused(
+                    f"the built program has more than {MAX_BUILT_BYTES >> 20} MB or {MAX_BUILT_FILES} files"
+                )
+
+
+def _checked_command(plan: Plan, folder: Path) -> tuple[str, ...]:
+    """Return the command; raise an error if it names a file that is not there, and make that file executable."""
+    first, *rest = plan.command
+    if "/" not in first and (folder / first).is_file():
+        first = f"./{first}"
+    names = [first] if "/" in first else []
+    names += [word for word in rest[:1] if word.endswith((".py", ".exe"))]
+    for name in names:
+        path = folder / name
+        if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+            after = " after the build" if plan.build else ""
+            raise ProgramRefused(f"there is no file {escape_control_chars(name)}{after}, which starts the program")
+        with disk_errors(path):
+            path.chmod(0o755)
+    return (first, *rest)

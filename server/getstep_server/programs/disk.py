@@ -1,0 +1,70 @@
+"""Files on the disk: errors that name the file, and writing that survives a power cut."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from getstep_server.errors import ConfigError
+
+
+def disk_error(error: OSError, path: Path) -> ConfigError:
+    """Return the error for the host: the file, or else ``path``, and what is wrong."""
+    return ConfigError(f"{error.filename or path}: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError of the body into a ConfigError, which names the file, or else ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replace a file as a whole; it is on disk afterwards.
+
+    Raises:
+        ConfigError: the disk cannot be written.
+    """
+    new = path.with_name(f"{path.name}.new")
+    with disk_errors(path):
+        new.write_bytes(data)
+        sync(new)
+        new.replace(path)
+        sync(path.parent)
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until all files below a folder are on disk. Raises OSError."""
+    for home, _, files in os.walk(folder):
+        for name in files:
+            sync(Path(home, name))
+        sync(Path(home))
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or a folder's list of files is on disk. Raises OSError."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows cannot open a folder
+    file = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def delete_tree(folder: Path) -> None:
+    """Delete a folder that may be missing. A build may have taken away its own permissions."""
+    if not folder.exists():
+        return
+    for home, folders, _ in os.walk(folder):
+        for name in folders:
+            path = Path(home, name)
+            if not path.is_symlink():
+                path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,369 @@
+"""How a program is compiled and started: by its ``program.toml``, or by the files it has.
+
+A plan is made of the source alone: nothing is run for it. Files of unknown senders are searched with expressions
+whose time grows with the length of a line, and only in lines that are not too long.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+from getstep.conventions import CONVENTIONS, topcoder_wrapper
+from getstep_server.config.fields import Model
+from getstep_server.config.toml_file import parse
+from getstep_server.errors import ConfigError, ProgramRefused
+from getstep_server.limits import MAX_PROGRAM_COMMAND_CHARS
+from getstep_server.text import join_limited
+from getstep_server.validation import Check, Mistake, wrong
+
+from .languages import COMPILED, CPP, CSHARP, EXECUTABLE, JAVA, LANGUAGES, OUTPUT, PYTHON, TOOLS, C, Language, Tool
+from .source import Source, SourceFile
+from .version import GETSTEP
+
+SETTINGS = "program.toml"
+ALL_CONVENTIONS = (GETSTEP, *CONVENTIONS)
+
+_WRAPPERS = Path(str(topcoder_wrapper.__file__)).parent
+
+
+class _Pattern(NamedTuple):
+    """An expression for one line, and a word that each such line has: most files are dismissed by the word."""
+
+    word: bytes
+    expression: bytes
+
+
+_TOPCODER_CLASS = _Pattern(b"PseudoTonga", rb"\bclass\s+PseudoTonga\b")
+_TOPCODER_PYTHON = _Pattern(b"init", rb"^def\s+init\b")
+_GET_STEP = _Pattern(
+    b"get_step", rb"^(async\s+)?def\s+get_step\b|^get_step\s*=|^from\s.{1,200}\simport\s.{0,200}\bget_step\b"
+)
+_MAIN = _Pattern(b"main", rb"\bvoid\s+main\s*\(")
+_PACKAGE = _Pattern(b"package", rb"^\s*package\s+([\w.]{1,200})\s*;")
+_CHECK = """\
+import sys, traceback
+for name in sys.argv[1:]:
+    try:
+        compile(open(name, "rb").read(), name[2:], "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        traceback.print_exception(error, limit=0)
+        sys.exit(1)
+"""
+"""Finds mistakes of syntax, in the sandbox: the server parses no Python of unknown senders."""
+
+_LONGEST_LINE = 1000
+_NAMES = ("bot", "main", "program", "my_bot")  # the usual names of the file that is run
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with a program's source.
+
+    Attributes:
+        language: for people.
+        convention: a name of `ALL_CONVENTIONS`.
+        build: the command that compiles it; empty if there is none.
+        command: starts it, as in `version.Description`.
+        tools: what the machine needs for both.
+        wrappers: files that are put beside the source, by their names.
+        sources: suffixes of files that only the compiler needs.
+    """
+
+    language: str
+    convention: str
+    build: tuple[str, ...]
+    command: tuple[str, ...]
+    tools: tuple[Tool, ...] = ()
+    wrappers: Mapping[str, Path] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+
+def plan_of(source: Source, games: Sequence[str], convention: str | None = None) -> Plan:
+    """Return the plan for a program.
+
+    Args:
+        source: the program.
+        games: the games of the events that its team takes part in.
+        convention: of the program, if its sender says so.
+
+    Raises:
+        ProgramRefused: the program says wrong things about itself, or too little; the message has every mistake.
+    """
+    settings = _settings(source)
+    if settings is not None:
+        convention = convention or settings.convention
+    if settings is not None and settings.run is not None:
+        return _written_plan(settings, settings.run, convention or _convention(source, games), games)
+    language, files = _language(source)
+    found = convention or _convention(source, games)
+    _check_games(found, games)
+    if found == GETSTEP and language is not PYTHON:
+        raise ProgramRefused(
+            f"the convention getstep is a Python file with get_step, and this is {language.name}; expected one of:"
+            f" {_listed(_conventions_for(games))}"
+        )
+    return _Planner(source, files, found).plan(language)
+
+
+# --- program.toml -----------------------------------------------------------------------------------------------
+
+
+def _check_words(value: str) -> None:
+    try:
+        words = shlex.split(value)
+    except ValueError as error:
+        raise ValueError(f"words as in a shell ({error})") from None
+    if not words:
+        raise ValueError("a command")
+
+
+def _check_text(value: str) -> None:
+    if not value.strip() or "\0" in value:
+        raise ValueError("a command")
+
+
+def _check_convention(value: str) -> None:
+    if value not in ALL_CONVENTIONS:
+        raise ValueError(f"one of: {', '.join(ALL_CONVENTIONS)}")
+
+
+class ProgramSettings(Model, frozen=True, kw_only=True):
+    """The content of program.toml.
+
+    ``run`` starts the program in its folder; the words are separated as in a shell, but there is none. ``build`` is
+    a line for the shell, in the same folder, before the first game.
+    """
+
+    run: Annotated[str, Check(_check_words, max_length=MAX_PROGRAM_COMMAND_CHARS)] | None = None
+    build: Annotated[str, Check(_check_text, max_length=MAX_PROGRAM_COMMAND_CHARS)] | None = None
+    convention: Annotated[str, Check(_check_convention)] | None = None
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        if fields.get("build") is not None and "run" in fields and fields["run"] is None:
+            yield wrong(("build",), fields["build"], "run as well: the command that starts what was built")
+
+
+def _settings(source: Source) -> ProgramSettings | None:
+    file = next((file for file in source.files if file.path == SETTINGS), None)
+    if file is None:
+        return None
+    try:
+        text = file.data.decode("utf-8-sig").replace("\r\n", "\n")
+        return parse(Path(SETTINGS), text, ProgramSettings)
+    except UnicodeDecodeError:
+        raise ProgramRefused(f"{SETTINGS}: not UTF-8; save the file as UTF-8 and try again") from None
+    except ConfigError as error:
+        raise ProgramRefused(str(error)) from None
+
+
+def _written_plan(settings: ProgramSettings, run: str, convention: str, games: Sequence[str]) -> Plan:
+    _check_games(convention, games)
+    first, *rest = shlex.split(run)
+    if first in ("python3", "py"):
+        first = "python"
+    if convention == GETSTEP and (first != "python" or len(rest) != 1 or not rest[0].endswith(".py")):
+        raise ProgramRefused(
+            f'{SETTINGS}: run = "{run:.80}", expected "python FILE.py" with a file that has get_step:'
+            " the convention getstep is a Python file"
+        )
+    return Plan(
+        language=next((one.name for one in LANGUAGES if one.runs == first), first.rpartition("/")[2]),
+        convention=convention,
+        build=("/bin/sh", "-c", settings.build) if settings.build else (),
+        command=(first, *rest),
+        tools=tuple(tool for tool in TOOLS if tool.name == first),
+        wrappers=_wrappers(LANGUAGES) if convention == "topcoder" else {},
+    )
+
+
+# --- the convention ---------------------------------------------------------------------------------------------
+
+
+def _conventions_for(games: Sequence[str]) -> list[str]:
+    return [GETSTEP, *(name for name, talk in CONVENTIONS.items() if talk.game in games)]
+
+
+def _convention(source: Source, games: Sequence[str]) -> str:
+    """Return the convention of a program that does not say it, by its text and the games of its team."""
+    python = [file for file in source.files if file.path.endswith(".py")]
+    if any(_has(file, _GET_STEP) for file in python):
+        return GETSTEP
+    found = _conventions_for(games)[1:]
+    if "csefest-file" in found and any(b"shared_file.txt" in file.data for file in source.files):
+        return "csefest-file"
+    if not found:
+        raise ProgramRefused(
+            f"{_listed(sorted(set(games)))} is played by a Python file with get_step(board, is_black),"
+            " and no file here has it"
+        )
+    return found[0]
+
+
+def _check_games(convention: str, games: Sequence[str]) -> None:
+    """Raise an error if a program of this convention cannot play all games of its team."""
+    if convention == GETSTEP:
+        return
+    game = CONVENTIONS[convention].game
+    others = sorted(set(games) - {game})
+    if game not in games:
+        raise ProgramRefused(
+            f"a {convention} program plays {game}, and the team's events are {_listed(others)};"
+            f" expected one of the conventions {_listed(_conventions_for(games))}"
+        )
+    if others:
+        raise ProgramRefused(
+            f"a {convention} program plays {game} only, and the team is also in an event of {_listed(others)};"
+            " a Python file with get_step plays every game, or name the teams of each event in contest.toml"
+        )
+
+
+# --- the language -----------------------------------------------------------------------------------------------
+
+
+def _language(source: Source) -> tuple[Language, list[SourceFile]]:
+    """Return the language of a program, and the files that are written in it."""
+    found: dict[str, list[SourceFile]] = {}
+    for file in source.files:
+        for language in LANGUAGES:
+            if file.path.lower().endswith(language.suffixes):
+                found.setdefault(language.name, []).append(file)
+    if C.name in found and CPP.name in found:
+        found[CPP.name] += found.pop(C.name)
+    if not found:
+        executables = [file for file in source.files if file.data.startswith((b"\x7fELF", b"#!"))]
+        if len(executables) == 1:
+            return EXECUTABLE, executables
+        if any(file.data.startswith(b"MZ") for file in source.files):
+            raise ProgramRefused("a program for Windows, which this machine cannot run; give its source code")
+    if len(found) != 1:
+        what = f"files in {_listed(sorted(found))}" if found else "no file in a known language"
+        raise ProgramRefused(
+            f"{what}, expected one of {_listed([one.name for one in LANGUAGES])}, or an executable;"
+            f" for all else write a {SETTINGS} with run and build"
+        )
+    ((name, files),) = found.items()
+    return next(one for one in LANGUAGES if one.name == name), files
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """Makes the plan of a program that has no ``run`` in program.toml."""
+
+    source: Source
+    files: Sequence[SourceFile]
+    convention: str
+
+    def plan(self, language: Language) -> Plan:
+        build, command = {
+            PYTHON.name: self._python,
+            CPP.name: self._cpp,
+            C.name: self._c,
+            JAVA.name: self._java,
+            CSHARP.name: self._csharp,
+            EXECUTABLE.name: self._executable,
+        }[language.name]()
+        return Plan(
+            language=language.name,
+            convention=self.convention,
+            build=tuple(build),
+            command=tuple(command),
+            tools=language.tools,
+            wrappers=_wrappers([language]) if self.convention == "topcoder" else {},
+            sources=(*language.suffixes, *language.headers) if language in COMPILED else (),
+        )
+
+    def _python(self) -> tuple[Sequence[str], Sequence[str]]:
+        return ("python", "-c", _CHECK, *self._paths()), ("python", f"./{self._python_file().path}")
+
+    def _python_file(self) -> SourceFile:
+        wanted = {GETSTEP: (_GET_STEP,), "topcoder": (_TOPCODER_CLASS, _TOPCODER_PYTHON)}.get(self.convention)
+        what = {GETSTEP: "get_step", "topcoder": "the class PseudoTonga"}.get(self.convention, "the program")
+        having = [file for file in self.files if wanted is None or any(_has(file, one) for one in wanted)]
+        named = [file for name in _NAMES for file in having if file.path == f"{name}.py"]
+        if len(having) == 1 or named:
+            return having[0] if len(having) == 1 else named[0]
+        if not having:
+            expected = "def get_step(board, is_black):" if self.convention == GETSTEP else "class PseudoTonga:"
+            raise ProgramRefused(f"no file has {what}; expected: {expected}")
+        raise ProgramRefused(
+            f"which file is {what}? There are {_listed([file.path for file in having])}; name one bot.py,"
+            f' or write a {SETTINGS} with run = "python FILE.py"'
+        )
+
+    def _cpp(self) -> tuple[Sequence[str], Sequence[str]]:
+        options = ["g++", "-O2", "-std=c++17", "-pthread", "-o", OUTPUT]
+        if self.convention == "topcoder":
+            return [*options, "-include", self._topcoder_file(), f"./{CPP.wrapper}"], [f"./{OUTPUT}"]
+        return [*options, *self._paths(), "-lm"], [f"./{OUTPUT}"]
+
+    def _c(self) -> tuple[Sequence[str], Sequence[str]]:
+        if self.convention == "topcoder":
+            raise ProgramRefused("C has no classes; a topcoder program is in C++, Java, C# or Python")
+        return ["gcc", "-O2", "-pthread", "-o", OUTPUT, *self._paths(), "-lm"], [f"./{OUTPUT}"]
+
+    def _java(self) -> tuple[Sequence[str], Sequence[str]]:
+        command = ["java", "-XX:+UseSerialGC", "-Xmx640m", "-cp", "."]
+        build = ["javac", "-encoding", "UTF-8", "-d", "."]
+        if self.convention == "topcoder":
+            return [*build, *self._paths(), f"./{JAVA.wrapper}"], [*command, "TopCoderWrapper"]
+        mains = [file for file in self.files if _has(file, _MAIN)]
+        if len(mains) != 1:
+            which = (
+                f"several classes have one: {_listed([file.path for file in mains])}" if mains else "none has one"
+            )
+            raise ProgramRefused(
+                f"expected a class with: public static void main(String[] arguments); {which}"
+                + (
+                    f'; write a {SETTINGS} with run = "java -cp . CLASS" and build = "javac *.java"'
+                    if mains
+                    else ""
+                )
+            )
+        (main,) = mains
+        package = next(_matches(main, _PACKAGE), None)
+        name = main.path.rpartition("/")[2].removesuffix(".java")
+        return [*build, *self._paths()], [*command, f"{package[1].decode()}.{name}" if package else name]
+
+    def _csharp(self) -> tuple[Sequence[str], Sequence[str]]:
+        wrapper = [f"./{CSHARP.wrapper}"] if self.convention == "topcoder" else []
+        output = f"{OUTPUT}.exe"
+        return ["mcs", "-optimize+", f"-out:{output}", *self._paths(), *wrapper], ["mono", output]
+
+    def _executable(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (), [f"./{self.files[0].path}"]
+
+    def _paths(self) -> list[str]:
+        """Return the files for a command line: a name may begin with a hyphen."""
+        return [f"./{file.path}" for file in self.files]
+
+    def _topcoder_file(self) -> str:
+        having = [file.path for file in self.files if _has(file, _TOPCODER_CLASS)]
+        if len(having) != 1:
+            found = f"it is in {_listed(having)}" if having else "no file has it"
+            raise ProgramRefused(f"expected the class PseudoTonga in one file; {found}")
+        return f"./{having[0]}"
+
+
+def _wrappers(languages: Sequence[Language]) -> dict[str, Path]:
+    return {one.wrapper: _WRAPPERS / one.wrapper for one in languages if one.wrapper}
+
+
+def _has(file: SourceFile, pattern: _Pattern) -> bool:
+    return any(True for _ in _matches(file, pattern))
+
+
+def _matches(file: SourceFile, pattern: _Pattern) -> Iterator[re.Match[bytes]]:
+    """Yield the first match in each line that has one."""
+    for line in file.data.splitlines() if pattern.word in file.data else ():
+        if len(line) <= _LONGEST_LINE and (found := re.search(pattern.expression, line)):
+            yield found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return join_limited(names, ", ", 200)

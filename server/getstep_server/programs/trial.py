@@ -1,0 +1,179 @@
+"""Trial games: a program plays a sample bot under the judge's rules, before anybody relies on it.
+
+The referee of the SDK decides, as in practice at home, and the program is asked as in a contest. Only a fault of
+the program counts, not the result. The first fault ends the trial, and its author is told what happened on which
+board.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from getstep._practice.match import PlayedMatch, PlayedTurn, play_match, tried_text
+from getstep._practice.players import Answer
+from getstep._practice.players import Player as Opponent
+from getstep._practice.series import Plan as Series
+from getstep._practice.series import entrant
+from getstep._turn import Turn, as_move
+from getstep.draw import draw_text
+from getstep.referee import FaultCode
+from getstep_engines import Game, TimeControl
+from getstep_server.errors import ProgramRefused
+from getstep_server.limits import TRIAL_SECOND_SECONDS, TRIAL_SECONDS
+from getstep_server.sandbox import NotExecutableError, SandboxError
+from getstep_server.text import escape_control_chars
+
+from .build import no_sandbox
+from .playing import Job, Player
+from .version import GETSTEP
+
+_HOUSE_BOT = "random"
+_MOST_LINES = 12
+
+
+@dataclass(frozen=True)
+class TrialGame:
+    """A game that the program has to play, with the options and the limit of an event."""
+
+    game: Game
+    options: dict[str, int]
+    control: TimeControl
+
+
+class _TimeIsUp(Exception):  # noqa: N818 - not an error
+    """The trial has taken all its time."""
+
+
+class _Fault(Exception):  # noqa: N818 - it is reported as a refusal
+    """The program has made a fault in a turn."""
+
+    def __init__(self, match: PlayedMatch, turn: PlayedTurn) -> None:
+        super().__init__(turn.reason)
+        self.match, self.turn = match, turn
+
+
+def try_program(job: Job, games: Sequence[TrialGame], startup_seconds: float, tick: Callable[[str], None]) -> str:
+    """Play trial games, and return their results in words.
+
+    Args:
+        job: the program.
+        games: at least one game of each kind that the program has to play.
+        startup_seconds: the time in which it has to be ready before a game.
+        tick: called after each move with what is going on.
+
+    Raises:
+        ProgramRefused: the program has made a fault; the message says which, for its author.
+    """
+    until = time.monotonic() + TRIAL_SECONDS
+    told: list[str] = []
+    for game in games:
+        try:
+            told.append(_Trial(job, game, startup_seconds, until, tick).play())
+        except _Fault as fault:
+            is_file = job.convention == GETSTEP
+            raise ProgramRefused("\n".join(_fault_lines(fault.match, fault.turn, is_file=is_file))) from None
+        except NotExecutableError as error:
+            raise ProgramRefused(escape_control_chars(str(error))) from error
+        except SandboxError as error:
+            raise no_sandbox(error) from error
+    return "; ".join(told)
+
+
+class _Trial:
+    """The trial games of one kind."""
+
+    def __init__(
+        self, job: Job, game: TrialGame, startup_seconds: float, until: float, tick: Callable[[str], None]
+    ) -> None:
+        self._job = job
+        self._startup_seconds = startup_seconds
+        self._until = until
+        self._tick = tick
+        self._series = Series(game.game, 2, options=dict(game.options))
+        self._series.control = game.control
+
+    def play(self) -> str:
+        """Return the results, such as ``hop: won, lost``."""
+        results: list[str] = []
+        began = time.monotonic()
+        try:
+            for number in (1, 2):
+                if number == 1 or time.monotonic() - began < TRIAL_SECOND_SECONDS:
+                    results.append(self._play_one(number))
+        except _TimeIsUp:
+            results.append(f"not over after {TRIAL_SECONDS:g} s, without a fault")
+        return f"{self._series.game.name}: {', '.join(results)}"
+
+    def _play_one(self, number: int) -> str:
+        match = self._series.match(number, ("the program", _HOUSE_BOT))
+        other = entrant(_HOUSE_BOT).start(str(number))
+        try:
+            with Player(self._job, number, match.bot) as program:
+                self._tick(f"trial game {number} of {match.game.name}: starting the program")
+                asked = _Asked(program, number, self._until)
+                if not program.prepare(self._startup_seconds):
+                    raise ProgramRefused(f"it does not start: {asked.failure(match)}")
+                players = (asked, other) if match.bot == 0 else (other, asked)
+                play_match(match, players, number, self._on_turn)
+        finally:
+            other.close()
+        return match.result
+
+    def _on_turn(self, match: PlayedMatch, turn: PlayedTurn) -> None:
+        self._tick(f"trial game {match.number} of {match.game.name}: move {turn.number}")
+        if turn.player == match.bot and turn.kind in ("fault", "end"):
+            raise _Fault(match, turn)
+        if time.monotonic() > self._until:
+            raise _TimeIsUp
+
+
+class _Asked(Opponent):
+    """The program, as a player of a practice match. It is asked in the match's thread: it has its own limits."""
+
+    def __init__(self, program: Player, match: int, until: float) -> None:
+        super().__init__("the program")
+        self._program = program
+        self._match = match
+        self._until = until
+
+    def failure(self, match: PlayedMatch) -> str:
+        """Return why the program was not ready, which its first turn tells."""
+        turn = Turn(match.game.name, self._match, 1, _HOUSE_BOT, None, 0, dict(match.options))
+        call = self._program.call(match.position.board(), match.bot == 0, turn)
+        return call.error or "no reason known"
+
+    def ask(self, question: dict[str, Any], _seconds: float) -> Answer | None:
+        fields = question["turn"]
+        left = max(0, round(1000 * (self._until - time.monotonic())))
+        limit = min(left, fields["time_left_ms"])
+        changed = {"last_move": as_move(fields["last_move"]), "match": self._match, "time_left_ms": limit}
+        call = self._program.call(question["board"], question["is_black"], Turn(**{**fields, **changed}))
+        if time.monotonic() > self._until:
+            raise _TimeIsUp
+        seconds = call.ms / 1000
+        if call.error is None and seconds > _seconds:
+            return None
+        return Answer(seconds, call.move, call.error, call.problem)
+
+
+def _fault_lines(match: PlayedMatch, turn: PlayedTurn, *, is_file: bool) -> list[str]:
+    """Return what happened; ``is_file`` is True for a Python file with ``get_step``."""
+    colour = "first" if match.bot == 0 else "second"
+    trace = turn.problem.strip().splitlines()
+    of_its_own = is_file and len(trace) > 1
+    reason = turn.reason if of_its_own else re.sub("^(RuntimeError|ConventionError): ", "", turn.reason)
+    lines = [f"in a trial game of {match.game.name}, as the {colour} player, at move {turn.number}: {reason}"]
+    if turn.code == FaultCode.RAISED and of_its_own:
+        lines += [f"  {line}" for line in trace[-_MOST_LINES:]]
+    elif tried := tried_text(turn):
+        lines.append(f"  it played {tried}")
+    if turn.kind == "fault":
+        lines += [f"  {line}" for line in draw_text(turn.picture).splitlines()]
+    if turn.kind == "fault" and is_file:
+        more = f" and {turn.legal_count - len(turn.legal)} more" if turn.legal_count > len(turn.legal) else ""
+        lines.append(f"  legal: {'  '.join(turn.legal)}{more}")
+    return [escape_control_chars(line) for line in lines]

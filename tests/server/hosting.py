@@ -1,0 +1,45 @@
+"""Contests whose programs are built and tried on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.programs.adding import Submission, add_program
+from getstep_server.programs.source import source_of
+from getstep_server.programs.version import ProgramVersion
+
+from .contest_files import CONTEST, OTHER, TEAM
+
+needs_sandbox = pytest.mark.skipif(
+    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
+    reason="there is no sandbox here: apt install bubblewrap",
+)
+
+
+def needs(*tools: str) -> pytest.MarkDecorator:
+    """Return the mark of a test that needs compilers; CI must have them."""
+    gone = [tool for tool in tools if shutil.which(tool) is None]
+    required = os.environ.get("GETSTEP_REQUIRE_BROWSER")
+    packages = "g++ default-jdk-headless mono-mcs mono-runtime"
+    return pytest.mark.skipif(bool(gone) and not required, reason=f"no {gone} here: apt install {packages}")
+
+
+def contest_of(folder: Path, game: str, settings: str = "") -> Contest:
+    """Return a contest of two teams in a game; ``settings`` are further lines of contest.toml."""
+    folder.mkdir(exist_ok=True)
+    event = f'[[event]]\ngame = "{game}"\nmove_seconds = 20\n'
+    (folder / "contest.toml").write_text(f"{CONTEST}{event}{settings}", encoding="utf-8")
+    (folder / "teams.toml").write_text(TEAM + OTHER, encoding="utf-8")
+    return load_contest(folder)
+
+
+def add(contest: Contest, name: str, data: bytes | str, told: list[str] | None = None) -> ProgramVersion:
+    """Add a file as the program of team 1; ``told`` gets what goes on meanwhile."""
+    source = source_of(name, data.encode() if isinstance(data, str) else data)
+    ticks = [] if told is None else told
+    return add_program(contest, Submission(1, source, "host"), ticks.append)
