@@ -237,6 +237,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "runtime": (
         7,
         {
+            "bot_runner",
             "config",
             "errors",
             "events",
@@ -244,7 +245,9 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "limits",
             "net",
             "play",
+            "programs",
             "records",
+            "sandbox",
             "storage",
             "text",
             "tournament",
@@ -306,7 +309,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         {"config", "formats", "limits", "text", "validation"},
         "a record carries the settings it was made under",
     ),
-    "bot_runner": (3, {"config", "errors", "text"}, "it starts processes for teams, and knows no match"),
+    "bot_runner": (
+        5,
+        {"config", "errors", "programs", "text"},
+        "it starts processes for teams, and knows no match",
+    ),
     "sandbox": (3, set(), "it runs programs, and knows no contest"),
     "config": (
         2,

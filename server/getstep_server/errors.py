@@ -37,9 +37,9 @@ class ContestStopped(Exception):  # noqa: N818 - an end with a reason
 
 
 class BotFailed(Exception):  # noqa: N818 - named for the cause
-    """Raised when the process of a sample bot exits or answers nonsense while a person plays against it.
+    """Raised when a process that the server has started to play a game exits or answers nonsense.
 
-    Unlike a `ContestStopped`, it ends that one game.
+    Unlike a `ContestStopped`, it ends that one game: of a person against a sample bot, or of a hosted program.
     """
 
 

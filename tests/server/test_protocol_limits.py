@@ -95,6 +95,7 @@ PAUSES = {
     "unsupported_version": None,
     "unknown_team": None,
     "bad_token": None,
+    "hosted_program": None,
     "too_many_logins": connection.FULL_RETRY_MS,
     "too_many_connections": connection.FULL_RETRY_MS,
 }

@@ -6,6 +6,7 @@ that plays against a person outside any contest is asked through a pipe.
 """
 
 __all__ = [
+    "hosted",
     "output",
     "processes",
     "sample_bots",

@@ -89,14 +89,30 @@ async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
     )
 
 
-async def run_process(process: trio.Process, output: BotOutput) -> int:
-    """Wait until a bot exits and return its exit code. Then, or if this is cancelled, kill its process group."""
+async def run_process(
+    process: trio.Process, output: BotOutput, *, first: bytes = b"", end_seconds: float = 0
+) -> int:
+    """Wait until a bot exits and return its exit code. Then, or if this is cancelled, kill its process group.
+
+    Args:
+        process: of the bot.
+        output: gets what it prints.
+        first: the bytes that it gets as the beginning of its input.
+        end_seconds: if this is cancelled, the time for a bot that notices the end of its input to exit by itself.
+    """
     reading = trio.CancelScope(shield=True)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_read_all, process, output, reading)
         try:
+            if process.stdin is not None and first:
+                with contextlib.suppress(trio.BrokenResourceError):  # it has exited already
+                    await process.stdin.send_all(first)
             return await process.wait()
         finally:
+            with trio.move_on_after(end_seconds, shield=True):
+                if process.stdin is not None:
+                    await process.stdin.aclose()
+                await process.wait()
             _kill(process)
             with trio.CancelScope(shield=True):
                 await process.wait()

@@ -158,7 +158,8 @@ class Format(ABC, Generic[O]):
     pairs_after_each_result: ClassVar[bool] = False
     """True if new pairings may follow from one result while other matches are still open."""
     gathers: ClassVar[bool] = False
-    """True if the matches of a new round wait until all teams are present: days may pass between two rounds."""
+    """True if days may pass between two rounds. The matches of a new round wait until all teams are present, and
+    programs that the host runs are in all of them what they were when the round began."""
     settles: ClassVar[Settles | None] = None
     """The later rounds that depend on a match, so that its forfeit becomes final: any, or those of its teams."""
     pairs_present: ClassVar[bool] = False

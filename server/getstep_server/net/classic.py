@@ -174,6 +174,8 @@ class ClassicConnection(Connection):
             return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
         if team.classic_address is not None and _plain(self.address) != _plain(team.classic_address):
             return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
+        if number in self.registry.hosted:
+            return f"the host runs the program of team {number}, so its bots cannot log in"
         return choose_seat(self.registry.seats[number])
 
     def _answered(self, move_id: int, squares: list[tuple[int, int]], at: float, *, stamped: bool) -> None:

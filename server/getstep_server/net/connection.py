@@ -399,9 +399,16 @@ class WireConnection(Connection):
             detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
             self._refuse(Goodbye("unsupported_version", detail, None))
             return
+        hosted = self.registry.hosted.get(join.team)
+        if hosted is not None and wire.verify(hosted.token, self._nonce, join.mac):
+            self._enter(join, hosted.seat)
+            return
         wrong = self._wrong_login(join)
         if wrong is not None:
             self._refuse(wrong, self.registry.login_limiter.record_failure(self.address))
+            return
+        if join.team in self.registry.hosted and join.purpose != "check":
+            self._refuse(hosted_program(join.team))
             return
         seat = choose_seat(self.registry.seats[join.team])
         if not self.registry.login_limiter.allow_login(join.team, seat.team.seats):
@@ -451,6 +458,11 @@ class FriendlyConnection(WireConnection):
 
     def _hello(self) -> Hello:
         return replace(super()._hello(), friendly=True)
+
+
+def hosted_program(team: int) -> Goodbye:
+    """Return the goodbye to a bot of a team whose program the host runs."""
+    return Goodbye("hosted_program", f"The host runs the program of team {team}, so its bots cannot log in.", None)
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

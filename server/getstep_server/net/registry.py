@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Protocol
 
 import trio
@@ -19,6 +20,14 @@ from .login_throttle import LoginThrottle
 from .poller import new_poller
 from .seat import Seat
 from .timestamps import TimestampClock
+
+
+@dataclass(frozen=True, slots=True)
+class HostedLogin:
+    """The login of the process that plays a team's program in one match: its token, and the seat that it takes."""
+
+    token: str
+    seat: Seat
 
 
 class RegisteredConnection(Protocol):
@@ -46,6 +55,8 @@ class ConnectionRegistry:
         publish: called with incidents and faults.
         seen_before: teams that were connected in an earlier run.
         batch: a context for reads that are made in one go; see `poller.Poller`.
+        hosted: the teams with a program that this machine runs, and the one login that may play for each; None
+            between its matches. It changes.
         most: the number of open connections.
         most_per_address: the number of open connections from one address.
     """
@@ -58,12 +69,14 @@ class ConnectionRegistry:
         seen_before: frozenset[int] = frozenset(),
         batch: Callable[[], AbstractContextManager[None]] = nullcontext,
         *,
+        hosted: Mapping[int, HostedLogin | None] | None = None,
         most: int | None = None,
         most_per_address: int | None = None,
     ) -> None:
         self.contest = contest
         self.seats = seats
         self.publish = publish
+        self.hosted = {} if hosted is None else hosted
         self.login_limiter = LoginLimiter()
         self.timestamp_clock = TimestampClock()
         self.throttle = LoginThrottle(self.is_playing)
@@ -117,7 +130,7 @@ class ConnectionRegistry:
         """Send the goodbye on every connection, and on each later one as soon as its team has logged in."""
         self._goodbye = goodbye
         if goodbye.retry_ms is None:
-            self._awaiting_goodbye = +Counter({team: self._away(team) for team in self.seats})
+            self._awaiting_goodbye = +Counter({team: self._away(team) for team in self.seats.keys() - self.hosted})
         for connection in list(self.connections):
             connection.close(goodbye)
 

@@ -21,7 +21,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import JournalCut
 from getstep_server.incident import Incident
 from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
-from getstep_server.records.game import MatchLog, game_header, match_of, match_state_of, record_of_game
+from getstep_server.records.game import MatchLog, Programs, game_header, match_of, match_state_of, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import Record, RecordError
 from getstep_server.records.result import Result
@@ -193,9 +193,9 @@ class ScoresheetStore:
         self.disk = disk
         self._journal = Journal(contest.running)
 
-    async def begin(self, match: Match, attempt: int) -> Scoresheet:
+    async def begin(self, match: Match, attempt: int, programs: Programs = ()) -> Scoresheet:
         """Return a scoresheet for a match that begins; wait while the disk is full."""
-        head = game_header(self._contest, match, attempt, round(time.time(), 3))
+        head = game_header(self._contest, match, attempt, round(time.time(), 3), programs)
         sheet = Scoresheet(head, self._journal, self.disk)
         await sheet.begin()
         return sheet

@@ -77,6 +77,8 @@ class Job:
     protections: Protections = Protections.ALL
     core: int | None = None
     limits: Limits = PLAYING
+    home: Path | None = None
+    """The folder for the copy of its files; None: the system's for temporary files."""
 
 
 class ErrorTail:
@@ -138,7 +140,7 @@ class HostedProgram:
         self._started = False
         self.failure: SandboxError | None = None
         self.errors = ErrorTail()
-        self._home = Path(tempfile.mkdtemp(prefix="getstep-program-"))
+        self._home = Path(tempfile.mkdtemp(prefix="getstep-program-", dir=job.home))
         self.folder = _Files(self._home / "program")
         shutil.copytree(job.files, self.folder.path, symlinks=True)
 

@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import orjson
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from getstep.referee import EDITION, MatchState
 from getstep_engines import GAMES, UnknownGameError
@@ -23,7 +23,7 @@ from .reasons import VOID_REASONS
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .settings import TeamEntry, TimeEntry, control_of, milliseconds, time_entry
-from .values import MAX_INCIDENTS, TWO, Count, Line, Ms, Number, Seconds, TeamId, Text, Time, Who
+from .values import MAX_INCIDENTS, TWO, Count, Line, Ms, Number, Seconds, Sha256, TeamId, Text, Time, Who
 
 
 class IncidentEntry(Model, frozen=True, kw_only=True):
@@ -35,6 +35,13 @@ class IncidentEntry(Model, frozen=True, kw_only=True):
     address: str
     after_turn: Count
     count: Annotated[int, Meta(ge=1, le=MAX_INCIDENTS)]
+
+
+class ProgramEntry(Model, frozen=True, kw_only=True):
+    """The version of a program that played: its number, and the SHA-256 of its source."""
+
+    version: Number
+    sha256: Sha256
 
 
 class GameHeader(Head, frozen=True, kw_only=True):
@@ -54,6 +61,8 @@ class GameHeader(Head, frozen=True, kw_only=True):
     started: Time
     edition: Annotated[int, Meta(ge=1, le=EDITION)] = 1
     software: Line
+    programs: Annotated[list[ProgramEntry | None], TWO] | UnsetType = UNSET
+    """For each player the program that the host ran; None for a bot on the network."""
 
 
 class GameHead(GameHeader, frozen=True, kw_only=True):
@@ -118,7 +127,13 @@ class MatchLog:
     incidents: list[dict[str, Any]] = field(default_factory=list)
 
 
-def game_header(contest: Contest, match: Match, attempt: int, started: float) -> dict[str, Any]:
+Programs: TypeAlias = Sequence[ProgramEntry | None]
+"""For each player the program that the host runs; None for a bot on the network."""
+
+
+def game_header(
+    contest: Contest, match: Match, attempt: int, started: float, programs: Programs = ()
+) -> dict[str, Any]:
     """Return the fields of a game's record that are known before the first turn."""
     header = GameHeader(
         contest=contest.name,
@@ -136,6 +151,7 @@ def game_header(contest: Contest, match: Match, attempt: int, started: float) ->
         started=utc_time(started),
         edition=EDITION,
         software=SOFTWARE,
+        programs=list(programs) if any(programs) else UNSET,
     )
     return plain(header)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
 from getstep_server.config.contest import Contest
@@ -16,7 +17,7 @@ from getstep_server.validation import Check, Model
 
 from .match import Match
 from .record import SOFTWARE, Head, Record, as_json, plain, read
-from .values import Line, Number, TeamId
+from .values import Line, Number, Sha256, TeamId
 
 
 class PairingEntry(Model, frozen=True, kw_only=True):
@@ -28,6 +29,14 @@ class PairingEntry(Model, frozen=True, kw_only=True):
     leg: Number
     first: TeamId
     second: TeamId | None
+
+
+class TeamProgram(Model, frozen=True, kw_only=True):
+    """The version of a team's program that plays the matches of a record of pairings."""
+
+    team: TeamId
+    version: Number
+    sha256: Sha256
 
 
 class PairingsHead(Head, frozen=True, kw_only=True):
@@ -44,6 +53,8 @@ class PairingsHead(Head, frozen=True, kw_only=True):
     no_show: Literal["final", "provisional"] = "final"
     teams: Annotated[list[TeamId], Check(check_unique, max_length=MAX_TEAMS)]
     software: Line
+    programs: Annotated[list[TeamProgram], Meta(max_length=MAX_TEAMS)] | UnsetType = UNSET
+    """In a ladder, the programs that the host runs in this round."""
 
 
 class PairingsRecord(PairingsHead, frozen=True, kw_only=True):
@@ -75,6 +86,14 @@ def pairings_header(contest: Contest, event: ContestEvent, teams: Sequence[int])
         software=SOFTWARE,
     )
     return plain(head)
+
+
+def with_programs(fields: Mapping[str, Any], programs: Sequence[TeamProgram]) -> dict[str, Any]:
+    """Return the fields of a record of pairings with the versions that play its matches."""
+    if not programs:
+        return dict(fields)
+    head = {name: value for name, value in fields.items() if name != "matches"}
+    return {**head, "programs": [plain(program) for program in programs], "matches": fields["matches"]}
 
 
 def record_of_pairings(fields: Mapping[str, Any]) -> Record:

@@ -46,6 +46,7 @@ Score: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_SCORE)]
 Who: TypeAlias = Annotated[int, Meta(ge=0, le=1)]  # a Literal would take True for 1
 Text: TypeAlias = Annotated[str, Meta(max_length=MAX_TEXT)]
 Line: TypeAlias = Annotated[str, Check(check_visible, max_length=MAX_TEXT)]
+Sha256: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Time: TypeAlias = Annotated[str, Check(_check_time)]
 True_: TypeAlias = Annotated[bool, Check(_check_true)]
 Limit: TypeAlias = Annotated[float, Meta(gt=0, le=1000 * MAX_SECONDS)]

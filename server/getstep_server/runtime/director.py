@@ -7,7 +7,7 @@ decision), or when the patience with a missing team has ended. It does not track
 2. publishes the pairings that are due; they are on record before the first of their matches starts,
 3. starts the matches that can start now.
 
-Five objects hold its state:
+Six objects hold its state:
 
 - `Tournament` says which matches are open. Nothing else decides that.
 - `MatchQueue` holds the open matches that are not being played, and says which of them start first. Matches that an
@@ -16,6 +16,7 @@ Five objects hold its state:
   patience ends. So no team holds the contest up.
 - `Gathering` holds matches that wait until all their teams are present: all of a resumed contest, and those of a
   new round of a ladder.
+- `HostedPrograms` runs the programs of teams that play on this machine, around each of their matches.
 - `ArenaDesk` says which teams an arena pairs now. Its matches never wait for a missing team: they are cancelled.
 
 Each match has a task, `_conduct`. Its order is strict: the result is stored first, and announced afterwards. The
@@ -26,21 +27,18 @@ the queue. A failure of the server makes an attempt void. The match is played ag
 
 from __future__ import annotations
 
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import TypeVar
 
 import trio
 
-from getstep.referee import FaultCode, forfeit_scores
+from getstep.referee import FaultCode
 from getstep.wire import End
-from getstep_engines import GAMES, Player
 from getstep_server.config.contest import Contest
 from getstep_server.events import (
     ContestStarted,
@@ -58,18 +56,20 @@ from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import end_message, play_match, seat_players
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
-from getstep_server.records.game import game_header, record_of_game
+from getstep_server.records.game import Programs, game_header, record_of_game
 from getstep_server.records.match import Match
-from getstep_server.records.reasons import Reason, VoidReason
+from getstep_server.records.reasons import VoidReason
 from getstep_server.records.record import Record
-from getstep_server.records.result import PLAYERS, Result, Scores, unplayed
+from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Store
 from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.tournament import Tournament
 
 from .arena import ArenaDesk
+from .attempt import Running, called_off_result, is_accepted, no_show_result, void_result
 from .gathering import PATIENCES, Gathering
+from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import Presence
 from .recorder import Recorder, stopped
@@ -78,25 +78,6 @@ T = TypeVar("T")
 
 MATCHES_AT_ONCE = 1000
 """Larger tournaments are queued in a thread, when a run starts: 523,776 matches of 1,024 teams take 3 s."""
-
-
-@dataclass(slots=True)
-class _Running:
-    """An attempt at a match that was started and is not over.
-
-    ``sheet`` is None until it begins, and for a forfeit. ``absent`` says which players were not connected at the
-    start. ``replays`` is how often the host had reopened the match by then: if the number changes, the attempt is
-    superseded. ``stored`` is True once its end is on record.
-    """
-
-    match: Match
-    seats: tuple[Seat, Seat]
-    sheet: Scoresheet | None
-    absent: list[bool]
-    replays: int
-    stored: bool = False
-    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
-    began: float = field(default_factory=trio.current_time)
 
 
 class Director:
@@ -113,6 +94,7 @@ class Director:
         scheduler: wakes the judge at deadlines, and knows when the server itself stalled.
         publish: called with each event.
         gather: let each new round of a ladder wait until all its teams are present.
+        hosted: the programs that this machine runs; None if there are none.
     """
 
     def __init__(
@@ -128,6 +110,7 @@ class Director:
         publish: Publish,
         *,
         gather: bool = True,
+        hosted: HostedPrograms | None = None,
     ) -> None:
         self.contest = contest
         self.tournament = tournament
@@ -135,7 +118,9 @@ class Director:
         """The scoresheets of those matches in the queue that are to be resumed, by number."""
         self._queue = MatchQueue()
         self._arena = ArenaDesk(contest, tournament)
-        self._presence = Presence(seats, inf if self._arena else contest.file.start.absent_seconds)
+        self._hosted = hosted or HostedPrograms(contest, tournament, publish)
+        patience = inf if self._arena else contest.file.start.absent_seconds
+        self._presence = Presence(seats, patience, self._hosted)
         self._gathering = Gathering()
         self._gather_rounds = gather
         self._seats = seats
@@ -143,7 +128,7 @@ class Director:
         self._disk = disk
         self._scheduler = scheduler
         self._publish = publish
-        self._playing: dict[int, _Running] = {}
+        self._playing: dict[int, Running] = {}
         """The matches that were started and are not over, by number."""
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
@@ -161,6 +146,7 @@ class Director:
             tables=self._tables,
             issued=self._queue_matches,
             decided=self._reconcile,
+            programs=self._hosted.for_round,
         )
 
     def changed(self) -> None:
@@ -295,7 +281,7 @@ class Director:
             if not is_open:
                 self._gathering.discard(match)
             if running is not None:
-                if not self._accepts(running):
+                if not is_accepted(self.tournament, running):
                     running.scope.cancel()
                 continue
             if match.number in self._unfinished and self._is_stale(self._unfinished[match.number]):
@@ -314,11 +300,6 @@ class Director:
         with suppress(OSError):  # a segment of the journal stays behind
             sheet.release()  # not in a thread: the match may begin anew at once
 
-    def _accepts(self, running: _Running) -> bool:
-        """Return True unless a decision has superseded this attempt."""
-        match = running.match
-        return self.tournament.accepts_result(match) and self.tournament.replays[match.number] == running.replays
-
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._presence.update(now)
         if self._disk.writable:
@@ -328,11 +309,14 @@ class Director:
 
     def _start(self, nursery: trio.Nursery, match: Match) -> None:
         seats = self._take_seat(match.first), self._take_seat(match.second)
-        sheet, absent = self._unfinished.pop(match.number, None), [not seat.connected for seat in seats]
+        sheet, absent = self._unfinished.pop(match.number, None), self._absent(seats)
         replays = self.tournament.replays[match.number]
-        running = _Running(match, seats, sheet, absent, replays)
+        running = Running(match, seats, sheet, absent, replays)
         self._playing[match.number] = running
         nursery.start_soon(self._conduct, running)
+
+    def _absent(self, seats: tuple[Seat, Seat]) -> list[bool]:
+        return [not seat.connected and seat.team.id not in self._hosted.teams for seat in seats]
 
     def _take_seat(self, team: int) -> Seat:
         """Take a free seat, one with a bot if possible."""
@@ -349,29 +333,51 @@ class Director:
             self._waiting_published = waiting
             self._publish(Waiting(waiting, gathering=not gathering.isdisjoint(waiting)))
 
-    async def _conduct(self, running: _Running) -> None:
+    async def _conduct(self, running: Running) -> None:
         """Play one match and store its end; `_ended` announces it then."""
         match = running.match
         try:
-            if running.sheet is None and not any(running.absent):
-                attempt = self.tournament.attempts[match.number] + 1
-                running.sheet = await self._sheets.begin(match, attempt)
-            result = None
-            with running.scope:
-                result = await self._play(running)
+            if running.sheet is not None and (why := await self._hosted.why_not_resumed(running.sheet)):
+                await self._void(running, f"the server was stopped during the match, and {why}")
+                self._free(running)
+                return
+            async with self._hosted.playing(running, lambda: self._is_due(running)) as programs:
+                result = None if programs is None else await self._attempt(running, programs)
+            if programs is None:
+                self._free(running)
+                return
             end_messages = [] if result is None else [end_message(result, player) for player in PLAYERS]
             await self._save(running, result, partial(self._ended, running, result, end_messages))
         except Exception as error:
             if running.stored:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again
             self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            await self._void(running, error)
+            self._failures[match.number] += 1
+            await self._void(running, "the server failed")
+            if self._failures[match.number] >= MATCH_ATTEMPTS:
+                raise stopped(f"match {match.number}", error) from error
             self._free(running)
         finally:
             if not running.stored:
                 self._leave(running)
 
-    def _ended(self, running: _Running, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
+    def _is_due(self, running: Running) -> bool:
+        """Return True if a match still begins that has waited for a core."""
+        return is_accepted(self.tournament, running) and (
+            running.sheet is not None or not any(self._absent(running.seats))
+        )
+
+    async def _attempt(self, running: Running, programs: Programs) -> Result | None:
+        """Play a match, or the rest of it; return None if a decision supersedes that."""
+        match = running.match
+        if running.sheet is None and not any(running.absent):
+            attempt = self.tournament.attempts[match.number] + 1
+            running.sheet = await self._sheets.begin(match, attempt, programs)
+        with running.scope:
+            return await self._play(running)
+        return None
+
+    def _ended(self, running: Running, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
         """Announce the end of an attempt, as it was ``stored``: as its ``result``, unless that is superseded."""
         running.stored = True
         if result is not None and stored is result:
@@ -380,7 +386,7 @@ class Director:
             self._call_off(running, stored)
         self._free(running)
 
-    def _free(self, running: _Running) -> None:
+    def _free(self, running: Running) -> None:
         """Free the seats of a match that is over. Queue it again if it is still open."""
         match = running.match
         del self._playing[match.number]
@@ -391,19 +397,21 @@ class Director:
             self._queue.add([match])
         self._leave(running)
 
-    def _leave(self, running: _Running) -> None:
+    def _leave(self, running: Running) -> None:
         for seat in running.seats:
             seat.release()
         self._open.pop(running.match.number, None)
         self.changed()
 
     async def _save(
-        self, running: _Running, result: Result | None, announce: Callable[[Result], None], *, patient: bool = True
+        self, running: Running, result: Result | None, announce: Callable[[Result], None], *, patient: bool = True
     ) -> None:
         """Store the end of an attempt: as called off if it has no ``result``, or if a decision supersedes it."""
 
         def outcome() -> tuple[Result, Record]:
-            final = result if result is not None and self._accepts(running) else self._called_off_result(running)
+            final = result
+            if final is None or not is_accepted(self.tournament, running):
+                final = called_off_result(self.tournament, running)
             return final, self._record(final, running.sheet)
 
         await self.recorder.save(outcome, _release_of(running.sheet), announce, patient=patient)
@@ -413,30 +421,19 @@ class Director:
             return sheet.record(result)
         return record_of_game(game_header(self.contest, result.match, result.attempt, result.started), result)
 
-    async def _play(self, running: _Running) -> Result:
+    async def _play(self, running: Running) -> Result:
         match, sheet = running.match, running.sheet
         if sheet is None:
             control = self.contest.event(match.event).time_control
             seat_players(match, running.seats, control, self.contest.lag, self._scheduler)
-            return self._no_show_result(match, running.absent)
+            return no_show_result(self.contest, self.tournament, running)
         self._open[match.number] = sheet
         match_state = sheet.match_state
         now, turns = match_state.turns, (lambda: match_state.turns)
         self._publish(MatchStarted(match, now, turns, sheet.head, sheet.turns_from))
         return await play_match(sheet, running.seats, self._scheduler, self._publish)
 
-    def _called_off_result(self, running: _Running) -> Result:
-        why = [decision.why for decision in self.tournament.decisions if decision.is_about(running.match)]
-        return self._void_result(running, VoidReason.CALLED_OFF, why[-1])
-
-    def _void_result(self, running: _Running, reason: str, detail: str) -> Result:
-        """Return the result of a void attempt, with the turns that were played in it."""
-        result = self._unplayed(running.match, None, reason, detail)
-        if running.sheet is None:
-            return result
-        return replace(running.sheet.with_totals(result), seconds=round(trio.current_time() - running.began, 3))
-
-    def _call_off(self, running: _Running, stored: Result) -> None:
+    def _call_off(self, running: Running, stored: Result) -> None:
         """Tell the players of a superseded attempt the host's result, or that the attempt is void."""
         match = running.match
         decided = self.tournament.played_result(match)
@@ -447,35 +444,15 @@ class Director:
                 seat.end(End(match.number, "void", str(stored.reason), stored.detail, None))
         self._publish(MatchCalledOff(match, stored.detail))
 
-    def _no_show_result(self, match: Match, absent: list[bool]) -> Result:
-        winner: Player | None = None
-        scores = None
-        if not all(absent):
-            loser: Player = 0 if absent[0] else 1
-            winner = PLAYERS[1 - loser]
-            scores = forfeit_scores(GAMES[match.game].start(**match.options), loser)
-        missing = " and ".join(self.contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
-        detail = f"{missing} did not come in {self.contest.file.start.absent_seconds:g} s"
-        return self._unplayed(match, winner, Reason.NO_SHOW, detail, scores)
-
-    def _unplayed(
-        self, match: Match, winner: Player | None, reason: str, detail: str, scores: Scores = None
-    ) -> Result:
-        started, attempt = round(time.time(), 3), self.tournament.attempts[match.number] + 1
-        return unplayed(match, winner, reason, detail, scores, started=started, attempt=attempt)
-
-    async def _void(self, running: _Running, error: Exception) -> None:
-        """Make an attempt void in which the server failed, which is never a bot's loss; it is played again."""
-        match, detail = running.match, "the server failed; it will be played again"
+    async def _void(self, running: Running, why: str) -> None:
+        """Make an attempt void that the server could not finish: that is never a bot's loss. It is played again."""
+        match, detail = running.match, f"{why}; it will be played again"
         for seat in running.seats:
             if seat.in_match:
                 seat.end(End(match.number, "void", str(VoidReason.SERVER_FAULT), detail, None))
-        self._failures[match.number] += 1
-        await self._save_void(running, self._void_result(running, VoidReason.SERVER_FAULT, detail))
-        if self._failures[match.number] >= MATCH_ATTEMPTS:
-            raise stopped(f"match {match.number}", error)
+        await self._save_void(running, void_result(self.tournament, running, VoidReason.SERVER_FAULT, detail))
 
-    async def _save_void(self, running: _Running, void: Result) -> None:
+    async def _save_void(self, running: Running, void: Result) -> None:
         """Record a void attempt, unless recording is what fails."""
         try:
             # Not patient: the match is played again at once, and the attempts on record have no gaps.

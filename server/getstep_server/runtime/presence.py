@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 from getstep_server.net.seat import Seat
+
+
+class Hosted(Protocol):
+    """The teams whose programs this machine runs; see `hosted.HostedPrograms`."""
+
+    @property
+    def teams(self) -> Collection[int]:
+        """The hosted teams."""
+
+    @property
+    def pending(self) -> Collection[int]:
+        """The teams that become hosted after their match."""
 
 
 class Presence:
@@ -16,26 +29,29 @@ class Presence:
     Args:
         seats: the seats of each team.
         patience: the seconds for which a match waits for a missing team; infinity in an arena.
+        hosted: the teams whose programs this machine runs, which are always present.
     """
 
-    def __init__(self, seats: Mapping[int, Sequence[Seat]], patience: float) -> None:
+    def __init__(self, seats: Mapping[int, Sequence[Seat]], patience: float, hosted: Hosted) -> None:
         self._seats = seats
         self._patience = patience
+        self._hosted = hosted
         self._missing_since: dict[int, float] = {}
 
     @property
     def present(self) -> set[int]:
-        """The teams with at least one bot connected."""
-        return {team for team, seats in self._seats.items() if any(seat.connected for seat in seats)}
+        """The teams with at least one bot connected, and the hosted ones."""
+        connected = {team for team, seats in self._seats.items() if any(seat.connected for seat in seats)}
+        return connected.union(self._hosted.teams)
 
     @property
     def taking_part(self) -> set[int]:
-        """The teams with at least one bot connected or in a match."""
-        return {team for team, seats in self._seats.items() if any(s.connected or s.taken for s in seats)}
+        """The teams that are present or in a match."""
+        return {team for team, seats in self._seats.items() if any(seat.taken for seat in seats)} | self.present
 
     @property
     def absent(self) -> set[int]:
-        """The teams without a bot connected."""
+        """The teams that are not present."""
         return self._seats.keys() - self.present
 
     @property
@@ -56,12 +72,13 @@ class Presence:
         """Return how many matches each team can play at once, running ones included.
 
         Teams that cannot play are left out. A team has a bot for each of its matches, or had one when the match
-        began. A team that is ready but absent can forfeit its matches one at a time.
+        began. A team that is ready but absent can forfeit its matches one at a time. A hosted team plays one.
         """
         counts = {
             team: len([seat for seat in seats if seat.taken or seat.connected]) or int(self._is_ready(team, now))
             for team, seats in self._seats.items()
         }
+        counts |= dict.fromkeys(self._hosted.pending, 0) | dict.fromkeys(self._hosted.teams, 1)
         return {team: count for team, count in counts.items() if count}
 
     def next_forfeit(self, now: float) -> float:

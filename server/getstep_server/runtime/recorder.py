@@ -47,7 +47,7 @@ from getstep_server.events import DecisionTaken, Publish, ServerFault
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision, was_frozen
 from getstep_server.records.match import Match
-from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.pairings import TeamProgram, record_of_pairings, with_programs
 from getstep_server.records.record import Record, RecordError, parse
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk, more_room_helps
@@ -100,6 +100,7 @@ class Recorder:
         tables: makes the tables for those who receive a decision.
         issued: called with the matches of a record of pairings as soon as it is stored.
         decided: called when a decision may have changed which matches are open.
+        programs: returns the versions of programs that a record of pairings of an event names.
     """
 
     def __init__(
@@ -113,6 +114,7 @@ class Recorder:
         tables: Callable[[], Tables],
         issued: Callable[[list[Match]], None],
         decided: Callable[[], None],
+        programs: Callable[[ContestEvent], Sequence[TeamProgram]] = lambda _: (),
     ) -> None:
         self._contest = contest
         self._tournament = tournament
@@ -122,6 +124,7 @@ class Recorder:
         self._tables = tables
         self._issued = issued
         self._decided = decided
+        self._programs = programs
         self._writing = trio.Lock()
         """Held by the task that writes; see `_turn`."""
         self._group: list[_Entry] = []
@@ -279,6 +282,8 @@ class Recorder:
         fields = self._tournament.next_pairings(event, present)
         if fields is None:
             return None
+        if fields["matches"]:
+            fields = with_programs(fields, self._programs(event))
         self._tournament.prepare_pairings(fields)
         return record_of_pairings(fields)
 

@@ -32,6 +32,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .director import Director
 from .freeze_rule import FreezeRule
+from .hosted import HostedPrograms
 from .keyboard import EnterKey
 from .run_log import RunLog
 from .start import StartCondition, _expected, wait_for_start
@@ -101,7 +102,8 @@ async def _run(
     run_log: RunLog,
     sheets: ScoresheetStore,
 ) -> RunOutcome:
-    seats = {number: seats_of(team, bus.publish) for number, team in contest.teams.items()}
+    hosted = HostedPrograms(contest, tournament, bus.publish)
+    seats = {number: seats_of(team, hosted.seat_publish) for number, team in contest.teams.items()}
     scheduler = DeadlineScheduler()
     disk = sheets.disk
     unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
@@ -109,12 +111,12 @@ async def _run(
         bus.publish(cut)
     begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
     seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
-    registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch)
+    registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch, hosted=hosted.logins)
     begun_before = bool(tournament.recorded or unfinished)
     gather = not when.now and when.at is None
-    director = Director(
-        contest, tournament, unfinished, seats, sheets, store, disk, scheduler, bus.publish, gather=gather
-    )
+    parts = (seats, sheets, store, disk, scheduler, bus.publish)
+    director = Director(contest, tournament, unfinished, *parts, gather=gather, hosted=hosted)
+    await hosted.open(seats, ports.listening)
     key = EnterKey()
     outcome = RunOutcome.STOPPED
     async with registry.poller.open(), trio.open_nursery() as nursery:
@@ -126,9 +128,11 @@ async def _run(
         nursery.start_soon(disk.run)
         nursery.start_soon(StatusFile(contest.running, bus).run)
         nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
+        nursery.start_soon(hosted.watch, director.changed)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)
+            hosted.begin()
             if when.on_enter:
                 nursery.start_soon(key.watch)
                 nursery.start_soon(_begin_on_enter, key, director)
@@ -136,7 +140,7 @@ async def _run(
                 checking.start_soon(_check_database, contest)
                 arena = any(event.format.pairs_present for event in contest.events)
                 if not arena and not (begun_before and gather):
-                    await wait_for_start(when, _expected(contest, tournament), bus, key)
+                    await wait_for_start(when, _expected(contest, tournament).difference(hosted.teams), bus, key)
             bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
             bus.subscribe(director.note, [Incident])
             await director.run(gather=begun_before and gather and not arena)

@@ -53,6 +53,8 @@ def _all_here(teams: frozenset[int], bus: Bus) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until all ``teams`` are present at the same time, with one bot each at least."""
     here: set[int] = set()
     complete = trio.Event()
+    if not teams:
+        complete.set()
 
     def note(event: Event) -> None:
         if isinstance(event, TeamArrived):

@@ -24,7 +24,7 @@ SECONDS = 0.5
 """The least time between two writes: a class that connects together costs a few of them."""
 
 
-_HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared only
+HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared only
 """The address of this machine for a server that listens on all of its addresses."""
 
 
@@ -62,7 +62,7 @@ class StatusFile:
         status = self._status
         match event:
             case Listening(host, port):
-                status = replace(status, address=(_HERE.get(host, host), port))
+                status = replace(status, address=(HERE.get(host, host), port))
             case TeamArrived(team):
                 status = replace(status, connected={**status.connected, team: event.here})
             case TeamLeft(team, here=0):

@@ -66,6 +66,8 @@ class EventState:
         self.number = number
         self.head: Mapping[str, Any] = {}
         """The latest record of pairings without its ``matches``."""
+        self.programs: dict[int, int] = {}
+        """The version of each team's hosted program in the latest round of a ladder."""
         self.issued: list[IssuedPairing] = []
         self.open: set[int] = set()
         """The matches that are still to be played, running ones included."""
@@ -102,6 +104,8 @@ class EventState:
         left_behind = self.open_without(self.teams)
         for old in left_behind:
             old.withdrawn = True
+        if issued:
+            self.programs = {entry["team"]: entry["version"] for entry in head.get("programs", ())}
         self.issued += issued
         self._by_number |= {new.match.number: new for new in issued if new.match is not None}
         self.forfeits.note_pairings(head, [new.pairing for new in issued])

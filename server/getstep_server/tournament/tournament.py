@@ -108,8 +108,8 @@ class Tournament:
     @property
     def official_games(self) -> set[tuple[int, int]]:
         """Match and attempt of every game whose result is official."""
-        played = (result for result in self.results if result.reason not in (Reason.ADJUDICATED, Reason.ROUND_LOST))
-        return {(result.match.number, result.attempt) for result in played}
+        unplayed = (Reason.ADJUDICATED, Reason.ROUND_LOST)
+        return {(one.match.number, one.attempt) for one in self.results if one.reason not in unplayed}
 
     @property
     def done(self) -> int:
@@ -129,6 +129,10 @@ class Tournament:
     def issued(self, event: int) -> int:
         """Return how many matches of an event were issued, byes and cancelled ones included."""
         return len(self._state(event).issued)
+
+    def round_programs(self, event: int) -> Mapping[int, int]:
+        """Return the versions of hosted programs that play the latest round of a ladder, by team."""
+        return self._state(event).programs
 
     def cancels(self, fields: Mapping[str, Any]) -> bool:
         """Return True if a record of pairings does not list a team that has open matches."""
@@ -450,8 +454,7 @@ class Tournament:
     def tables(self) -> Tables:
         """Return the tables of all events, and the combined one if there are several.
 
-        They take some milliseconds for each thousand results. Another thread than the one that applies records may
-        call this.
+        They take some milliseconds for each thousand results. Any thread may call this.
         """
         by_event = {event.number: tuple(self.table(event)) for event in self.contest.events}
         if len(by_event) == 1:

@@ -1,0 +1,67 @@
+"""Hosted programs: starts the process that plays with a team's program in one match."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import trio
+
+from getstep_server.programs.playing import Job as ProgramJob
+
+from .output import BotOutput
+from .processes import run_process
+
+END_SECONDS = 3.0
+"""The time for a process to end its program and itself, before both are killed. A program has 0.5 s of it."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the process of a hosted program needs to know.
+
+    ``token`` is that of its one login, and on no disk. ``first`` is True for the first player of the match.
+    """
+
+    program: ProgramJob
+    team: int
+    token: str = field(repr=False)
+    host: str
+    port: int
+    match: int
+    first: bool
+    startup_seconds: float
+
+    def as_json(self) -> bytes:
+        """Return the job in one line."""
+        return msgspec.json.encode(self, enc_hook=str) + b"\n"
+
+    @staticmethod
+    def from_json(line: bytes) -> Job:
+        """Return the job in a line."""
+        return msgspec.json.decode(line, type=Job, dec_hook=lambda kind, text: kind(text))
+
+
+async def run_hosted_program(job: Job, log: Path) -> int:
+    """Play with a program until its process ends, and return the exit code. If this is cancelled, both are ended.
+
+    Args:
+        job: of the process.
+        log: the file that gets what the process itself prints, such as a traceback.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    with BotOutput(log) as output:
+        process = await trio.lowlevel.open_process(
+            [sys.executable, "-m", "getstep_server.bot_runner.hosted_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C is for the server, which then ends the process.
+            process_group=None if sys.platform == "win32" else 0,
+        )
+        return await run_process(process, output, end_seconds=END_SECONDS, first=job.as_json())

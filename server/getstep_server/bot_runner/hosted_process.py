@@ -1,0 +1,75 @@
+"""The process that plays with one hosted program in one match: an ordinary client of the server, on loopback.
+
+Its job is a line of JSON on its standard input: see `hosted.Job`. It starts the program, waits until it is ready,
+logs in, and answers questions. It does not reconnect: the server and this process are on one machine, and if one of
+them fails the match is played again.
+
+It ends, and the program with it, when its standard input ends or the connection does. So neither outlives the
+server, however that one dies. The program itself is in the sandbox; this process is not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+from getstep._match import Match
+from getstep._server_connection import ServerConnection, connect, log_in, read_hello
+from getstep._settings import Address, Login
+from getstep.wire import GetStep, Goodbye, Raised, Start, Step
+from getstep_server.programs.playing import Player
+
+from .hosted import Job
+
+
+def main() -> int:
+    """Play one match; return 0 unless the host's side has failed."""
+    job = Job.from_json(sys.stdin.buffer.readline())
+    with Player(job.program, job.match, 0 if job.first else 1) as player:
+        threading.Thread(target=_end_with_the_server, args=(player,), daemon=True).start()
+        player.prepare(job.startup_seconds)
+        with connect(Address("127.0.0.1" if job.host == "0.0.0.0" else job.host, job.port)) as connection:  # noqa: S104 - compared only
+            _play(connection, Login(job.team, job.token), player)
+    return 0
+
+
+def _end_with_the_server(player: Player) -> None:
+    """End the program and this process when standard input ends: the match is over, or the server has died."""
+    sys.stdin.buffer.read()
+    try:
+        player.close()
+    finally:
+        os._exit(0)  # the main thread may wait for the program
+
+
+def _play(connection: ServerConnection, login: Login, player: Player) -> None:
+    """Answer questions until the server ends the conversation.
+
+    Raises:
+        OSError, RemoteProtocolError: the connection has ended without a goodbye.
+    """
+    hello = read_hello(connection)
+    if isinstance(hello, Goodbye):
+        return
+    answer = log_in(connection, hello, login)
+    if isinstance(answer, Goodbye):
+        raise ConnectionRefusedError(f"the server refuses the login: {answer.reason}: {answer.detail}")
+    match: Match | None = None
+    while True:
+        for message in connection.wait_for_messages():
+            if isinstance(message, Goodbye):
+                return
+            if isinstance(message, Start):
+                match = Match(message)
+            elif isinstance(message, GetStep) and match is not None and connection.open_question == message.id:
+                call = player.call(message.board, message.is_black, match.turn(message))
+                connection.send(
+                    Step(id=message.id, move=call.move)
+                    if call.error is None
+                    else Raised(id=message.id, error=call.error)
+                )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""An attempt at a match: started, and not over yet; and its result, if it is not played to its end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import trio
+
+from getstep.referee import forfeit_scores
+from getstep_engines import GAMES, Player
+from getstep_server.config.contest import Contest
+from getstep_server.net.seat import Seat
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import Reason, VoidReason
+from getstep_server.records.result import PLAYERS, Result, Scores, unplayed
+from getstep_server.tournament.tournament import Tournament
+
+
+@dataclass(slots=True)
+class Running:
+    """An attempt at a match that was started and is not over.
+
+    ``sheet`` is None until it begins, and for a forfeit. ``absent`` says which players were not present at the
+    start. ``replays`` is how often the host had reopened the match by then: if the number changes, the attempt is
+    superseded. ``stored`` is True once its end is on record.
+    """
+
+    match: Match
+    seats: tuple[Seat, Seat]
+    sheet: Scoresheet | None
+    absent: list[bool]
+    replays: int
+    stored: bool = False
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    began: float = field(default_factory=trio.current_time)
+
+
+def is_accepted(tournament: Tournament, running: Running) -> bool:
+    """Return True unless a decision has superseded this attempt."""
+    match = running.match
+    return tournament.accepts_result(match) and tournament.replays[match.number] == running.replays
+
+
+def called_off_result(tournament: Tournament, running: Running) -> Result:
+    """Return the result of an attempt that a decision has superseded."""
+    why = [decision.why for decision in tournament.decisions if decision.is_about(running.match)]
+    return void_result(tournament, running, VoidReason.CALLED_OFF, why[-1])
+
+
+def void_result(tournament: Tournament, running: Running, reason: str, detail: str) -> Result:
+    """Return the result of a void attempt, with the turns that were played in it."""
+    result = _unplayed(tournament, running.match, None, reason, detail)
+    if running.sheet is None:
+        return result
+    return replace(running.sheet.with_totals(result), seconds=round(trio.current_time() - running.began, 3))
+
+
+def no_show_result(contest: Contest, tournament: Tournament, running: Running) -> Result:
+    """Return the result of a match that absent players have forfeited."""
+    match, absent = running.match, running.absent
+    winner: Player | None = None
+    scores = None
+    if not all(absent):
+        loser: Player = 0 if absent[0] else 1
+        winner = PLAYERS[1 - loser]
+        scores = forfeit_scores(GAMES[match.game].start(**match.options), loser)
+    missing = " and ".join(contest.team_name(t) for t, a in zip(match.teams, absent, strict=True) if a)
+    detail = f"{missing} did not come in {contest.file.start.absent_seconds:g} s"
+    return _unplayed(tournament, match, winner, Reason.NO_SHOW, detail, scores)
+
+
+def _unplayed(
+    tournament: Tournament, match: Match, winner: Player | None, reason: str, detail: str, scores: Scores = None
+) -> Result:
+    started, attempt = round(time.time(), 3), tournament.attempts[match.number] + 1
+    return unplayed(match, winner, reason, detail, scores, started=started, attempt=attempt)

@@ -1,0 +1,359 @@
+"""Hosted programs: the programs of teams that this machine runs play in matches.
+
+Theory of operation
+-------------------
+
+*Seats.* The judge knows nothing of programs. For each hosted team in a match, a process of its own
+(`bot_runner.hosted_process`) starts the program in its sandbox, waits until it is ready, and logs in as an ordinary
+client on this machine. `ConnectionRegistry.hosted` admits nobody else to the team's seat: the token is made for one
+match and told to this process alone. So clocks, records and resumption are those of all other players.
+
+*Presence.* A hosted team is always present, and plays one match at a time. That processes come and go with each
+match is no event. A team becomes hosted, or ceases to be, between two of its matches.
+
+*Cores.* Each match with hosted programs has a processor core of its own, on which both programs run in turn. It
+waits while no core is free. The judge, the page and the processes that log in keep the other cores.
+
+*Versions.* A match begins with each team's version in use; in a ladder with the one that was in use when the round
+began, which the record of pairings names. A resumed match goes on with the version that its record names. If that
+program cannot begin in mid-game, `why_not_resumed` says so; the attempt is void, and the match is played again.
+
+*Faults.* What a program does wrong, its start included, costs its turn. If the process that plays with it fails, it
+is the server that has failed, and the match is void.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from getstep.conventions import CONVENTIONS
+from getstep_server.bot_runner.hosted import Job, run_hosted_program
+from getstep_server.bot_runner.output import last_lines
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
+from getstep_server.errors import BotFailed, ConfigError
+from getstep_server.events import Event, Listening, Publish, ServerFault, TeamArrived, TeamLeft
+from getstep_server.net.connection import hosted_program
+from getstep_server.net.registry import HostedLogin
+from getstep_server.net.seat import Seat
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.programs.playing import Job as ProgramJob
+from getstep_server.programs.store import ProgramStore
+from getstep_server.programs.version import ProgramVersion
+from getstep_server.records.game import ProgramEntry, Programs
+from getstep_server.records.match import Match
+from getstep_server.records.pairings import TeamProgram
+from getstep_server.sandbox import PLAYING, Protections, SandboxError, start
+from getstep_server.tournament.tournament import Tournament
+
+from .attempt import Running
+from .status_file import HERE
+
+REFRESH_SECONDS = 1.0
+"""The interval at which the versions in use are read: some small files, 50 µs for each team."""
+
+LOGIN_SECONDS = 60.0
+"""The time for a process to start and to log in, besides that of its program: 0.3 s, on a crowded machine more."""
+
+
+class HostedPrograms:
+    """The hosted programs of one run. Without `open` there are none.
+
+    Args:
+        contest: the contest.
+        tournament: says which versions play a round of a ladder.
+        publish: called with the arrival of hosted teams, with what seats publish, and with failures.
+    """
+
+    def __init__(self, contest: Contest, tournament: Tournament, publish: Publish) -> None:
+        self._contest = contest
+        self._tournament = tournament
+        self._publish = publish
+        self._store = ProgramStore(contest.folder)
+        self._versions: dict[int, ProgramVersion] = {}
+        """The versions in use, as of the last refresh."""
+        self.logins: dict[int, HostedLogin | None] = {}
+        """The hosted teams; see `ConnectionRegistry.hosted`."""
+        self._seats: Mapping[int, Sequence[Seat]] = {}
+        self._where = Listening("127.0.0.1", 0, None, stamped=False)
+        self._arrived: dict[int, trio.Event] = {}
+        self._free_cores, self._cores = trio.open_memory_channel[int | None](len(_cores(contest)))
+        for core in _cores(contest):
+            self._free_cores.send_nowait(core)
+
+    @property
+    def teams(self) -> Collection[int]:
+        """The hosted teams: they are always present."""
+        return self.logins.keys()
+
+    @property
+    def pending(self) -> Collection[int]:
+        """The teams that become hosted once their bot's match is over: they begin no further one."""
+        return self._versions.keys() - self.logins.keys()
+
+    def seat_publish(self, event: Event) -> None:
+        """Publish an event of a seat, unless the process of a hosted program comes or goes."""
+        if isinstance(event, TeamArrived | TeamLeft) and event.team in self.logins:
+            if isinstance(event, TeamArrived) and event.team in self._arrived:
+                self._arrived[event.team].set()
+            return
+        self._publish(event)
+
+    # --- which teams are hosted ---
+
+    async def open(self, seats: Mapping[int, Sequence[Seat]], where: Listening) -> None:
+        """Find out which teams are hosted.
+
+        Raises:
+            ConfigError: a version in use cannot be read, or the sandbox does not work.
+        """
+        self._seats, self._where = seats, where
+        await trio.to_thread.run_sync(self._clean)
+        self._versions = await trio.to_thread.run_sync(self._in_use)
+        if self._versions and self._protections is Protections.ALL:
+            await trio.to_thread.run_sync(_check_sandbox)
+
+    def begin(self) -> None:
+        """Make the teams with a program hosted ones."""
+        self._update()
+
+    async def watch(self, changed: Callable[[], None]) -> None:
+        """Follow the versions in use until cancelled; call ``changed`` if other teams are hosted than before."""
+        while True:
+            await trio.sleep(REFRESH_SECONDS)
+            before = set(self.logins)
+            try:
+                self._versions = await trio.to_thread.run_sync(self._in_use)
+                self._update()
+            except ConfigError as error:
+                self._publish(ServerFault("reading the programs in use", str(error)))
+            if before != set(self.logins):
+                changed()
+
+    def _update(self) -> None:
+        for team in sorted(self._versions.keys() ^ self.logins.keys()):
+            if any(seat.taken for seat in self._seats[team]):
+                continue  # after its match
+            if team in self._versions:
+                self._begin_hosting(team)
+            else:
+                del self.logins[team]
+                self._publish(TeamLeft(team, "its program is no longer in use"))
+
+    def _begin_hosting(self, team: int) -> None:
+        again = any(seat.connected for seat in self._seats[team])
+        self.logins[team] = None
+        for seat in self._seats[team]:
+            if seat.connection is not None:
+                seat.connection.close(hosted_program(team))
+        version = self._versions[team]
+        what = f"program {version.number}, {version.language}"
+        self._publish(TeamArrived(team, "this machine", what, again))
+
+    def _in_use(self) -> dict[int, ProgramVersion]:
+        found = ((team, self._store.current(team)) for team in self._store.teams() if team in self._seats)
+        return {team: version for team, version in found if version is not None}
+
+    def for_round(self, event: ContestEvent) -> list[TeamProgram]:
+        """Return the versions that play the next round of a ladder; none in another format. Any thread may call it.
+
+        Raises:
+            ConfigError: a version in use cannot be read.
+        """
+        if not event.format.gathers or not self.logins:
+            return []
+        return [
+            TeamProgram(team=team, version=version.number, sha256=version.sha256)
+            for team, version in self._in_use().items()
+            if team in event.teams
+        ]
+
+    # --- matches ---
+
+    async def why_not_resumed(self, sheet: Scoresheet) -> str | None:
+        """Return why a match of an earlier run cannot go on; None if it can."""
+        if sheet.match_state.outcome is not None or not (self.logins or "programs" in sheet.head):
+            return None
+        return await trio.to_thread.run_sync(self._why_not_resumed, sheet)
+
+    def _why_not_resumed(self, sheet: Scoresheet) -> str | None:
+        for team, entry in zip(sheet.match.teams, _programs_of(sheet), strict=True):
+            name = self._contest.team_name(team)
+            if entry is None:
+                if team in self.logins:
+                    return f"{name} played it from the network, and has a program on the host's machine now"
+                continue
+            version = self._version(team, entry.version)
+            if version is None:
+                return f"version {entry.version} of the program of {name} is gone"
+            convention = CONVENTIONS.get(version.convention)
+            if convention is not None and not convention.from_any_board and sheet.match_state.turns:
+                return f"the program of {name} cannot begin in mid-game"
+        return None
+
+    @asynccontextmanager
+    async def playing(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+        """Run the hosted programs of a match, if it has any, from before the block until after it.
+
+        Yields:
+            For each player its program; empty if no program is hosted; None if the match is not ``is_due`` any more
+            once it has a core.
+
+        Raises:
+            BotFailed: a process that plays with a program has failed. The block is cancelled then.
+        """
+        match, sheet = running.match, running.sheet
+        resumed = () if sheet is None else _programs_of(sheet)
+        hosted = [player for player, team in enumerate(match.teams) if team in self.logins]
+        is_over = any(running.absent) if sheet is None else sheet.match_state.outcome is not None
+        if not hosted or is_over:
+            yield ()
+            return
+        core = await self._cores.receive()
+        try:
+            versions = await trio.to_thread.run_sync(self._versions_for, match, hosted, resumed)
+            if versions is None or not is_due():
+                yield None
+                return
+            failures: list[BotFailed] = []
+            over = False
+            async with trio.open_nursery() as nursery:
+                for player, version in versions.items():
+                    job = self._job(match, player, version, running.seats[player], core)
+                    nursery.start_soon(self._run, job, nursery.cancel_scope, failures)
+                with trio.move_on_after(LOGIN_SECONDS + self._startup_seconds) as waiting:
+                    for version in versions.values():
+                        await self._arrived[version.team].wait()
+                if waiting.cancelled_caught:
+                    raise BotFailed(f"match {match.number}: the process of a hosted program has not logged in")
+                entries = [_entry(versions.get(player)) for player in range(2)]
+                yield entries
+                over = True
+                nursery.cancel_scope.cancel()
+            if failures and not over:
+                raise failures[0]
+        finally:
+            for player in hosted:
+                if match.teams[player] in self.logins:
+                    self.logins[match.teams[player]] = None
+            self._free_cores.send_nowait(core)
+
+    def _versions_for(
+        self, match: Match, hosted: Sequence[int], resumed: Programs
+    ) -> dict[int, ProgramVersion] | None:
+        """Return the version of each hosted player; None if a team has none any more."""
+        round_ = self._tournament.round_programs(match.event)
+        found: dict[int, ProgramVersion] = {}
+        for player in hosted:
+            team = match.teams[player]
+            entry = resumed[player] if resumed else None
+            number = round_.get(team) if entry is None else entry.version
+            version = (None if number is None else self._version(team, number)) or self._store.current(team)
+            if version is None:
+                return None
+            found[player] = version
+        return found
+
+    def _version(self, team: int, number: int) -> ProgramVersion | None:
+        versions = (version for version in self._store.versions(team) if not version.removed)
+        return next((version for version in versions if version.number == number), None)
+
+    def _job(self, match: Match, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Job:
+        """Return the job of the process that plays, and admit it to the team's seat."""
+        if seat.connection is not None:  # of the match before, or of a bot on the network
+            seat.connection.close(hosted_program(version.team))
+        token = secrets.token_hex(16)
+        self.logins[version.team] = HostedLogin(token, seat)
+        self._arrived[version.team] = trio.Event()
+        program = ProgramJob(
+            version.convention, version.command, version.files, self._protections, core, home=self._games
+        )
+        host = HERE.get(self._where.host, self._where.host)
+        return Job(
+            program, version.team, token, host, self._where.port, match.number, player == 0, self._startup_seconds
+        )
+
+    async def _run(self, job: Job, scope: trio.CancelScope, failures: list[BotFailed]) -> None:
+        """Run a process until this is cancelled. If the process ends before that, cancel ``scope``."""
+        log = self._games / f"{job.team}.log"
+        try:
+            code = await run_hosted_program(job, log)
+            said = "\n".join(last_lines(log))
+            why = f"exited with code {code}:\n{said}"
+        except OSError as error:
+            why = f"cannot be started: {error}"
+        name = self._contest.team_name(job.team)
+        failures.append(BotFailed(f"match {job.match}: the process that plays with the program of {name} {why}"))
+        scope.cancel()
+
+    # --- the machine ---
+
+    @property
+    def _protections(self) -> Protections:
+        return Protections(self._contest.file.programs.sandbox)
+
+    @property
+    def _startup_seconds(self) -> float:
+        return self._contest.file.programs.startup_seconds
+
+    @property
+    def _games(self) -> Path:
+        """The folder of the files of running programs, and of the logs of the processes that play with them."""
+        return self._contest.folder / "programs" / ".playing"
+
+    def _clean(self) -> None:
+        """Delete what a run that was killed has left behind."""
+        if self._store.folder.is_dir():
+            shutil.rmtree(self._games, ignore_errors=True)
+            self._games.mkdir(exist_ok=True)
+
+
+def _cores(contest: Contest) -> Sequence[int | None]:
+    """Return the cores of matches with hosted programs. The judge keeps the first one, if there are more."""
+    wanted = contest.file.programs.cores
+    here: list[int | None] = [None] * (os.cpu_count() or 1)
+    if hasattr(os, "sched_getaffinity"):  # on other systems the system chooses
+        here = list[int | None](sorted(os.sched_getaffinity(0)))
+    count = max(1, len(here) - 1) if wanted is None else min(wanted, len(here))
+    return here[-count:]
+
+
+def _programs_of(sheet: Scoresheet) -> Programs:
+    """Return the programs that a match of an earlier run has begun with."""
+    entries = sheet.head.get("programs") or (None, None)
+    return [None if entry is None else ProgramEntry(**entry) for entry in entries]
+
+
+def _entry(version: ProgramVersion | None) -> ProgramEntry | None:
+    return None if version is None else ProgramEntry(version=version.number, sha256=version.sha256)
+
+
+def _check_sandbox() -> None:
+    """Start something in the sandbox.
+
+    Raises:
+        ConfigError: it does not work here.
+    """
+    try:
+        with tempfile.TemporaryDirectory() as empty, start(["true"], Path(empty), PLAYING) as process:
+            code = process.wait(LOGIN_SECONDS)
+    except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(_no_sandbox(str(error))) from error
+    if code:
+        raise ConfigError(_no_sandbox(f"a program exited with code {code}"))
+
+
+def _no_sandbox(why: str) -> str:
+    return (
+        f"teams have programs on this machine, and the sandbox does not work: {why}; see getstep-server sandbox, or"
+        ' set sandbox = "none" under [programs] in contest.toml'
+    )
