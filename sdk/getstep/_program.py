@@ -14,6 +14,7 @@ import stat
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -119,20 +120,24 @@ class LocalProgram:
     Args:
         convention: a name of `CONVENTIONS`.
         file: an executable, or a file such as ``bot.py`` or ``Bot.class``.
+        arguments: come before those of the convention.
+        folder: in which it starts; by default its own.
 
     Raises:
         BotError: there is no such file, or it cannot be started as it is.
     """
 
-    def __init__(self, convention: str, file: Path) -> None:
-        self._convention = convention
+    def __init__(
+        self, convention: str, file: Path, arguments: Sequence[str] = (), *, folder: Path | None = None
+    ) -> None:
         self._file = find(file)
         check_startable(convention, self._file)
-        self.folder = _LocalFolder(self._file.parent)
+        self._command = [*start_command(convention, self._file), *arguments]
+        self.folder = _LocalFolder(folder or self._file.parent)
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it in its folder. Raises OSError."""
-        command = [*start_command(self._convention, self._file), *talk.arguments()]
+        command = [*self._command, *talk.arguments()]
         try:
             return _LocalProcess(command, self.folder)
         except OSError as error:

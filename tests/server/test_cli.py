@@ -21,7 +21,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.server.command_line import Command, Ran
 
 COMMANDS = [
-    *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "duel"),
+    *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "duel", "gamehost"),
     *("programs", "programs add", "programs list", "programs use", "programs remove"),
     *("standings", "crosstable", "ratings", "matches", "matches list", "matches adjudicate", "matches rematch"),
     *("teams withdraw", "teams disqualify", "teams reinstate", "decisions", "incidents"),

@@ -136,6 +136,7 @@ _COMMANDS = {
     "incidents": "show protocol violations and refused logins",
     "demo": "watch a small tournament between sample bots",
     "duel": "compare two bots or programs on this machine (also called match)",
+    "gamehost": "play one game of longest_path between two programs",
     "show": "show a match move by move",
     "replay": "show matches in a browser, as one HTML file",
     "export": "write matches or tables to a file",
@@ -235,6 +236,10 @@ def _declaration_of(name: str) -> _Declare:
             from .duel import add_duel
 
             return add_duel
+        case "gamehost":
+            from .gamehost import add_gamehost
+
+            return add_gamehost
         case "show":
             from .show import add_show
 
