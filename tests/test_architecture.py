@@ -231,7 +231,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "attack": (8, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
     "conformance": (
         8,
-        {"errors", "reports", "validation"},
+        {"errors", "net", "reports", "validation"},
         "it is a scripted server for one client, and none that plays",
     ),
     "runtime": (

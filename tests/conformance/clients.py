@@ -5,4 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+CLASSIC_CLIENT = [
+    sys.executable,
+    str(Path(__file__).parents[1] / "e2e" / "classic_client.py"),
+    "{host}",
+    "{port}",
+    "{team}",
+]
 TEST_BOT = [sys.executable, str(Path(__file__).with_name("conformance_bot.py"))]

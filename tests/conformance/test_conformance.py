@@ -17,7 +17,7 @@ from getstep_server.conformance._bot_rules import board_for, move_for
 from getstep_server.conformance._case import cases_in, sort_key
 from getstep_server.validation import ValidationError
 from tests.conformance import conformance_bot
-from tests.conformance.clients import TEST_BOT
+from tests.conformance.clients import CLASSIC_CLIENT, TEST_BOT
 from tests.golden import assert_golden
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +56,7 @@ CASE: dict[str, Any] = {"number": "3.1", "title": "one", "requires": "It works."
         ({"steps": ["login", "jump"]}, "case.0.steps.1.do is 'jump', expected one of accept"),
         ({"steps": [7]}, "case.0.steps.0 is 7, expected the name of a step, or a table"),
         ({"steps": [{"do": "silent"}]}, "case.0.steps.0.seconds is missing"),
-        ({"steps": [{"do": "silent", "seconds": 61}]}, "case.0.steps.0.seconds is 61"),
+        ({"steps": [{"do": "silent", "seconds": 101}]}, "case.0.steps.0.seconds is 101"),
         ({"steps": [{"do": "start", "colour": 1}]}, "case.0.steps.0.colour is 1, expected no such key"),
         ({"steps": [{"do": "bytes", "hex": "c"}]}, "case.0.steps.0.hex is 'c', expected hexadecimal bytes"),
         ({"steps": [{"do": "start", "style": "tiny"}]}, "case.0.steps.0.style is 'tiny', expected one of shortest"),
@@ -141,8 +141,14 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert_golden("help-conformance", f"{' '.join(usage.split())}\n\n{rest}")
 
 
+def test_a_classic_client() -> None:
+    assert conformance("--classic", "--case=20.1", "--", *CLASSIC_CLIENT) == 0
+
+
 @pytest.mark.long
-def test_the_python_sdk_passes_every_case(tmp_path: Path) -> None:
-    code = conformance("--strict", "--patience=60", f"--json={tmp_path / 'x'}", "--", *TEST_BOT)
+@pytest.mark.parametrize("classic", [False, True])
+def test_the_python_sdk_passes_every_case(classic: bool, tmp_path: Path) -> None:
+    client = ["--classic", "--", *CLASSIC_CLIENT] if classic else ["--", *TEST_BOT]
+    code = conformance("--strict", "--patience=60", f"--json={tmp_path / 'x'}", *client)
     results = json.loads((tmp_path / "x").read_text(encoding="utf-8"))
     assert (code, [case for case in results["cases"] if case["verdict"] in ("fail", "non-strict")]) == (0, [])

@@ -14,6 +14,7 @@ from msgspec import Meta, field
 from getstep.wire import SERVER_MESSAGES
 from getstep_server.validation import Check, Mistake, Model, ValidationError, validated, wrong
 
+from ._classic_steps import CLASSIC_STEPS
 from ._scripts import SCRIPTS, Script
 from ._steps import STEPS, Accept, Login, Send, Step
 
@@ -44,6 +45,8 @@ class CaseTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
             ``contest_over``. ``none``: the steps end the client themselves.
         token: the token as the client gets it.
         slow: the case waits for seconds, so it starts first.
+        timing: the client has to begin something within a fraction of a second. If it does not pass, the case runs
+            once more, alone.
     """
 
     number: Annotated[str, Meta(pattern=r"^\d{1,2}\.\d{1,2}$")]
@@ -55,6 +58,7 @@ class CaseTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ends: Literal["over", "none"] = "over"
     token: str | None = None
     slow: bool = False
+    timing: bool = False
 
 
 class GroupTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,9 +145,10 @@ def _step(entry: object) -> Step:
     name, fields = str(table.get("do")), {key: value for key, value in table.items() if key != "do"}
     if name in _MESSAGES:
         return validated(Send, {"type": name, **fields})
-    if name not in STEPS:
-        raise ValidationError([wrong(("do",), table.get("do"), f"one of {', '.join([*STEPS, *_MESSAGES])}")])
-    return validated(STEPS[name], fields)
+    steps = {**STEPS, **CLASSIC_STEPS}
+    if name not in steps:
+        raise ValidationError([wrong(("do",), table.get("do"), f"one of {', '.join([*steps, *_MESSAGES])}")])
+    return validated(steps[name], fields)
 
 
 def sort_key(number: str) -> tuple[int, ...]:

@@ -26,6 +26,9 @@ _SPIN_SECONDS = 0.1
 
 PROBE_RETRY_MS = 4000
 
+THINKING_SECONDS = 0.4
+"""Seconds after a question when the bot is sure to think about it."""
+
 _DRIP_SECONDS = 15.0
 """Seconds after which a client should have given up: protocol.md recommends about 10."""
 
@@ -40,11 +43,9 @@ async def measure_scale(play: Play) -> None:
     for _ in range(2):
         await play.log_in()
         await play.send("goodbye", retry_ms=PROBE_RETRY_MS)
-        left = trio.current_time()
         await play.wait_closed()
-        play.left_at = left
         await play.accept()
-        pauses.append(trio.current_time() - left)
+        pauses.append(trio.current_time() - play.left_at)
         await play.greet()
         await play.admit()
         await play.close()
@@ -195,6 +196,21 @@ async def many_frames(play: Play) -> None:
     await play.send("end")
 
 
+async def piled_up(play: Play) -> None:
+    """Ask a hundred questions and close each, while the bot thinks about the first one."""
+    await play.log_in()
+    await play.send("start", opponent="sleep 1200")
+    await play.send("get_step")
+    first = play.asked["id"]
+    await trio.sleep(THINKING_SECONDS)
+    for _ in range(100):
+        await play.send("penalty")
+        await play.send("get_step")
+    await Answer(back=play.asked["id"] - first, need="should").run(play)
+    await Answer(need="should").run(play)
+    await play.send("end")
+
+
 async def many_games(play: Play) -> None:
     """Say in welcome that the team plays 128 games."""
     await play.accept()
@@ -230,6 +246,7 @@ SCRIPTS: Mapping[str, Script] = {
     "fresh_nonces": fresh_nonces,
     "drip": drip,
     "many_turns": many_turns,
+    "piled_up": piled_up,
     "many_games": many_games,
     "longest_text": longest_text,
     "many_frames": many_frames,

@@ -16,7 +16,7 @@ from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, Raw, pack
 from ._play import Play, describe, framed, padded
 
-Seconds = Annotated[float, Meta(ge=0, le=60)]
+Seconds = Annotated[float, Meta(ge=0, le=100)]
 
 
 def _check_hex(text: str) -> None:
@@ -93,8 +93,11 @@ class Admit(Step, frozen=True):
     raw: dict[str, Hex] = field(default_factory=dict)
     style: StyleName = "shortest"
     cut: Cut = "whole"
+    hold: bool = False
 
     async def run(self, play: Play) -> None:
+        if self.hold:
+            play.hold_back()
         await play.admit(self.proof, self.style, self.cut, **self.fields, **raw_values(self.raw))
 
 
@@ -242,10 +245,15 @@ class Expect(Step, frozen=True, kw_only=True):
 
 
 class Closed(Step, frozen=True):
-    """Expect that the client closes the connection, and sends nothing before that."""
+    """Expect that the client closes the connection, and sends nothing before that.
+
+    ``within`` is for a client that has to give up: seconds.
+    """
+
+    within: Seconds | None = None
 
     async def run(self, play: Play) -> None:
-        await play.wait_closed()
+        await play.wait_closed(self.within)
 
 
 class Silent(Step, frozen=True, kw_only=True):
@@ -286,9 +294,7 @@ class Farewell(Step, frozen=True):
     async def run(self, play: Play) -> None:
         changes = {**self.fields, **({"retry_ms": None} if self.final else {})}
         await play.send("goodbye", **changes)
-        left = trio.current_time()
         await play.wait_closed()
-        play.left_at = left
 
 
 class Refuse(Step, frozen=True, kw_only=True):
