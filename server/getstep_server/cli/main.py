@@ -150,6 +150,7 @@ _COMMANDS = {
     "decisions": "show the decisions of the host",
     "freeze": "hide the results from now on from the live page",
     "reveal": "show the hidden results one by one, from the bottom of the table",
+    "sandbox": "try every protection from programs that this machine runs",
     "attack": "test a server on this machine with hostile clients",
     "conformance": "test a client, in any language, against the protocol",
 }
@@ -284,6 +285,10 @@ def _declaration_of(name: str) -> _Declare:
             from .reveal import add_reveal
 
             return add_reveal
+        case "sandbox":
+            from .sandbox import add_sandbox
+
+            return add_sandbox
         case "attack":
             from getstep_server.attack import add_attack
 

@@ -34,7 +34,7 @@ class Folder:
     def __init__(
         self, mount: int, file_bytes: int | None, files: int | None, uid: int | None, *, inner: str = "program"
     ) -> None:
-        self._mount = mount
+        self.mount = mount
         self._file_bytes, self._files, self._uid = file_bytes, files, uid
         try:
             self._descriptor = os.open(inner, _FOLDER, dir_fd=mount) if inner else os.dup(mount)
@@ -44,10 +44,10 @@ class Folder:
 
     def close(self) -> None:
         """Give the memory of the files back, if the program has ended."""
-        for descriptor in (self._descriptor, self._mount):
+        for descriptor in (self._descriptor, self.mount):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._descriptor = self._mount = -1
+        self._descriptor = self.mount = -1
 
     def read(self, name: str, most: int) -> bytes | None:
         """Return at most ``most`` bytes of a file. None: there is none, or it is a link, a pipe or a folder."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 READY = b"ready"
 
-_MS_NOSUID, _MS_NODEV = 2, 4
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 2, 4, 8, 32
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 22, 38, 24
 _SIGKILL = 9
 _SCM_RIGHTS = 1
@@ -87,6 +87,10 @@ def _exactly(parent: Any, size: int) -> bytes:
 
 def _mount(settings: dict[str, Any]) -> None:
     """Mount the only file system that the program can write to: in memory, bounded, gone with the namespace."""
+    # Only the program's own processes, and nothing of the kernel. Linux before 5.8 cannot.
+    libc.mount(
+        b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | _MS_REMOUNT, b"hidepid=2,subset=pid"
+    )
     at = settings["home"]
     options = f"size={settings['file_bytes']},nr_inodes={settings['files']},mode=755"
     _check(libc.mount(b"sandbox", at.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode()))

@@ -72,9 +72,12 @@ def command(bubblewrap: str, mounts: Sequence[str], *, as_root: bool) -> list[st
         # Root needs no user namespace. It could not read a Python in /root after a change of the user.
         kept += ["CAP_SETUID", "CAP_SETGID", "CAP_CHOWN"]
     else:
-        namespaces.insert(0, "--unshare-user")
+        # The program itself is process 1, so that it sees no other. For root, that one is bubblewrap, which the
+        # program can neither see nor signal: the kernel sends the signal of PR_SET_PDEATHSIG with the rights of the
+        # bubblewrap outside, and these do not reach another user.
+        namespaces += ["--unshare-user", "--as-pid-1"]
     rights = ["--cap-drop", "ALL"]
     for name in kept:
         rights += ["--cap-add", name]
-    fixed = ["--die-with-parent", "--new-session", "--as-pid-1", "--hostname", "sandbox", "--clearenv"]
+    fixed = ["--die-with-parent", "--new-session", "--hostname", "sandbox", "--clearenv"]
     return [bubblewrap, *namespaces, *fixed, *mounts, *rights, "--"]

@@ -25,8 +25,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from . import files, mounts, seccomp
-from .limits import PLAYING, Limits
+from . import cgroups, files, mounts, seccomp
+from .limits import MIB, PLAYING, Limits
+from .watch import MemoryWatch
 
 HOME = "/home/program"
 """The program's folder, as it sees it. It is also its current folder."""
@@ -97,7 +98,15 @@ class SandboxedProcess:
     """A running program. It must be closed: `close`, or a `with` statement."""
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], pid: int, pidfd: int, folder: files.Folder, *, group: bool = False
+        self,
+        popen: subprocess.Popen[bytes],
+        pid: int,
+        pidfd: int,
+        folder: files.Folder,
+        limits: Limits | None = None,
+        cgroup: cgroups.Cgroup | None = None,
+        *,
+        group: bool = False,
     ) -> None:
         self.pid = pid
         """The program's process, as this process sees it."""
@@ -112,6 +121,11 @@ class SandboxedProcess:
         self._pidfd = pidfd
         self._group = group  # without a sandbox: its processes are a process group
         self._cpu = 0.0
+        self._limits, self._cgroup = limits, cgroup
+        self._out_of_memory = False
+        self._watch: MemoryWatch | None = None
+        if limits is not None and cgroup is None:
+            self._watch = MemoryWatch(pid, folder.mount, limits.memory_bytes, self.kill)
 
     def __enter__(self) -> SandboxedProcess:
         return self
@@ -159,10 +173,41 @@ class SandboxedProcess:
             self._cpu = max(self._cpu, time.clock_gettime((~self.pid << 3) | 2))  # as clock_getcpuclockid(3) does
         return self._cpu
 
+    def describe_end(self) -> str:
+        """Return how the program has ended, as the end of a sentence: "crashed with SIGSEGV"."""
+        code = self.wait()
+        if self._limits is not None and self._ran_out_of_memory():
+            return f"was killed: it used more than {self._limits.memory_bytes // MIB} MB of memory"
+        if self._limits is not None and code in (-signal.SIGXCPU, -signal.SIGKILL) and self._used_all_time():
+            return f"was killed: it used more than {self._limits.cpu_seconds} s of processor time"
+        if code == -signal.SIGXFSZ:
+            return "was killed: it wrote a file that is larger than its files together may be"
+        if code == -signal.SIGSYS:
+            return "was killed: it made a system call of another kind of processor"
+        if code < 0:
+            names = {number.value: number.name for number in signal.Signals}
+            return f"crashed with {names.get(-code, f'signal {-code}')}"
+        return f"has ended with exit code {code}"
+
+    def _used_all_time(self) -> bool:
+        return self._limits is not None and self._cpu >= self._limits.cpu_seconds - 1
+
+    def _ran_out_of_memory(self) -> bool:
+        found = (self._cgroup is not None and self._cgroup.ran_out_of_memory()) or (
+            self._watch is not None and self._watch.found
+        )
+        self._out_of_memory = self._out_of_memory or found
+        return self._out_of_memory
+
     def close(self) -> None:
         """Kill the program, wait until nothing of it is left, and close the pipes and the folder."""
         self.kill()
         self._popen.wait(_END_SECONDS)
+        self._ran_out_of_memory()  # `describe_end` may be asked later
+        if self._watch is not None:
+            self._watch.stop()
+        if self._cgroup is not None:
+            self._cgroup.remove()
         for pipe in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):  # the rest of the input is written when it is closed
                 pipe.close()
@@ -245,7 +290,7 @@ def start(
         popen = _popen(command, Path("/"), {}, (theirs.fileno(),))
         theirs.close()
         try:
-            return _meet(popen, ours, folder, settings)
+            return _meet(popen, ours, folder, settings, limits)
         except BaseException as error:
             popen.kill()
             popen.wait(_END_SECONDS)
@@ -254,31 +299,46 @@ def start(
                 if pipe is not None:
                     pipe.close()
             if isinstance(error, OSError | EOFError):
-                raise SandboxError(f"the sandbox cannot be started: {said or error}") from error
+                raise SandboxError(f"the sandbox cannot be started: {said or error}{_advice(said)}") from error
             raise
 
 
 def _meet(
-    popen: subprocess.Popen[bytes], parent: socket.socket, folder: Path, settings: dict[str, Any]
+    popen: subprocess.Popen[bytes], parent: socket.socket, folder: Path, settings: dict[str, Any], limits: Limits
 ) -> SandboxedProcess:
     """Do the parent's part of what `launcher` describes."""
     _send(parent, marshal.dumps(settings))
     pid, descriptor = _first_answer(parent)
     inside = files.Folder(descriptor, settings["file_bytes"], settings["files"], settings["uid"])
-    pidfd = -1
+    pidfd, cgroup = -1, None
     try:
         pidfd = os.pidfd_open(pid)
+        cgroup = _cgroup(limits)
+        if cgroup is not None:
+            cgroup.add(pid)
         inside.fill(folder)
         _send(parent, b"")
         _expect(parent, _READY)
         _send(parent, b"")
         _expect(parent, b"", NotExecutableError)
-        return SandboxedProcess(popen, pid, pidfd, inside)
+        return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup)
     except BaseException:
+        popen.kill()
+        popen.wait(_END_SECONDS)
         inside.close()
+        if cgroup is not None:
+            cgroup.remove()
         if pidfd >= 0:
             os.close(pidfd)
         raise
+
+
+def _cgroup(limits: Limits) -> cgroups.Cgroup | None:
+    place = cgroups.place()
+    if place is not None:
+        with contextlib.suppress(OSError):  # memory is measured instead
+            return cgroups.Cgroup(place, limits.memory_bytes)
+    return None
 
 
 def _send(parent: socket.socket, data: bytes) -> None:
@@ -389,6 +449,16 @@ def _last_line(popen: subprocess.Popen[bytes]) -> str:
     said = popen.stderr.read(_MOST_MESSAGE) or b""
     lines = said.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""
+
+
+def _advice(said: str) -> str:
+    """Return what to switch on, if bubblewrap complains that it may not make namespaces."""
+    if "uid map" in said or "namespace" in said:
+        return (
+            "; let users make namespaces: sysctl user.max_user_namespaces=10000, on Debian 10 and older"
+            " kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+    return ""
 
 
 def _exit_code(code: int | None) -> int | None:

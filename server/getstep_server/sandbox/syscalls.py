@@ -73,7 +73,8 @@ setdomainname:171:162 setfsgid:123:152 setfsuid:122:151 setgid:106:144 setgroups
 setns:308:268 setregid:114:143 setresgid:119:149 setresuid:117:147 setreuid:113:145 setsockopt:54:208
 settimeofday:164:170 setuid:105:146 setxattr:188:5 shmat:30:196 shmctl:31:195 shmdt:67:197 shmget:29:194
 socket:41:198 splice:275:76 swapoff:168:225 swapon:167:224 syslog:103:116 tee:276:77 timer_create:222:107
-umount2:166:39 unshare:272:97 userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
+timer_delete:226:111 timer_getoverrun:225:109 timer_gettime:224:108 timer_settime:223:110 umount2:166:39
+unshare:272:97 userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
 """
 """Calls that fail with EPERM. All calls that are not named here fail with ENOSYS, as in an older kernel."""
 

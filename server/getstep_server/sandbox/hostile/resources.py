@@ -1,0 +1,136 @@
+"""Attempts to use more than allowed, and to stay. Each has a process of its own."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from .attempt import ATTEMPTS, attempt, call
+
+
+@attempt
+def memory(aim: dict[str, Any]) -> object:
+    return len(bytearray(b"x") * (2 * aim["memory_bytes"]))
+
+
+@attempt
+def shared_memory(aim: dict[str, Any]) -> object:
+    made = mmap.mmap(-1, 2 * aim["memory_bytes"])
+    for at in range(0, len(made), 4096):
+        made[at] = 1
+    return len(made)
+
+
+@attempt
+def memory_of_stacks(aim: dict[str, Any]) -> object:
+    threading.stack_size(aim["memory_bytes"] // 4)
+    gate = threading.Event()
+    threads = [threading.Thread(target=gate.wait) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+    finally:
+        gate.set()
+    return "has stacks of twice the limit"
+
+
+@attempt
+def memory_in_files(aim: dict[str, Any]) -> object:
+    kept = bytearray(b"x") * (aim["memory_bytes"] - 2 * aim["file_bytes"])
+    for number in range(aim["file_bytes"] // (1 << 20) - 1):
+        Path(f"file{number}").write_bytes(bytes(1 << 20))
+    return len(kept) and len(bytearray(b"x") * (2 * aim["file_bytes"])) and "used files as memory"
+
+
+@attempt
+def processor_time(_: dict[str, Any]) -> object:
+    while time.process_time() < 2.5:
+        pass
+    return "computed for 2.5 s"
+
+
+@attempt
+def ignore_all_signals(_: dict[str, Any]) -> object:
+    for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+    print("ready", flush=True)
+    while True:
+        time.sleep(60)
+
+
+@attempt
+def stop_itself(_: dict[str, Any]) -> object:
+    print("ready", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    while True:
+        time.sleep(60)
+
+
+@attempt
+def flood(_: dict[str, Any]) -> object:
+    part = b"x" * (1 << 16)
+    while True:
+        sys.stdout.buffer.write(part)
+
+
+@attempt
+def fork_bomb(_: dict[str, Any]) -> object:
+    children = 0
+    try:
+        while children < 10:  # outside a sandbox it has to end
+            if not os.fork():
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                time.sleep(60)
+                os._exit(0)
+            children += 1
+    except OSError:
+        pass
+    print(f"ready {children}", flush=True)
+    while True:
+        time.sleep(60)
+
+
+@attempt
+def escape_by_daemon(_: dict[str, Any]) -> object:
+    child = -1
+    try:
+        child = os.fork()
+        if not child:
+            os.setsid()
+            time.sleep(60)
+            os._exit(0)
+    except OSError:
+        pass
+    print(f"ready {child}", flush=True)
+    while True:
+        time.sleep(60)
+
+
+@attempt
+def compute_while_suspended(aim: dict[str, Any]) -> object:
+    def compute() -> NoReturn:
+        while True:
+            sum(range(1000))
+
+    for name in ("timer_with_sigcont", "pipe_with_sigcont"):
+        try:
+            ATTEMPTS[name](aim)
+        except OSError:
+            continue
+        if name == "timer_with_sigcont":
+            every = struct.pack("4q", 0, 1_000_000, 0, 1_000_000)  # each millisecond
+            call(aim, "timer_settime", 0, 0, every, None)
+    signal.signal(signal.SIGCONT, lambda *_: None)  # the kernel drops timers of a signal that nobody handles
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    for _ in range(3):
+        threading.Thread(target=compute, daemon=True).start()
+    print("ready", flush=True)
+    compute()
