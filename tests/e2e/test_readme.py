@@ -21,11 +21,15 @@ import pytest
 
 import getstep
 from getstep.cli import main
+from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
+from getstep_server.programs.store import ProgramStore
 from getstep_server.storage.contest_state import results_of
 from tests.compilers import need
 from tests.patience import INSTALL_SECONDS
 from tests.sdk.convention_programs import LINKAGE, PROGRAMS
+from tests.server.archives import zipped
+from tests.server.hosting import contest_of, needs_sandbox
 
 if TYPE_CHECKING:
     from .programs import Program, Programs
@@ -47,7 +51,7 @@ def blocks(page: str) -> list[str]:
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
-ARENA, FREEZE, REVEAL, AFTER = _LATER
+ARENA, HOSTED, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
 HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
@@ -292,6 +296,19 @@ def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     page.expect(r"http://127\.0\.0\.1:\d+")
     page.signal(signal.SIGINT)
     assert page.wait() == 130
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_programs_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contest_of(tmp_path / "autumn", "linkage")
+    (tmp_path / "my_bot.py").write_text(LINKAGE, encoding="utf-8")
+    (tmp_path / "submission.zip").write_bytes(zipped({"bot/bot.py": LINKAGE.encode(), "bot/read.me": b""}))
+    monkeypatch.chdir(tmp_path)
+    for line in HOSTED.strip().splitlines():
+        assert run_command(shlex.split(line)[1:]) == 0, line
+    chosen = [ProgramStore(tmp_path / "autumn").current(team) for team in (1, 2)]
+    assert [version.convention for version in chosen if version] == ["linkage", "linkage"]
 
 
 @pytest.mark.long

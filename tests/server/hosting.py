@@ -21,14 +21,6 @@ needs_sandbox = pytest.mark.skipif(
 )
 
 
-def needs(*tools: str) -> pytest.MarkDecorator:
-    """Return the mark of a test that needs compilers; CI must have them."""
-    gone = [tool for tool in tools if shutil.which(tool) is None]
-    required = os.environ.get("GETSTEP_REQUIRE_BROWSER")
-    packages = "g++ default-jdk-headless mono-mcs mono-runtime"
-    return pytest.mark.skipif(bool(gone) and not required, reason=f"no {gone} here: apt install {packages}")
-
-
 def contest_of(folder: Path, game: str, settings: str = "") -> Contest:
     """Return a contest of two teams in a game; ``settings`` are further lines of contest.toml."""
     folder.mkdir(exist_ok=True)

@@ -120,6 +120,12 @@ def test_an_executable_is_run_as_it_is(data: bytes) -> None:
     assert (found.language, found.build, found.command) == ("executable", (), ("./my bot",))
 
 
+def test_a_program_that_is_compiled_already_is_run_as_it_is() -> None:
+    jar = plan(source_of("Bot.jar", zipped({"Bot.class": b""})), "linkage")
+    assert (jar.command[0], jar.command[-2:], jar.build) == ("java", ("-jar", "./Bot.jar"), ())
+    assert plan(source_of("bot.exe", b"MZ...BSJB"), "linkage").command == ("mono", "./bot.exe")
+
+
 @pytest.mark.parametrize("name", ["bot", "main", "program", "my_bot"])
 def test_python_starts_with_the_file_of_a_usual_name(name: str) -> None:
     assert plan(source(**{f"{name}__py": b"", "search__py": b""}), "linkage").command == ("python", f"./{name}.py")

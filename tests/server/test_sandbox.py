@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
+from getstep_server.sandbox import HOME, PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.sandbox.files import Folder
 from tests.patience import PATIENCE_SECONDS
 
@@ -34,7 +34,7 @@ def test_it_talks_through_pipes_and_has_its_own_copy_of_the_folder(tmp_path: Pat
     )
     with python(source, tmp_path) as program:
         program.stdin.write(b"hello\n")
-        assert program.stdout.readline() == b"/home/program hello before\n"
+        assert program.stdout.readline() == f"{HOME} hello before\n".encode()
         assert program.stdout.readline() == b"written\n"
         assert program.poll() is None
         assert program.folder.read("made", 100) == b"new"
@@ -109,3 +109,14 @@ def test_files_are_replaced_as_a_whole_and_cannot_exceed_the_limit(tmp_path: Pat
     (tmp_path / "large").write_bytes(bytes(2 << 20))
     with pytest.raises(SandboxError, match="large"):
         python("", tmp_path, Limits(file_bytes=1 << 20))
+
+
+def test_what_it_may_read_may_be_below_any_folder_of_the_host(tmp_path: Path) -> None:
+    """A virtual environment may be in /home or, as here, in /tmp."""
+    assert HOME.split("/")[1] not in {path.name for path in Path("/").iterdir()}
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "given").write_text("read")
+    source = f"import tempfile; print(open({str(packages / 'given')!r}).read(), tempfile.gettempdir())"
+    with start([sys.executable, "-c", source], packages, readable=[packages]) as program:
+        assert program.stdout.read() == b"read /sandbox/tmp\n"

@@ -67,7 +67,7 @@ def build(
     if plan.build:
         _compile(plan, folder, protections, tick)
         _delete_sources(plan, folder)
-    _check_files(folder)
+    check_files(folder)
     return _checked_command(plan, folder)
 
 
@@ -165,7 +165,7 @@ def _delete_sources(plan: Plan, folder: Path) -> None:
                 path.unlink()
 
 
-def _check_files(folder: Path) -> None:
+def check_files(folder: Path) -> None:
     """Raise an error for links and devices, and for more than a game may start with."""
     size = count = 0
     with disk_errors(folder):

@@ -54,6 +54,8 @@ C = Language("C", (".c",), (".h",), (GCC,))
 JAVA = Language("Java", (".java",), (), (JAVAC, JVM), runs="java", wrapper="TopCoderWrapper.java")
 CSHARP = Language("C#", (".cs",), (), (MCS, MONO), runs="mono", wrapper="TopCoderWrapper.cs")
 EXECUTABLE = Language("executable", ())
+JAR = Language("Java (jar)", (), (), (JVM,))
+DOTNET = Language("C# (exe)", (), (), (MONO,))
 
 LANGUAGES = (CPP, C, CSHARP, JAVA, PYTHON)
 COMPILED = (CPP, C, CSHARP, JAVA)

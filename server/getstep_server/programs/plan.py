@@ -21,7 +21,22 @@ from getstep_server.limits import MAX_PROGRAM_COMMAND_CHARS
 from getstep_server.text import join_limited
 from getstep_server.validation import Check, Mistake, wrong
 
-from .languages import COMPILED, CPP, CSHARP, EXECUTABLE, JAVA, LANGUAGES, OUTPUT, PYTHON, TOOLS, C, Language, Tool
+from .languages import (
+    COMPILED,
+    CPP,
+    CSHARP,
+    DOTNET,
+    EXECUTABLE,
+    JAR,
+    JAVA,
+    LANGUAGES,
+    OUTPUT,
+    PYTHON,
+    TOOLS,
+    C,
+    Language,
+    Tool,
+)
 from .source import Source, SourceFile
 from .version import GETSTEP
 
@@ -55,6 +70,9 @@ for name in sys.argv[1:]:
         sys.exit(1)
 """
 """Finds mistakes of syntax, in the sandbox: the server parses no Python of unknown senders."""
+
+_JAVA = ("java", "-XX:+UseSerialGC", "-Xmx640m")
+"""It has one core, and 1 GB of memory for all that it needs."""
 
 _LONGEST_LINE = 1000
 _NAMES = ("bot", "main", "program", "my_bot")  # the usual names of the file that is run
@@ -236,9 +254,10 @@ def _language(source: Source) -> tuple[Language, list[SourceFile]]:
     if C.name in found and CPP.name in found:
         found[CPP.name] += found.pop(C.name)
     if not found:
-        executables = [file for file in source.files if file.data.startswith((b"\x7fELF", b"#!"))]
-        if len(executables) == 1:
-            return EXECUTABLE, executables
+        for built, fits in _BUILT.items():
+            files = [file for file in source.files if fits(file)]
+            if len(files) == 1:
+                return built, files
         if any(file.data.startswith(b"MZ") for file in source.files):
             raise ProgramRefused("a program for Windows, which this machine cannot run; give its source code")
     if len(found) != 1:
@@ -249,6 +268,22 @@ def _language(source: Source) -> tuple[Language, list[SourceFile]]:
         )
     ((name, files),) = found.items()
     return next(one for one in LANGUAGES if one.name == name), files
+
+
+def _is_executable(file: SourceFile) -> bool:
+    return file.data.startswith((b"\x7fELF", b"#!"))
+
+
+def _is_jar(file: SourceFile) -> bool:
+    return file.path.lower().endswith(".jar")
+
+
+def _is_dotnet(file: SourceFile) -> bool:
+    return file.data.startswith(b"MZ") and b"BSJB" in file.data  # the signature of its metadata
+
+
+_BUILT = {EXECUTABLE: _is_executable, JAR: _is_jar, DOTNET: _is_dotnet}
+"""Kinds of programs that are compiled already."""
 
 
 @dataclass(frozen=True)
@@ -267,6 +302,8 @@ class _Planner:
             JAVA.name: self._java,
             CSHARP.name: self._csharp,
             EXECUTABLE.name: self._executable,
+            JAR.name: self._jar,
+            DOTNET.name: self._dotnet,
         }[language.name]()
         return Plan(
             language=language.name,
@@ -308,7 +345,7 @@ class _Planner:
         return ["gcc", "-O2", "-pthread", "-o", OUTPUT, *self._paths(), "-lm"], [f"./{OUTPUT}"]
 
     def _java(self) -> tuple[Sequence[str], Sequence[str]]:
-        command = ["java", "-XX:+UseSerialGC", "-Xmx640m", "-cp", "."]
+        command = [*_JAVA, "-cp", "."]
         build = ["javac", "-encoding", "UTF-8", "-d", "."]
         if self.convention == "topcoder":
             return [*build, *self._paths(), f"./{JAVA.wrapper}"], [*command, "TopCoderWrapper"]
@@ -337,6 +374,12 @@ class _Planner:
 
     def _executable(self) -> tuple[Sequence[str], Sequence[str]]:
         return (), [f"./{self.files[0].path}"]
+
+    def _jar(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (), [*_JAVA, "-jar", f"./{self.files[0].path}"]
+
+    def _dotnet(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (), ["mono", f"./{self.files[0].path}"]
 
     def _paths(self) -> list[str]:
         """Return the files for a command line: a name may begin with a hyphen."""

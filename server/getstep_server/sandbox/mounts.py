@@ -22,6 +22,9 @@ SETTINGS = (
 DEVICES = ("null", "zero", "full", "random", "urandom")
 
 
+_TMP = "/tmp"  # noqa: S108 - inside the sandbox
+
+
 def python() -> Path:
     """Return the interpreter that runs this process, without its virtual environment."""
     return Path(sys.executable).resolve()
@@ -55,7 +58,8 @@ def options(home: str, readable: Iterable[Path]) -> list[str]:
         made += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
     made += ["--symlink", "/proc/self/fd", "/dev/fd"]
     made += ["--proc", "/proc"]
-    made += ["--symlink", f"{home}/tmp", "/tmp"]  # noqa: S108 - inside the sandbox
+    if _TMP not in folders:  # else a Python or a package is installed below it; TMPDIR names the folder, too
+        made += ["--symlink", f"{home}/tmp", _TMP]  # noqa: S108 - inside the sandbox
     return [*made, "--remount-ro", "/"]
 
 

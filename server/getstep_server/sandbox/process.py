@@ -29,11 +29,11 @@ from . import cgroups, files, mounts, seccomp
 from .limits import MIB, PLAYING, Limits
 from .watch import MemoryWatch
 
-HOME = "/home/program"
+HOME = "/sandbox/program"
 """The program's folder, as it sees it. It is also its current folder."""
 
-_MOUNT = "/home"
-_TEMPORARY = "/home/tmp"
+_MOUNT = "/sandbox"  # no folder of a host: it would hide a Python that is installed below it
+_TEMPORARY = "/sandbox/tmp"
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _READY = b"ready"  # as in the launcher, which is not imported: it needs Linux
 _START_SECONDS = 30.0  # for bubblewrap and the launcher, which take 0.02 s; a crowded machine may need much longer
