@@ -1271,7 +1271,7 @@ private:
             if (peek() != *word) fail();
     }
     Value value(int depth) {
-        if (depth > 8) fail();
+        if (depth > 32) fail();
         blanks();
         switch (peek()) {
             case '{': return object(depth);

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep
+from getstep.languages import LANGUAGES
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
+from getstep_server.web.handouts import DOCUMENTS
 from tests.patience import INSTALL_SECONDS
 from tests.plugins import OTHELLO
 
@@ -121,10 +123,17 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     found = distributions[name].wheel_names
     packaged = {path.relative_to(folder).as_posix() for path, folder in sources(name)}
     if name == "getstep_server":  # the live page shows them
-        packaged |= {f"getstep_server/web/documents/{document}.md" for document in ("rules", "protocol", "guide")}
+        packaged |= {f"getstep_server/web/documents/{document}.md" for document in DOCUMENTS}
+    if name == "getstep":  # they are in folders of their own in the checkout
+        packaged |= {f"getstep/languages/{path}" for path in language_paths()}
     assert {file for file in found if not file.startswith(about)} == packaged
     assert f"{name}/py.typed" in found
     assert f"{about}licenses/LICENSE" in found
+
+
+def language_paths() -> set[str]:
+    """Return the files of all languages, by their paths in the package `getstep.languages`."""
+    return {f"{language.name}/{path}" for language in LANGUAGES.values() for path, _ in language.all_files()}
 
 
 def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]) -> None:
@@ -155,6 +164,7 @@ def test_a_wheel_says_what_it_is(
 def test_an_sdist_has_what_a_wheel_is_made_of_and_no_tests(distributions: dict[str, Built], name: str) -> None:
     found = distributions[name].sdist_names
     assert {path.relative_to(PROJECTS[name]).as_posix() for path, _ in sources(name)} <= found
+    assert name != "getstep" or language_paths() <= found
     assert {"LICENSE", "README.md", "pyproject.toml", "PKG-INFO"} <= found
     assert not [file for file in found if file.startswith(("tests", "benchmarks"))]
 

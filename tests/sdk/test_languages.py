@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep import cli
+from getstep import __version__, cli
 from getstep.languages import LANGUAGES, Build, Language, language_of, starter
 from getstep_engines import GAMES
 
@@ -96,6 +96,27 @@ def test_new_refuses(words: tuple[str, ...], says: str, logo: Language, capsys: 
     assert new(*words) == 2
     assert says in capsys.readouterr().err
     assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
+def test_every_language_is_whole(language: Language) -> None:
+    """The files are there, each game has a starter with its texts, and there is a way to build on each system."""
+    assert all(content for _, content in language.sdk_files())
+    assert language.games() == list(GAMES)
+    for game in GAMES.values():
+        source = starter(language, game, "MyBot")
+        assert source.isascii()
+        assert game.starter.hints[0] in source
+        assert not [line for line in source.splitlines() if "@" in line]
+    for system in ("linux", "darwin", "win32"):
+        assert language.builds_here(system)
+        assert language.install[system]
+
+
+def test_the_sdk_has_the_version_of_the_package() -> None:
+    found = {name: content for language in LANGUAGES.values() for name, content in language.sdk_files()}
+    for name in ("getstep.hpp",):
+        assert f'"{__version__}"'.encode() in found[name]
 
 
 def test_the_first_tool_that_is_installed_builds() -> None:

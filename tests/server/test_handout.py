@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 import getstep.cli
+from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
@@ -273,6 +274,13 @@ def test_the_contestants_package_is_one_wheel_that_needs_msgpack_only(autumn: Co
     }
     assert [line.partition(">")[0] for line in about.get_all("Requires-Dist") or []] == ["msgpack"]
     assert about["Name"] == "getstep"
+
+
+def test_the_contestants_package_has_the_files_of_all_languages(autumn: Contest) -> None:
+    with zipfile.ZipFile(write_contestants_package(autumn)) as wheel:
+        for language in LANGUAGES.values():
+            for name, content in language.all_files():
+                assert wheel.read(f"getstep/languages/{language.name}/{name}") == content
 
 
 def test_the_contestants_package_is_the_same_each_time(autumn: Contest) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from getstep.languages import LANGUAGES, Language, starter
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
@@ -78,7 +79,15 @@ async def test_a_played_match_has_its_replay(site: Site) -> None:
     [
         *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "/api", "//"),
         *("/api/match/9999.json", "/api/nothing.json", "/replay/9999.json", "/look/chess.json"),
-        *("/static/nothing.js", "/static/../app.py", "/static/..%2fapp.py", "/starters/chess.py"),
+        *(
+            "/static/nothing.js",
+            "/static/../app.py",
+            "/static/..%2fapp.py",
+            "/starters/chess.py",
+            "/languages/logo/hop.logo",
+            "/languages/cpp/..",
+            "/languages/cpp/starters/hop.cpp",
+        ),
         *("/wheels/nothing.whl", "/wheels/..", "/wheels/../contest.db", "/simple/nothing", "/teams.toml"),
     ],
 )
@@ -129,6 +138,23 @@ async def test_every_game_has_a_look_and_a_starter(site: Site) -> None:
     for name in GAMES:
         assert (await site.json(f"/look/{name}.json"))["game"] == name
         assert b"def get_step" in (await site.get(f"/starters/{name}.py")).body
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
+async def test_every_language_has_its_files_and_a_page(site: Site, language: Language) -> None:
+    page = (await site.get(f"/{language.name}")).body.decode()
+    assert f">A bot in {language.title}</h1>" in page
+    start = (await site.get("/start")).body.decode()
+    assert f'href="/{language.name}"' in start
+    for name, content in language.sdk_files():
+        address = f"/languages/{language.name}/{name}"
+        assert (await site.get(address)).body == content
+        assert f'href="{address}" download' in start
+    for game in language.games():
+        bot = (await site.get(f"/languages/{language.name}/{game}{language.suffix}")).body
+        assert bot == starter(language, GAMES[game], game).encode()
+    for path in (f"/languages/{language.name}/chess{language.suffix}", f"/languages/{language.name}/starters"):
+        assert (await site.get(path)).status == 404
 
 
 async def test_the_documents_are_whole(site: Site) -> None:

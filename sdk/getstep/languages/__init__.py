@@ -107,7 +107,25 @@ class Language:
         return next((build for build in self.builds_here(platform) if which(build.tool)), None)
 
 
-_TABLE: tuple[Language, ...] = ()
+_TABLE = (
+    Language(
+        "cpp",
+        "C++",
+        ".cpp",
+        ("getstep.hpp",),
+        (
+            Build("g++", "g++ -std=c++17 -O2 -pthread -o {stem} {file}", "./{stem}", ("linux",)),
+            Build("clang++", "clang++ -std=c++17 -O2 -pthread -o {stem} {file}", "./{stem}", ("linux", "darwin")),
+            Build("cl", "cl /std:c++17 /O2 /EHsc {file}", ".\\{stem}", ("win32",)),
+            Build("g++", "g++ -std=c++17 -O2 -static -o {stem} {file} -lws2_32", ".\\{stem}", ("win32",)),
+        ),
+        {
+            "linux": "sudo apt install g++",
+            "darwin": "xcode-select --install",
+            "win32": "Visual Studio with C++, or MSYS2: https://www.msys2.org",
+        },
+    ),
+)
 
 LANGUAGES = {language.name: language for language in _TABLE}
 """The languages by name. Python is not one of them: it needs no file beside the bot."""

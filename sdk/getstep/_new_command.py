@@ -1,0 +1,181 @@
+"""The command ``getstep new``: it writes a first bot, in the language that the ending of the file says."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from getstep_engines import GAMES, Game, UnknownGameError
+
+from . import starter
+from ._errors import SetupError
+from ._text import Console
+from ._version import __version__
+from .languages import LANGUAGES, Language, language_of, suffixes
+from .languages import starter as starter_in
+
+_NEW = """\
+Write a bot that already makes legal moves, with comments, as a starting point.
+An existing file is never overwritten. For several games, each gets its own file,
+and FILE calls the right one.
+
+examples:
+  getstep new my_bot.py --game hop
+  getstep new my_bot.py --game hop --game linkage
+  getstep new my_bot.py --game all
+
+games:
+"""
+
+
+def new(options: argparse.Namespace, console: Console) -> int:
+    """Write a bot that already plays, and print what to type next."""
+    games = list(GAMES) if options.game == ["all"] else list(dict.fromkeys(options.game or []))
+    if not games:
+        raise SetupError(f"Which game? Give --game and one of these, or all:\n{game_list()}")
+    for game in games:
+        game_named(game)
+    language = language_of(options.file.suffix)
+    if language is not None:
+        return _new_in(language, options.file, games, console)
+    path = _check_name(options.file)
+    _write_new({file: text.encode() for file, text in _first_bot(path, games).items()})
+    _print_next_steps(console, path, games)
+    return 0
+
+
+def _write_new(files: Mapping[Path, bytes]) -> None:
+    """Write files that must not be there yet: all of them or none.
+
+    Raises:
+        SetupError: one is there, or cannot be written.
+    """
+    for file in files:
+        if file.exists():
+            raise SetupError(f"{file} already exists; choose another name.")
+    for file, content in files.items():
+        try:
+            with file.open("xb") as stream:
+                stream.write(content)
+        except OSError as error:
+            raise SetupError(f"{file} cannot be written: {error.strerror or error}.") from None
+
+
+def _new_in(language: Language, path: Path, games: list[str], console: Console) -> int:
+    """Write a first bot in another language than Python, and the SDK's files beside it."""
+    if not re.fullmatch(language.name_of_bot, path.stem):
+        raise SetupError(f"{path.name} cannot be the name of a bot in {language.title}; use letters, digits and _.")
+    if path.name in language.files:
+        raise SetupError(f"{path.name} is a file of the SDK for {language.title}; choose another name.")
+    if len(games) > 1:
+        raise SetupError(
+            f"A bot in {language.title} is written for one game at a time. To play several, write one, and add\n"
+            "the functions of the others: the third parameter of yours says which game is played."
+        )
+    [game] = games
+    if game not in language.games():
+        listed = ", ".join(language.games())
+        raise SetupError(f"There is no first bot for {game} in {language.title}; there are: {listed}.")
+    sdk = {path.with_name(name): content for name, content in language.sdk_files()}
+    kept = {file for file in sdk if file.exists()}
+    bot = {path: starter_in(language, GAMES[game], path.stem).encode()}
+    _write_new({**bot, **{file: content for file, content in sdk.items() if file not in kept}})
+    console.say(f"Wrote {path}: a bot that plays {game} ({GAMES[game].summary}).")
+    for file, content in sdk.items():
+        if file not in kept:
+            console.say(f"Wrote {file}, which the bot needs beside it.")
+        elif file.read_bytes() != content:
+            console.say(f"Kept {file}, which differs from that of this getstep {__version__}.")
+    _print_build(console, language, path)
+    return 0
+
+
+def _print_build(console: Console, language: Language, path: Path) -> None:
+    """Print how to build the bot and play, on this system."""
+    build = language.build_here()
+    if build is None:
+        tools = " nor ".join(build.tool for build in language.builds_here())
+        console.say(f"This computer has no {tools}, which a bot in {language.title} takes. To install it:")
+        console.say(f"  {language.install.get(sys.platform, language.install['linux'])}")
+        build = language.builds_here()[0]
+    folder = "" if path.parent == Path() else f" in {path.parent}"
+    console.say(f"For the contest, type{folder} (the host tells you the address, your team's id and its token):")
+    *building, run = build.commands(path)
+    for line in building:
+        console.say(f"  {line}")
+    console.say(f"  {run} --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt")
+    console.say(f"How to write bots in {language.title} is on the live page of the contest, at /{language.name}.")
+
+
+def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
+    """Return the files to write. For several games there is one for each, and ``path`` calls the right one."""
+    if len(games) == 1:
+        return {path: starter.one_game(GAMES[games[0]])}
+    if not path.stem.isidentifier():
+        raise SetupError(
+            f"With several games, {path.name} imports one file for each, and Python cannot import"
+            f" the name {path.stem!r}.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
+        )
+    parts = {game: f"{path.stem}_{game}" for game in games}
+    files = {path.with_name(f"{part}.py"): starter.one_game(GAMES[game]) for game, part in parts.items()}
+    return {path: starter.several_games(parts), **files}
+
+
+def _importable(stem: str) -> str:
+    """Return a name like ``stem`` that Python can import."""
+    name = "".join(char if f"_{char}".isidentifier() else "_" for char in stem)
+    return name if name.isidentifier() else f"bot_{name}"
+
+
+def _check_name(path: Path) -> Path:
+    path = path if path.suffix else path.with_suffix(".py")
+    if path.suffix != ".py":
+        others = "".join(f" or {suffix}" for suffix in suffixes())
+        raise SetupError(f"{path} is not the name of a bot's file; it must end in .py{others}.")
+    if path.stem in ("getstep", "msgpack") or path.stem in sys.stdlib_module_names:
+        raise SetupError(f"A file {path.name} would hide Python's own {path.stem}; choose another name.")
+    return path
+
+
+def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
+    name = f'"{path}"' if " " in str(path) else str(path)
+    if len(games) == 1:
+        console.say(f"Wrote {path}: a bot that plays {games[0]} ({GAMES[games[0]].summary}).")
+    else:
+        console.say(f"Wrote {path}, and one file for each game beside it: {', '.join(games)}.")
+    game = f" --game {games[0]}" if len(games) > 1 else ""
+    console.say("Next, play it against a sample bot on this computer:")
+    console.say(f"  getstep practice {name}{game}")
+    console.say('The guide "A good bot in an hour" is on the live page of the contest, at /guide.')
+    console.say("For the contest, type (the host tells you the address, your team's id and its token):")
+    console.say("  getstep login")
+    console.say(f"  getstep check {name}")
+    console.say(f"  getstep play {name}")
+
+
+def new_help() -> str:
+    """Return the description of the command."""
+    listed = ", ".join(f"{language.suffix} is {language.title}" for language in LANGUAGES.values())
+    others = f"The ending of FILE says the language: .py is Python, {listed}.\n\n" if listed else ""
+    return _NEW.replace("examples:\n", f"{others}examples:\n") + game_list()
+
+
+def game_named(name: str) -> Game:
+    """Return the game with the name that ``--game`` or ``getstep rules`` gives.
+
+    Raises:
+        SetupError: no game of this name is installed.
+    """
+    try:
+        return GAMES[name]
+    except UnknownGameError as error:
+        raise SetupError(f"{error}.") from None
+
+
+def game_list() -> str:
+    """Return a line for each game, and one for each installed game that cannot be used."""
+    lines = [f"  {name:<16}{game.summary}" for name, game in GAMES.items()]
+    return "\n".join([*lines, *(f"  {problem}" for problem in GAMES.problems())])

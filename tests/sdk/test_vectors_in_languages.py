@@ -1,0 +1,137 @@
+"""The SDKs in other languages decode, refuse, encode and sign as the shared vectors say.
+
+For each SDK there is a program in ``languages/``. It reads commands, one on each line, and answers each with a line
+of JSON:
+
+    body HEX            {"value": ...} or {"code": ...}
+    message HEX         {"message": ...} or {"code": ...}
+    stream HEX          {"bodies": [...], "code": ..., "partial": ...}
+    sent JSON           {"frame": HEX} or {"refused": true}
+    signature JSON      {"token": ..., "mac": ..., "proof": ...}
+    nonce JSON          {} or {"code": ...}
+    sha256 HEX          {"digest": HEX}
+    conversation JSON   {"messages": [...]}: the types of the server's messages, fed byte by byte
+    escaped JSON        {"text": ...}
+    duration JSON       {"text": ...}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from getstep._text import duration, escape_control_chars
+from getstep.wire import RemoteProtocolError
+from getstep.wire._frames import decode
+from getstep_server.conformance import VECTORS
+
+from .languages.drivers import DRIVERS, Driver
+
+Case = tuple[str, dict[str, Any]]
+
+CODEC = json.loads((VECTORS / "codec.json").read_text(encoding="utf-8"))
+PROOFS = json.loads((VECTORS / "proofs.json").read_text(encoding="utf-8"))
+CONVERSATIONS = json.loads((VECTORS / "conversations.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", params=DRIVERS)
+def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command of a language's program, built once."""
+    found: Driver = request.param
+    found.need()
+    return found.build(tmp_path_factory.mktemp("driver"))
+
+
+def ask(driver: Sequence[str], commands: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the answers of the program, one for each command."""
+    text = "".join(f"{command}\n" for command in commands)
+    environ = {**os.environ, "UBSAN_OPTIONS": "halt_on_error=1"}
+    ran = subprocess.run(driver, input=text.encode(), capture_output=True, env=environ)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    answers = [json.loads(line) for line in ran.stdout.decode().splitlines()]
+    assert len(answers) == len(commands)
+    return answers
+
+
+def same(value: Any) -> str:
+    """Return JSON, in which 1 is not 1.0."""
+    return json.dumps(value, sort_keys=True)
+
+
+def codec_cases() -> Iterator[Case]:
+    for case in CODEC["bodies"]:
+        expected = {"value": case["value"]} if "value" in case else {"code": case.get("code")}
+        yield f"body {case['body']}", expected
+    for case in CODEC["messages"]:
+        yield f"message {case['body']}", {"code": case["code"]} if "code" in case else {}
+    for case in CODEC["streams"]:
+        yield f"stream {case['bytes']}", {name: case[name] for name in ("bodies", "code", "partial")}
+    for case in CODEC["sent"]:
+        refused = case.get("refused")
+        yield f"sent {json.dumps(case['message'])}", {"refused": True} if refused else {"frame": case["frame"]}
+
+
+def proof_cases() -> Iterator[Case]:
+    for case in PROOFS["signatures"]:
+        yield f"signature {json.dumps(case)}", {name: case[name] for name in ("token", "mac", "proof")}
+    for nonce in PROOFS["bad_nonces"]:
+        yield f"nonce {json.dumps(nonce)}", {"code": "bad_field"}
+    yield f"nonce {json.dumps(PROOFS['signatures'][0]['nonce'])}", {}
+    for case in PROOFS["sha256"]:
+        yield f"sha256 {case['data']}", {"digest": case["digest"]}
+
+
+def text_cases() -> Iterator[Case]:
+    for text in ("plain", "a\x1b[31mb\n\t\r\x00", "Grashüpfer 松鼠", "\u202eabc\u2028\ufeff\u200b", "\U000e0041🎲"):
+        yield f"escaped {json.dumps(text)}", {"text": escape_control_chars(text)}
+    for ms in (0, 0.04, 0.84, 9.96, 34.6, 99.9, 100, 350, 1000, 5000, 20000, 123456.7, 86400000):
+        yield f"duration {json.dumps(ms)}", {"text": duration(ms)}
+
+
+def conversation_cases() -> Iterator[Case]:
+    for conversation in CONVERSATIONS["conversations"]:
+        frames = [frame for frame in conversation["frames"] if not frame["bytes"].startswith("47455420")]
+        server = [decode(bytes.fromhex(frame["bytes"])[4:]) for frame in frames if frame["from"] == "server"]
+        yield f"conversation {json.dumps(frames)}", {"messages": [message["type"] for message in server]}
+
+
+@pytest.mark.parametrize("cases", [codec_cases, proof_cases, text_cases, conversation_cases])
+def test_the_vectors(cases: Any, driver: list[str]) -> None:
+    given = list(cases())
+    answers = ask(driver, [command for command, _ in given])
+    for (command, expected), answer in zip(given, answers, strict=True):
+        found = {name: answer.get(name) for name in expected}
+        accepted = expected == {"code": None} or (not expected and "code" not in answer)
+        assert accepted or same(found) == same(expected), (command[:200], answer)
+        assert "code" not in answer or "code" in expected, (command[:200], answer)
+        assert "failed" not in answer, (command[:200], answer)
+
+
+def test_any_bytes_are_decoded_as_in_python_or_refused(driver: list[str]) -> None:
+    """Bytes of the vectors with a few changed: nothing crashes, and the same bodies are accepted as in Python."""
+    choice = random.Random(16)
+    bodies = [
+        bytes.fromhex(case["body"]) for case in CODEC["bodies"] + CODEC["messages"] if len(case["body"]) < 1000
+    ]
+    changed = [bytearray(choice.choice(bodies)) for _ in range(3000)]
+    for body in changed:
+        for _ in range(choice.randrange(1, 4)):
+            if body:
+                body[choice.randrange(len(body))] = choice.choice([choice.randrange(256), 0xDD, 0xDF, 0xDB, 0x91])
+        if choice.random() < 0.2:
+            del body[choice.randrange(len(body) + 1) :]
+    answers = ask(driver, [f"body {body.hex()}" for body in changed])
+    for body, answer in zip(changed, answers, strict=True):
+        try:
+            decode(bytes(body))
+            expected = None
+        except RemoteProtocolError:
+            expected = "refused"
+        assert "failed" not in answer, (body.hex(), answer)
+        assert ("refused" if "code" in answer else None) == expected, (body.hex(), answer)
