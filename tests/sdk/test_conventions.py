@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, IdLine, Input, Output, Question, Talk
+from getstep.conventions import (
+    CONVENTIONS,
+    MAX_OUTPUT,
+    SILENCE_SECONDS,
+    ConventionError,
+    IdLine,
+    Input,
+    Output,
+    Question,
+    Talk,
+)
 from getstep.conventions.linkage import MAX_ID, read_identity
-from getstep_engines import GAMES
-from getstep_engines.testing import playout
+from getstep_engines import GAMES, Player
+from getstep_engines.testing import Playout, playout
 
 EMPTY = {11: [[0] * 11 for _ in range(11)], 8: [[0] * 8 for _ in range(8)]}
 NONE_8 = b"\n".join([b"No " * 8] * 8)
+
+
+def transcript(name: str, player: Player, seed: int = 1) -> tuple[list[Input], Playout]:
+    """Return the input of a program in one random game: the beginning, each question, what follows a move."""
+    played = playout(GAMES[CONVENTIONS[name].game], seed, {})
+    talk, last = CONVENTIONS[name](player), None
+    inputs = [talk.begin()]
+    for state, move in zip(played.states, played.moves, strict=False):
+        if state.to_move == player:
+            question = Question(state.board(), last)
+            inputs += [talk.ask(question), talk.after(question, move)]
+        else:
+            last = move
+    return inputs, played
+
+
+def stdin_of(name: str, player: Player) -> tuple[bytes, Playout]:
+    """Return all that a program reads from standard input in one random game."""
+    inputs, played = transcript(name, player)
+    return b"".join(text.stdin for text in inputs), played
 
 
 def test_each_convention_plays_a_game_of_ours() -> None:
@@ -46,6 +78,23 @@ def test_prodrive_is_told_the_opponents_last_move() -> None:
     assert talk.after(Question(board, (0, 0)), (4, 5)) == Input()
 
 
+@pytest.mark.parametrize("player", [0, 1])
+def test_prodrive_reads_all_moves_of_the_opponent_and_nothing_else(player: Player) -> None:
+    """The last one as well, and nothing before the first move of player 0."""
+    read, played = stdin_of("prodrive", player)
+    theirs = played.moves[1 - player :: 2]
+    assert len(theirs) == (60, 61)[player]
+    assert read == b"%d\n" % player + b"".join(b"%d %d\n" % (column, row) for row, column in theirs)
+
+
+@pytest.mark.parametrize("text", [b"7 2\n", b"7 2\r\n", b"\n  7  2 \n", b"7 2"])
+def test_prodrive_moves(text: bytes) -> None:
+    talk = CONVENTIONS["prodrive"](0)
+    assert talk.arguments() == ()
+    assert talk.read(Output(text, ended=True)) == ((2, 7), len(text))  # row, column
+    assert talk.read(Output(b"7 2", silent=True)) is None  # its programs print a newline
+
+
 # --- csefest ----------------------------------------------------------------------------------------------------
 
 
@@ -58,6 +107,27 @@ def test_csefest_console() -> None:
     assert talk.begin() == Input(b"start\n")
     rows = [b"No R2 " + b"No " * 6, *[b"No " * 8] * 6, b"No " * 7 + b"G3 "]
     assert talk.ask(Question(board, None)).stdin == b"\n".join(rows) + b"\n"
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_csefest_console_reads_start_once_and_then_boards(player: Player) -> None:
+    read, played = stdin_of("csefest-console", player)
+    assert read.startswith(b"start\n")
+    lines = read.removeprefix(b"start\n").splitlines(keepends=True)
+    assert len(lines) == 8 * len([state for state in played.states[:-1] if state.to_move == player])
+    cell = rb"(No|[RG][123]) "
+    assert all(re.fullmatch(cell * 8 + rb"\n", line) for line in lines)
+
+
+def test_what_is_left_of_a_move_does_not_count_as_the_next_one() -> None:
+    """A newline that comes after the silence is a blank line before the next move."""
+    talk = CONVENTIONS["csefest-console"](0)
+    assert talk.read(Output(b"\r\n", silent=True)) is None
+    assert talk.read(Output(b"\r\n5 6\n")) == ((5, 6), 6)
+
+
+def test_a_silence_is_50_ms() -> None:
+    assert SILENCE_SECONDS == 0.05
 
 
 @pytest.mark.parametrize("text", [b"3 4\n", b"3 4\r\n", b"\r\n\n 3 4 \n", b"3\t4\n"])
@@ -88,6 +158,31 @@ def test_csefest_file() -> None:
         talk.read(Output(b"3 4\n", silent=True))
 
 
+@pytest.mark.parametrize("player", [0, 1])
+def test_csefest_file_says_the_colour_and_the_board(player: Player) -> None:
+    inputs, played = transcript("csefest-file", player)
+    questions = [text.files["shared_file.txt"] for text in inputs if text.files]
+    assert len(questions) == len([state for state in played.states[:-1] if state.to_move == player])
+    colour, cells = b"RG"[player : player + 1], rb"((No|[RG][123]) ){8}"
+    assert all(re.fullmatch(colour + (rb"\n" + cells) * 8, question) for question in questions)
+    assert not any(text.stdin for text in inputs)
+    assert CONVENTIONS["csefest-file"](player).arguments() == (colour.decode(),)
+
+
+@pytest.mark.parametrize(
+    "text", [b"0\n3 4\n", b"0\r\n3 4\r\n", b"0 \n 3  4\n", b"\n0\n\n3 4\n", b"0\n3 4\n" + b"No " * 8]
+)
+def test_csefest_file_answers(text: bytes) -> None:
+    assert CONVENTIONS["csefest-file"](1).read(Output(text)) == ((3, 4), len(text))
+
+
+@pytest.mark.parametrize("whole", [b"0\n3 4\n", b"0\r\n3 4\r\n", b"G\n" + NONE_8])
+def test_a_file_that_is_half_written_is_no_answer(whole: bytes) -> None:
+    talk = CONVENTIONS["csefest-file"](1)
+    written = [talk.read(Output(whole[:length])) for length in range(whole.index(b"4") + 1 if b"4" in whole else 9)]
+    assert written == [None] * len(written)
+
+
 # --- topcoder ---------------------------------------------------------------------------------------------------
 
 
@@ -103,6 +198,27 @@ def test_topcoder() -> None:
             talk.read(Output(array))
 
 
+@pytest.mark.parametrize("player", [0, 1])
+def test_topcoder_gets_each_move_but_the_last_one_of_player_1(player: Player) -> None:
+    read, played = stdin_of("topcoder", player)
+    theirs = [(-1, -1), *played.moves[1::2][:-1]] if player == 0 else played.moves[::2]
+    assert len(theirs) == 32
+    assert read == b"8 " + b"".join(b"%d %d\n" % tuple(move) for move in theirs)
+
+
+@pytest.mark.parametrize(
+    ("text", "array"), [(b"5 6\r\n", (5, 6)), (b" 5  6 \n", (5, 6)), (b"-1 2147483647\n", (-1, 2147483647))]
+)
+def test_topcoder_arrays(text: bytes, array: tuple[int, int]) -> None:
+    assert CONVENTIONS["topcoder"](0).read(Output(text)) == (array, len(text))
+
+
+@pytest.mark.parametrize("text", [b"[5, 6]\n", b"5 6.0\n", b"1 " * 600, b"5 "])
+def test_a_wrapper_that_writes_no_array(text: bytes) -> None:
+    with pytest.raises(ConventionError, match="expected an array's numbers on a line"):
+        CONVENTIONS["topcoder"](0).read(Output(text, ended=True))
+
+
 # --- linkage ----------------------------------------------------------------------------------------------------
 
 
@@ -113,7 +229,27 @@ def test_linkage_input() -> None:
     assert content == b"F5666\nRRx....\nxx.....\n.......\n...X...\n.......\n.......\n.......\n"
 
 
-@pytest.mark.parametrize("text", [b"RA1A2", b"ra1a2\r\n", b" RA1a2\n"])
+def test_the_first_input_of_linkage() -> None:
+    talk = CONVENTIONS["linkage"](0)
+    (content,) = talk.ask(Question(GAMES["linkage"].start().board(), None)).files.values()
+    assert content == b"M6666\n" + b".......\n" * 3 + b"...X...\n" + b".......\n" * 3
+    assert (talk.arguments(), talk.process_per_turn, talk.output_file) == ((), True, "order.txt")
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_linkage_reads_its_letter_the_dominoes_left_and_the_board(player: Player) -> None:
+    inputs, played = transcript("linkage", player)
+    texts = [text.files["input.txt"].decode() for text in inputs if text.files]
+    states = [state for state in played.states[:-1] if state.to_move == player]
+    for text, state in zip(texts, states, strict=True):
+        first, *rows = text.splitlines()
+        assert re.fullmatch("MF"[player] + "[0-6]{4}", first)
+        assert sum(map(int, first[1:])) == 24 - sum(cell in "RBGY" for cell in "".join(rows)) // 2
+        free = {(r, c) for r, row in enumerate(rows) for c, cell in enumerate(row) if cell == "."}
+        assert all({one, other} <= free for _, one, other in state.legal_moves())
+
+
+@pytest.mark.parametrize("text", [b"RA1A2", b"RA1A2\n", b"ra1a2\r\n", b" RA1a2\n"])
 def test_linkage_order(text: bytes) -> None:
     talk = CONVENTIONS["linkage"](0)
     assert talk.read(Output(text, silent=True)) is None  # the program still runs
@@ -125,6 +261,7 @@ def test_linkage_order(text: bytes) -> None:
     [
         (b"", "missing or empty"),
         (b"Skip", "wrote Skip, though"),
+        (b"skip\r\n", "wrote Skip, though"),
         (b"RA1A8", r"has 'RA1A8'; expected"),
         (b"\xff", "has"),
     ],

@@ -72,6 +72,45 @@ def test_a_move_without_a_newline(tmp_path: Path) -> None:
         assert first_question(bot, "chain_reaction") == (3, 4)
 
 
+def test_a_move_in_a_file_without_a_newline(tmp_path: Path) -> None:
+    source = PROGRAMS["csefest-file"].replace(r"{y}\n", "{y}").replace(r"0\n", r"0\r\n")
+    assert source != PROGRAMS["csefest-file"]
+    with bot_of(tmp_path, "csefest-file", source) as bot:
+        assert first_question(bot, "chain_reaction") == (0, 0)
+
+
+def test_a_program_that_goes_on_after_the_end_is_killed(tmp_path: Path) -> None:
+    source = (
+        "import sys, time\nprint(3, 4, flush=True)\nsys.stdin.read()\nprint('bye', flush=True)\ntime.sleep(600)\n"
+    )
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        assert first_question(bot, "chain_reaction") == (3, 4)
+        assert bot._process is not None
+        running = bot._process.running
+        bot.close()
+        assert running.wait(PATIENCE_SECONDS) != 0
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """A program that has opened the old file reads all of it; it never sees a part of the new one."""
+    bot = LocalProgram("csefest-file", Path(__file__))
+    bot.folder.path = tmp_path
+    bot.folder.write("shared_file.txt", b"the old question")
+    with (tmp_path / "shared_file.txt").open() as opened:
+        bot.folder.write("shared_file.txt", b"new")
+        assert opened.read() == "the old question"
+    assert [path.name for path in tmp_path.iterdir()] == ["shared_file.txt"]
+    assert (tmp_path / "shared_file.txt").read_bytes() == b"new"
+
+
+def test_a_file_of_its_own_stays_between_the_turns(tmp_path: Path) -> None:
+    source = "open('memory.txt', 'a').write('turn ')\n" + PROGRAMS["linkage"]
+    with bot_of(tmp_path, "linkage", source) as bot:
+        for _ in range(2):
+            first_question(bot, "linkage")
+    assert (tmp_path / "memory.txt").read_text() == "turn turn "
+
+
 def test_an_order_of_an_earlier_turn_is_never_read(tmp_path: Path) -> None:
     (tmp_path / "order.txt").write_text("RA1A2")
     with bot_of(tmp_path, "linkage", "pass\n") as bot, pytest.raises(ConventionError, match="missing or empty"):

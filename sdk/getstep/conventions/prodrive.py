@@ -1,9 +1,10 @@
 """The Prodrive Dev Challenge: longest_path over standard input and output.
 
-The first line that the program reads is its player id: ``0`` moves first, ``1`` second. Before each of its
-moves, but not before the first one of player 0, it reads the opponent's last move. A move is ``x y``: x is the
-column and y the row, both from 0. The program also reads the opponent's last move of the game, after its own
-last one: programs exist that wait for it and end with an error without it.
+The first line that the program reads is its player id: ``0`` moves first, ``1`` second. (An example of the
+original shows ``1`` and ``2``; its text and all public programs have ``0`` and ``1``.) Before each of its moves,
+but not before the first one of player 0, it reads the opponent's last move. A move is ``x y``: x is the column and
+y the row, both from 0. (Some programs swap them; the game is symmetric.) The program also reads the opponent's last
+move of the game, after its own last one: programs exist that wait for it and end with an error without it.
 """
 
 from __future__ import annotations
