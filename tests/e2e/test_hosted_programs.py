@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +15,12 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.version import GETSTEP
+from getstep_server.records.record import parse
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 
 if TYPE_CHECKING:
@@ -42,6 +48,9 @@ def test_hosted_programs_and_a_bot_on_the_network(
     }
     (tmp_path / "bot.py").write_text(GET_STEP)
     server = programs.serve_in_thread(folder)
+    refused = programs.play(server, tmp_path / "bot.py", 1)
+    assert refused.wait() == 1
+    assert "hosted_program: The host runs the program of team 1" in refused.output
     bot = programs.play(server, tmp_path / "bot.py", 3)
     assert server.wait() == 0
     assert bot.wait() == 0
@@ -54,3 +63,185 @@ def test_hosted_programs_and_a_bot_on_the_network(
     with Store(folder / "contest.db", reading=True) as store:
         assert verify(load_contest(folder), store).played == 3
     assert not list((folder / "programs" / ".playing").glob("getstep-*"))
+
+
+GATED = """\
+import time
+from pathlib import Path
+from getstep_engines import GAMES
+
+def get_step(board, is_black):
+    Path("asked").touch()
+    while not Path("open").exists():
+        time.sleep(0.01)
+    return next((r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if not cell)
+"""
+"""A bot on the network that waits in its first turn until the test lets it go on."""
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a file is there."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not path.exists():
+        assert time.monotonic() < until, path
+        time.sleep(0.01)
+
+
+def hosted_processes(parent: int) -> list[int]:
+    """Return the processes that play with hosted programs, of the server with this process id."""
+    found = []
+    for path in Path(f"/proc/{parent}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            with contextlib.suppress(OSError):
+                if b"hosted_process" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.append(child)
+    return found
+
+
+def turns_of(folder: Path) -> list[list[dict[str, Any]]]:
+    """Return the turns of all games."""
+    with Store(folder / "contest.db", reading=True) as store:
+        records = [parse(stored.line) for stored in store.records()]
+    return [fields["turns"] for fields in records if fields["type"] == "game"]
+
+
+@pytest.mark.long
+def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_turns(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
+    add_program(folder, 1, GETSTEP, "import sys\nprint('no opening book', file=sys.stderr)\nsys.exit(9)\n")
+    add_program(folder, 2, GETSTEP, GET_STEP)
+    server = programs.serve_in_thread(folder)
+    assert server.wait() == 0
+    (turns,) = turns_of(folder)
+    faults = [turn for turn in turns if "fault" in turn]
+    assert {(turn["player"], turn["fault"]) for turn in faults} == {(1, "raised")}
+    detail = "program.py does not load: SystemExit: 9; it wrote to standard error: no opening book"
+    assert faults[0]["detail"] == detail
+
+
+@pytest.mark.long
+def test_a_process_that_dies_is_the_fault_of_the_server(programs: Programs, make_contest: MakeContest) -> None:
+    """The match is void, and played again with the version that is in use by then."""
+    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
+    add_program(folder, 1, GETSTEP, "def get_step(board, is_black):\n    while True: pass\n")
+    add_program(folder, 2, GETSTEP, GET_STEP)
+    server = programs.serve_in_thread(folder)
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not (running := hosted_processes(os.getpid())):
+        assert time.monotonic() < until, server.output
+        time.sleep(0.01)
+    add_program(folder, 1, GETSTEP, GET_STEP)
+    os.kill(running[0], signal.SIGKILL)
+    assert server.wait() == 0
+    void, played = game_heads(folder)
+    assert (void["attempt"], void["reason"]) == (1, "server_fault")
+    assert (played["attempt"], played["reason"]) == (2, "finished")
+    assert {program["version"] for program in played["programs"]} == {1, 2}
+    with Store(folder / "contest.db", reading=True) as store:
+        assert verify(load_contest(folder), store).void == 1
+
+
+@pytest.mark.long
+def test_a_round_of_a_ladder_is_played_by_the_versions_that_it_began_with(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    ladder = 'format = "ladder"\nsettings.rounds = 2\nsettings.games = 2\n'
+    folder = make_contest(["", ""], game="longest_path", events=[ladder])
+    add_program(folder, 1, GETSTEP, GET_STEP)
+    (tmp_path / "bot.py").write_text(GATED)
+    server = programs.serve_in_thread(folder)
+    bot = programs.play(server, tmp_path / "bot.py", 2)
+    wait_for(tmp_path / "asked")
+    new = add_program(folder, 1, GETSTEP, f"{GET_STEP}# better\n")
+    (tmp_path / "open").touch()
+    assert server.wait() == 0
+    assert bot.wait() == 0
+    heads = game_heads(folder)
+    used = [next(program["version"] for program in head["programs"] if program) for head in heads]
+    assert list(zip([head["round"] for head in heads], used, strict=True)) == [(1, 1), (1, 1), (2, 2), (2, 2)]
+    with Store(folder / "contest.db", reading=True) as store:
+        rounds = [fields for fields in store.record_headers() if fields["type"] == "pairings"]
+        assert verify(load_contest(folder), store).played == 4
+    assert [[named["version"] for named in round_["programs"]] for round_ in rounds] == [[1], [2]]
+    assert rounds[1]["programs"] == [{"team": 1, "version": 2, "sha256": new.sha256}]
+
+
+def descendants(pid: int) -> set[int]:
+    """Return all processes below a process."""
+    found = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, path.read_text().split()):
+                found |= {child, *descendants(child)}
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Return True unless a process has ended; an orphan may stay a zombie where nothing reaps it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+SLOW = "time.sleep(0.01)"
+SLOW_PROGRAMS = {
+    "prodrive": "import time\n" + PROGRAMS["prodrive"].replace("    print(", f"    {SLOW}; print(", 1),
+    "csefest-console": "import time\n"
+    + PROGRAMS["csefest-console"].replace("    board = [", f"    {SLOW}; board = ["),
+    "csefest-file": PROGRAMS["csefest-file"],
+    "topcoder": PROGRAMS["topcoder"],
+    GETSTEP: "import time\n" + GET_STEP.replace("    return", f"    {SLOW}\n    return"),
+}
+
+
+@pytest.mark.long
+def test_a_server_that_is_killed_again_and_again(programs: Programs, make_contest: MakeContest) -> None:
+    """All matches are played once, and no process outlives the server."""
+    teams = {
+        "longest_path": ["prodrive", GETSTEP],
+        "chain_reaction": ["csefest-console", "csefest-file"],
+        "pseudo_tonga": ["topcoder", GETSTEP],
+    }
+    conventions = [convention for pair in teams.values() for convention in pair]
+    events = [
+        f'name = "{game}"\nteams = [{2 * n + 1}, {2 * n + 2}]\nsettings.legs = 2\n' for n, game in enumerate(teams)
+    ]
+    folder = make_contest([""] * len(conventions), events=events)
+    path = folder / "contest.toml"
+    text = path.read_text()
+    for game in teams:
+        text = text.replace('game = "hop"', f'game = "{game}"', 1)
+    path.write_text(f"{text}[programs]\ncores = 2\n")
+    for team, convention in enumerate(conventions, start=1):
+        add_program(folder, team, convention, SLOW_PROGRAMS[convention])
+    chance = random.Random(2019)
+    for _ in range(6):
+        server = programs.serve(folder, "--now")
+        server.expect("The contest starts")
+        time.sleep(
+            chance.uniform(0.0, 1.5)
+        )  # long test: a random moment of a match, or of the start of its programs
+        below = descendants(server.pid)
+        server.signal(signal.SIGKILL)
+        server.wait()
+        until = time.monotonic() + PATIENCE_SECONDS
+        while left := [pid for pid in below if is_alive(pid)]:
+            assert time.monotonic() < until, left
+            time.sleep(0.01)
+    server = programs.serve(folder, "--now")
+    assert server.wait() == 0
+    heads = game_heads(folder)
+    played = [head for head in heads if head["reason"] == "finished"]
+    assert sorted(head["match"] for head in played) == list(range(1, 7))
+    assert {head["reason"] for head in heads} <= {"finished", "server_fault"}
+    assert all(head["faults"] == [0, 0] for head in played)
+    with Store(folder / "contest.db", reading=True) as store:
+        assert verify(load_contest(folder), store).played == 6
+    void = {head["event"] for head in heads if head["reason"] == "server_fault"}
+    resumed = {head["event"] for head in played if head["resumed"]}
+    assert void | resumed, "no match was interrupted"
+    assert 2 not in void, "programs of chain_reaction can begin on any board"
+    assert not resumed & {1, 3}, "those of the other games cannot"

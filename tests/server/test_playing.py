@@ -119,7 +119,7 @@ def test_a_file_with_get_step(tmp_path: Path) -> None:
     [
         (
             "import nothing_of_this_name\n",
-            "is above.: ModuleNotFoundError: No module named",
+            "does not load: ModuleNotFoundError: No module named",
         ),
         ("import os\nos._exit(4)\n", "the process of get_step has ended with exit code 4"),
         ("import os\nos.write(4, b'[' * 9)\nos.write(4, b'\\n')\n", "has written no answer"),

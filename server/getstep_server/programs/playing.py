@@ -377,7 +377,8 @@ class _FileBot:
         threading.Thread(target=_read_lines, args=(process.stdout, self._replies), daemon=True).start()
         reply = self._reply(deadline, late)
         if reply.get("type") != "ready":
-            raise RuntimeError(f"{reply.get('error')}: {_last_line(reply.get('trace'))}")
+            what = str(reply.get("error")).removesuffix("; the error is above.")
+            raise RuntimeError(f"{what}: {_last_line(reply.get('trace'))}")
         process.suspend()
 
     def _ask(self, board: Board, is_black: bool, turn: Turn, deadline: float) -> dict[str, Any]:
