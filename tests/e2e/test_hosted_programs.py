@@ -16,6 +16,7 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.version import GETSTEP
 from getstep_server.records.record import parse
+from getstep_server.reports.report import as_html, load_report_data
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
@@ -112,6 +113,8 @@ def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_t
     folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
     add_program(folder, 1, GETSTEP, "import sys\nprint('no opening book', file=sys.stderr)\nsys.exit(9)\n")
     add_program(folder, 2, GETSTEP, GET_STEP)
+    with (folder / "contest.toml").open("a") as file:
+        file.write('[programs]\nsandbox = "none"\n')
     server = programs.serve_in_thread(folder)
     assert server.wait() == 0
     (turns,) = turns_of(folder)
@@ -119,6 +122,10 @@ def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_t
     assert {(turn["player"], turn["fault"]) for turn in faults} == {(1, "raised")}
     detail = "program.py does not load: SystemExit: 9; it wrote to standard error: no opening book"
     assert faults[0]["detail"] == detail
+    with Store(folder / "contest.db", reading=True) as store:
+        page = as_html(load_report_data(load_contest(folder), store))
+        assert verify(load_contest(folder), store).played == 1
+    assert "1, 1 of them WITHOUT a sandbox" in page
 
 
 @pytest.mark.long

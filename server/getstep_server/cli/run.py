@@ -18,6 +18,7 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
+from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.tables import all_tables, describe_event
 from getstep_server.runtime.run import RunOutcome, freeze_long_lived
@@ -25,7 +26,7 @@ from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of, tournament_to_resume
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Store
-from getstep_server.text import pluralize
+from getstep_server.text import join_limited, pluralize
 from getstep_server.tournament.settings_record import shortened
 from getstep_server.web.listener import open_page_listener, page_address
 
@@ -38,6 +39,9 @@ from ._page_process import keep_page
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board, shell_command
 from ._with_bots import run_with_bots
+
+HOSTED_CELLS = 200
+"""Terminal cells for the teams with a program on this machine: 64 teams would fill a screen."""
 
 # --- run --------------------------------------------------------------------------------------------------------
 
@@ -151,6 +155,7 @@ def _print_header(contest: Contest, progress: Progress, when: StartCondition) ->
     progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
+    hosted = _hosted_teams(contest, progress)
     changed = tournament.settings.changes()
     for line in shortened(
         [f"Changed since the contest began: {change}; the change counts {change.holds}" for change in changed]
@@ -159,7 +164,7 @@ def _print_header(contest: Contest, progress: Progress, when: StartCondition) ->
     played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
     where = f"Resumes after {pluralize(played, 'match')}" if played or running else ""
     where += f", {running} running" if running else ""
-    if when.now or any(event.format.pairs_present for event in contest.events):
+    if when.now or hosted >= set(contest.teams) or any(event.format.pairs_present for event in contest.events):
         start = "at once"
     elif when.at is not None:
         tomorrow = " tomorrow" if when.at.date() != datetime.now().date() else ""
@@ -168,6 +173,21 @@ def _print_header(contest: Contest, progress: Progress, when: StartCondition) ->
         start = "when all teams with matches left are here" if where else "when all teams are here"
     enter = ", or when you press Enter" if when.on_enter and start != "at once" else ""
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
+
+
+def _hosted_teams(contest: Contest, progress: Progress) -> set[int]:
+    """Print which teams have a program on this machine, and return their ids."""
+    store = ProgramStore(contest.folder)
+    versions = [store.current(team) for team in store.teams() if team in contest.teams]
+    teams = {version.team: version for version in versions if version is not None}
+    if teams:
+        names = [f"{contest.team_name(team)} (version {version.number})" for team, version in teams.items()]
+        progress.say(f"Programs on this machine: {join_limited(names, ', ', HOSTED_CELLS)}")
+        if contest.file.programs.sandbox == "none":
+            progress.say('! They run WITHOUT A SANDBOX: contest.toml has sandbox = "none" under [programs]')
+        else:
+            progress.say("They run in the sandbox; getstep-server sandbox shows what it protects")
+    return set(teams)
 
 
 def _print_outcome(contest: Contest, progress: Progress, outcome: RunOutcome, hint: str) -> int:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import orjson
 from msgspec import UNSET, Meta, UnsetType
@@ -38,10 +38,11 @@ class IncidentEntry(Model, frozen=True, kw_only=True):
 
 
 class ProgramEntry(Model, frozen=True, kw_only=True):
-    """The version of a program that played: its number, and the SHA-256 of its source."""
+    """The version of a program that played: its number, the SHA-256 of its source, and if it had no sandbox."""
 
     version: Number
     sha256: Sha256
+    sandbox: Literal["none"] | UnsetType = UNSET
 
 
 class GameHeader(Head, frozen=True, kw_only=True):

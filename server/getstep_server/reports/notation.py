@@ -25,6 +25,8 @@ from getstep_server.records.game import GameRecord
 from getstep_server.records.reasons import VOID_REASONS, Reason
 from getstep_server.text import escape_control_chars
 
+from .programs import program_text, programs_of
+
 SKIP = "Skip"
 _COLUMN = 22  # a path of five squares; longer paths are rare and shift the second move to the right
 
@@ -86,8 +88,10 @@ def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iter
     yield "round", f"{game.round}, pairing {game.pairing}, leg {game.leg}"
     options = "".join(f", {name} {value}" for name, value in game.options.items())
     yield "game", f"{game.game}{options}"
-    for place, team, player in zip(("first", "second"), game.teams, players, strict=True):
-        yield place, f"{team.name} (team {team.id}), {player}"
+    for place, team, player, program in zip(
+        ("first", "second"), game.teams, players, programs_of(game), strict=True
+    ):
+        yield place, f"{team.name} (team {team.id}), {player}{program_text(program)}"
     yield "limit", f"{game.time.control}, and {game.time.lag_ms:g} ms for lag"
     yield "started", f"{game.started}, took {game.seconds:g} s"
     yield "result", result_text(game)

@@ -37,6 +37,7 @@ from .crosstable import Crosstable
 from .match_list import HINTS, match_list
 from .match_pages import Links
 from .plots import COLOURS, WIDTH, HistoryPlot, Rated, RatingHistory, RatingsPlot, history_plot, ratings_plot
+from .programs import programs_facts, programs_table
 from .ratings_table import ratings_table
 from .tables import combined_table, describe_event, name_with_status, standings_table
 from .templating import template_environment
@@ -134,6 +135,7 @@ class Page:
     name: str
     facts: Sequence[tuple[str, str]]
     decisions: Grid | None
+    programs: Grid | None
     combined: Grid | None
     events: Sequence[EventPart]
     incidents: Grid | None
@@ -192,7 +194,7 @@ def environment() -> Environment:
 
 
 def _page(data: ReportData, progress: Progress) -> Page:
-    tables = data.tournament.tables()
+    tables, programs = data.tournament.tables(), programs_table(data.contest, data.games)
     parts = []
     for event, step in _steps(data, progress):
         parts.append(_event_part(data, event, tables.events[event.number], step))
@@ -200,6 +202,7 @@ def _page(data: ReportData, progress: Progress) -> Page:
         name=data.contest.name,
         facts=list(_facts(data)),
         decisions=_decisions(data),
+        programs=_grid("programs", "Programs of the host's machine", programs) if programs else None,
         combined=_with_teams(_combined(data.contest, tables.combined), tables.combined, data)
         if tables.combined
         else None,
@@ -229,6 +232,7 @@ def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
     if overruled := len(data.games) - void - len(tournament.official_games):
         yield "Overruled attempts", f"{overruled}: played, then replaced or annulled by a decision or a rule"
     yield "Teams", str(len(data.contest.teams))
+    yield from programs_facts(data.games)
     if results:
         first = min(result.started for result in results)
         last = max(result.started + result.seconds for result in results)

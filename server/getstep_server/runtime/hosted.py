@@ -32,8 +32,10 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import trio
+from msgspec import UNSET, UnsetType
 
 from getstep.conventions import CONVENTIONS
 from getstep_server.bot_runner.hosted import Job, run_hosted_program
@@ -52,6 +54,7 @@ from getstep_server.programs.version import ProgramVersion
 from getstep_server.records.game import ProgramEntry, Programs
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import TeamProgram
+from getstep_server.records.result import PLAYERS
 from getstep_server.sandbox import PLAYING, Protections, SandboxError, start
 from getstep_server.tournament.tournament import Tournament
 
@@ -235,7 +238,7 @@ class HostedPrograms:
                         await self._arrived[version.team].wait()
                 if waiting.cancelled_caught:
                     raise BotFailed(f"match {match.number}: the process of a hosted program has not logged in")
-                entries = [_entry(versions.get(player)) for player in range(2)]
+                entries = [self._entry(versions.get(player)) for player in PLAYERS]
                 yield entries
                 over = True
                 nursery.cancel_scope.cancel()
@@ -266,6 +269,12 @@ class HostedPrograms:
     def _version(self, team: int, number: int) -> ProgramVersion | None:
         versions = (version for version in self._store.versions(team) if not version.removed)
         return next((version for version in versions if version.number == number), None)
+
+    def _entry(self, version: ProgramVersion | None) -> ProgramEntry | None:
+        if version is None:
+            return None
+        sandbox: Literal["none"] | UnsetType = "none" if self._protections is Protections.NONE else UNSET
+        return ProgramEntry(version=version.number, sha256=version.sha256, sandbox=sandbox)
 
     def _job(self, match: Match, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Job:
         """Return the job of the process that plays, and admit it to the team's seat."""
@@ -331,10 +340,6 @@ def _programs_of(sheet: Scoresheet) -> Programs:
     """Return the programs that a match of an earlier run has begun with."""
     entries = sheet.head.get("programs") or (None, None)
     return [None if entry is None else ProgramEntry(**entry) for entry in entries]
-
-
-def _entry(version: ProgramVersion | None) -> ProgramEntry | None:
-    return None if version is None else ProgramEntry(version=version.number, sha256=version.sha256)
 
 
 def _check_sandbox() -> None:

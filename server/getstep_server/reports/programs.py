@@ -1,0 +1,57 @@
+"""Programs that the host ran: which versions have played, and whether they were in the sandbox."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from msgspec import UNSET
+
+from getstep_server.config.contest import Contest
+from getstep_server.records.game import GameHead, ProgramEntry
+
+from .text_table import Column, TextTable
+
+HASH_CHARS = 16
+"""Digits of a SHA-256 that are shown: no two versions of a team have the same."""
+
+
+def programs_of(game: GameHead) -> Sequence[ProgramEntry | None]:
+    """Return for each player of a game the program that the host ran; None for a bot on the network."""
+    return (None, None) if game.programs is UNSET else game.programs
+
+
+def program_text(program: ProgramEntry | None) -> str:
+    """Return a player's program in words, or an empty text for a bot on the network."""
+    if program is None:
+        return ""
+    unprotected = ", without a sandbox" if program.sandbox == "none" else ""
+    return f", version {program.version} of its program on the host's machine{unprotected}"
+
+
+def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:
+    """Yield the facts of the report about programs that the host ran, if there were any."""
+    hosted = [[program for program in programs_of(game) if program] for game in games]
+    if not any(hosted):
+        return
+    without = sum(any(program.sandbox == "none" for program in programs) for programs in hosted)
+    how = f"{without} of them WITHOUT a sandbox" if without else "in the sandbox"
+    yield "Games with programs of the host's machine", f"{sum(map(bool, hosted))}, {how}"
+
+
+def programs_table(contest: Contest, games: Sequence[GameHead]) -> TextTable | None:
+    """Return a table of the versions that have played; None if the host ran no programs."""
+    played = Counter(
+        (team.id, program.version, program.sha256)
+        for game in games
+        for team, program in zip(game.teams, programs_of(game), strict=True)
+        if program is not None
+    )
+    rows = sorted(played)
+    columns = [
+        Column("team", [contest.team_name(team) for team, _, _ in rows], names=True, justify="left"),
+        Column("version", [str(version) for _, version, _ in rows]),
+        Column("games", [str(played[row]) for row in rows]),
+        Column("SHA-256 of the source", [sha256[:HASH_CHARS] for _, _, sha256 in rows], justify="left"),
+    ]
+    return TextTable(columns) if rows else None
