@@ -52,6 +52,7 @@ _FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
 _FRIENDLY = "tests/server/test_web_friendly.py::"
 _OWN = "tests/server/test_web_own.py::"
+_SUBMIT = "tests/server/test_web_submissions.py::"
 _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
@@ -137,6 +138,13 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_PAGE_CONNECTIONS": ("10**9", f"{_PAGE}test_all_addresses_together_have_so_many_connections"),
     "MAX_PAGE_CONNECTIONS_PER_ADDRESS": ("10**9", f"{_PAGE}test_one_address_has_so_many_connections"),
     "PAGE_HEAD_BYTES": ("10**6", f"{_PAGE}test_a_head_has_at_most_16_kib"),
+    "MAX_PAGE_UPLOADS": ("10**6", f"{_SUBMIT}test_four_programs_are_read_at_a_time"),
+    "PAGE_UPLOAD_SECONDS": ("10.0**6", f"{_PAGE}test_a_long_body_has_two_minutes"),
+    "MAX_SUBMISSIONS_WAITING": ("10**6", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),
+    "SUBMISSIONS_WAITING_BYTES": ("10**12", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),
+    "SUBMISSION_SECONDS": ("10.0**6", f"{_SUBMIT}test_a_worker_that_does_not_end_is_ended"),
+    "SUBMISSION_LINES": ("10**6", f"{_SUBMIT}test_the_lines_are_bounded"),
+    "SUBMISSION_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
     "PAGE_BODY_BYTES": ("10**6", f"{_PAGE}test_a_body_has_at_most_4_kib"),
     "PAGE_REQUEST_SECONDS": ("1e9", f"{_PAGE}test_a_request_has_ten_seconds"),
     "PAGE_IDLE_SECONDS": ("1e9", f"{_PAGE}test_the_next_request_has_thirty_seconds"),

@@ -275,6 +275,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "limits",
             "login_limits",
             "net",  # for bots that play friendly matches, on a port of its own
+            "programs",  # those that teams submit
             "records",
             "reports",
             "storage",

@@ -1,4 +1,4 @@
-"""The command ``getstep``: rules, new, wrapper, practice, login, check, play."""
+"""The command ``getstep``: rules, new, wrapper, practice, login, check, play, submit."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ._settings import (
     find_team,
     find_token,
 )
+from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
 from ._text import Console
 from ._uncaught import error_text
 from ._version import __version__
@@ -266,12 +267,30 @@ def _parser() -> argparse.ArgumentParser:
     )
     playing.add_argument("--quiet", action="store_true", help="print problems only")
     playing.set_defaults(run=_play)
+
+    _add_submit(
+        commands.add_parser(
+            "submit",
+            help="send your program to the host, which then plays it",
+            description=SUBMIT_HELP,
+            formatter_class=verbatim,
+        )
+    )
     return parser
 
 
-def _add_connection(parser: argparse.ArgumentParser) -> None:
+def _add_submit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("program", help="your program: a file, or a folder")
+    add_convention(parser, "--as", "convention", "the convention, if it is not clear from the contest's game: ")
+    _add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
+    parser.set_defaults(run=submit)
+
+
+def _add_connection(
+    parser: argparse.ArgumentParser, port: str = f"the host's port (default {DEFAULT_PORT})"
+) -> None:
     parser.add_argument("--host", help=_HOST_HELP)
-    parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
+    parser.add_argument("--port", help=port)
     parser.add_argument("--team", help="your team's id, a number")
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="your team's token")

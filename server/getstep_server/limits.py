@@ -255,6 +255,12 @@ PAGE_BODY_BYTES = 4096
 PAGE_REQUEST_SECONDS = 10.0
 """The time from the connection to the end of its first request. A phone on a bad WLAN needs a second."""
 
+MAX_PAGE_UPLOADS = 4
+"""The long bodies that are read at the same time: each may take `MAX_PROGRAM_BYTES` of memory."""
+
+PAGE_UPLOAD_SECONDS = 120.0
+"""The time for a request with a long body: 10 MB at 85 kB/s, which a bad WLAN has."""
+
 PAGE_IDLE_SECONDS = 30.0
 """The time between two requests on one connection. Then the server closes it, and a browser opens a new one."""
 
@@ -346,6 +352,21 @@ PROGRAM_LOCK_SECONDS = 10.0
 
 MAX_PROGRAM_BYTES = 10_000_000
 """The size of a program's source, of an archive with it, and of what comes out of the archive."""
+
+MAX_SUBMISSIONS_WAITING = 64
+"""The submitted programs that wait to be tried, one for each team."""
+
+SUBMISSIONS_WAITING_BYTES = 100_000_000
+"""The memory that they take before no further one is accepted. Most programs have some kB."""
+
+SUBMISSION_SECONDS = 900.0
+"""The time for one submission: building and trying it have limits of their own, which are shorter."""
+
+SUBMISSION_LINES = 200
+"""The latest lines of progress of a submission that its team can read."""
+
+SUBMISSION_LINE_BYTES = 1 << 16
+"""The length of such a line: the error of a compiler is cut to much less."""
 
 MAX_PROGRAM_FILES = 1000
 """The files and folders of a program's source: a hundred times those of a usual one."""

@@ -25,8 +25,10 @@ async def echo(request: Request) -> Response:
 
 
 @asynccontextmanager
-async def serving(handle: Handler = echo, names: tuple[str, ...] = ()) -> AsyncIterator[tuple[HttpServer, Connect]]:
-    server = HttpServer(handle, HostCheck(names))
+async def serving(
+    handle: Handler = echo, names: tuple[str, ...] = (), body_bytes: int = 4096
+) -> AsyncIterator[tuple[HttpServer, Connect]]:
+    server = HttpServer(handle, HostCheck(names), lambda _: body_bytes)
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listener.socket.getsockname()[1]
     async with trio.open_nursery() as nursery:
@@ -146,6 +148,15 @@ async def test_a_request_has_ten_seconds(autojump_clock: MockClock) -> None:
             await stream.send_all(HEAD[:20])
             assert await all_of(stream) == b""
             assert 9 < trio.current_time() - began < 11
+
+
+async def test_a_long_body_has_two_minutes(autojump_clock: MockClock) -> None:
+    async with serving(body_bytes=10_000) as (_, connect):
+        async with await connect() as stream:
+            began = trio.current_time()
+            await stream.send_all(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n")
+            assert await all_of(stream) == b""
+            assert 120 <= trio.current_time() - began < 121
 
 
 async def test_the_next_request_has_thirty_seconds(autojump_clock: MockClock) -> None:

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
 import trio
@@ -22,56 +20,18 @@ from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
-from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request, Response
+from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request
 from getstep_server.web.own_games import own_turns
-from getstep_server.web.sessions import Nonces, Sessions, is_signed
+from getstep_server.web.sessions import Nonces, Sessions, signed_token
 from tests.node import NEEDS_NODE, NODE, call_in_node
 from tests.patience import PATIENCE_SECONDS
 from tests.server.made_up import make_up
 from tests.server.sites import following
+from tests.server.team_browser import STORED, TOKENS, Browser
 
-STORED = Path(__file__).with_name("stored") / "finished"
-TOKENS = {1: "t9pt-4qc2-gnde", 2: "gtta-vwsf-7gh6", 3: "sdku-u26c-4kp4"}
 FAULTY = 3
 """The team that has made every mistake."""
 ERROR = "ZeroDivisionError"
-
-
-class Browser:
-    """A browser at one address: it keeps its cookie."""
-
-    def __init__(self, app: App, address: str = "192.0.2.8") -> None:
-        self._app = app
-        self._address = address
-        self.cookie = ""
-
-    async def ask(self, path: str, form: Any = None, **headers: str) -> Answer:
-        target, _, query = path.partition("?")
-        fields = dict(one.split("=") for one in query.split("&") if one)
-        found = {"host": "192.0.2.7:8080", "cookie": self.cookie, **headers}
-        body = urlencode(form or {}).encode()
-        method = "GET" if form is None else "POST"
-        return await self._app(Request(method, target, fields, found, body, self._address))
-
-    async def get(self, path: str, form: Any = None, **headers: str) -> Response:
-        answer = await self.ask(path, form, **headers)
-        assert isinstance(answer, Response)
-        if cookie := dict(answer.headers).get("Set-Cookie"):
-            self.cookie = cookie.partition(";")[0]
-        return answer
-
-    async def json(self, path: str) -> Any:
-        answer = await self.get(path)
-        assert answer.status == 200, answer.body
-        return json.loads(answer.body)
-
-    async def nonce(self) -> str:
-        return str((await self.json("/own/nonce.json"))["nonce"])
-
-    async def log_in(self, team: int | str, token: str, **changed: str) -> Response:
-        nonce = await self.nonce()
-        form = {"team": str(team), "nonce": nonce, "mac": sign_page_login(token, nonce)}
-        return await self.get("/own/login", {**form, **changed})
 
 
 @pytest.fixture
@@ -194,15 +154,15 @@ def team(token: str, number: int = 1) -> Team:
 def test_a_token_is_signed_as_it_is_or_in_its_canonical_form() -> None:
     nonce = "0" * 32
     for token, typed in (("KQ3M X7FD29PT", "kq3m-x7fd-29pt"), ("KQ3M X7FD29PT",) * 2, ("our own secret",) * 2):
-        assert is_signed(team(token), nonce, sign_page_login(typed, nonce))
-    assert not is_signed(None, nonce, sign_page_login("no team has this token", nonce))
+        assert signed_token(team(token), nonce, sign_page_login(typed, nonce)) == typed
+    assert not signed_token(None, nonce, sign_page_login("no team has this token", nonce))
 
 
 def test_a_team_that_is_no_longer_there_cannot_log_in() -> None:
     """On record it is there without a token, and anybody can sign with none."""
     nonce = "0" * 32
     for token in ("", "no team has this token"):
-        assert not is_signed(team(""), nonce, sign_page_login(token, nonce))
+        assert not signed_token(team(""), nonce, sign_page_login(token, nonce))
 
 
 def test_a_nonce_is_fresh_for_a_minute() -> None:

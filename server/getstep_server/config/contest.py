@@ -77,13 +77,14 @@ class ProgramsTable(Model, frozen=True, kw_only=True):
     ``cores`` is how many matches with such programs are played at once, each on a core of its own; None: all cores
     but one. ``sandbox`` is "none" if programs may run without protection. A program has to be ready for its match
     within ``startup_seconds``. The source of a team that has led a ladder for ``publish_after_weeks`` is published;
-    None: never.
+    None: never. ``submissions`` lets the teams submit programs themselves, from their computers or on the page.
     """
 
     cores: Annotated[int, Meta(ge=1, le=1024)] | None = None
     sandbox: Literal["required", "none"] = "required"
     startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
     publish_after_weeks: Annotated[float, Meta(gt=0, le=520)] | None = None
+    submissions: bool = False
 
 
 NoShow: TypeAlias = Literal["provisional", "final"]

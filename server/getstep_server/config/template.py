@@ -49,6 +49,7 @@ def contest_text(name: str, games: Sequence[Game], seed: int, format_: str = "ro
         ("# cores = 2", "matches with programs of getstep-server programs at once (default: all cores but one)"),
         ('sandbox = "required"', '"none": programs run without protection, which the report says'),
         ("startup_seconds = 10", "how long a program may take to be ready for a match; it is not thinking time"),
+        ("# submissions = true", "teams submit programs: getstep submit, or the form on the page"),
         ("# publish_after_weeks = 4", "publish the program of a team that has led a ladder for so long"),
         "",
         "[start]",

@@ -14,6 +14,10 @@ and the body of a request, the time for each, and the time in which a client mus
 are too many connections, the one that has waited longest for a request is closed. If none waits, the new one is
 refused. `SO_SNDBUF` bounds what the kernel keeps for a client that does not read.
 
+*Long bodies.* A form is short, and an uploaded program is not. ``body_limit`` is asked as soon as the head is
+there, so a long body is read only for a client that is logged in. Few are read at a time, because each is kept in
+memory.
+
 *Host.* A page that checks no ``Host`` can be read by any web site through DNS rebinding: the site's own name then
 resolves to this server's address. An attack of that kind needs a name, so literal addresses are always accepted,
 and names only if they are this machine's or configured.
@@ -29,7 +33,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -40,12 +44,14 @@ import trio
 from getstep_server.limits import (
     MAX_PAGE_CONNECTIONS,
     MAX_PAGE_CONNECTIONS_PER_ADDRESS,
+    MAX_PAGE_UPLOADS,
     PAGE_BODY_BYTES,
     PAGE_HEAD_BYTES,
     PAGE_IDLE_SECONDS,
     PAGE_REQUEST_SECONDS,
     PAGE_SEND_BUFFER,
     PAGE_SEND_SECONDS,
+    PAGE_UPLOAD_SECONDS,
 )
 
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]
@@ -137,6 +143,9 @@ class Download:
 Answer: TypeAlias = Response | EventStream | Download
 Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
+BodyLimit: TypeAlias = Callable[[Request], "int | Response"]
+"""Called with a request whose body is not read yet: returns the size that it may have, or the refusal."""
+
 
 def redirect(address: str, *headers: tuple[str, str]) -> Response:
     """Return a redirection, which a browser follows with GET."""
@@ -196,11 +205,16 @@ class HttpServer:
     Args:
         handle: called with each request; an exception becomes status 500 and a traceback on standard error.
         hosts: decides which ``Host`` headers are accepted.
+        body_limit: decides how long the body of a request may be.
     """
 
-    def __init__(self, handle: Handler, hosts: HostCheck) -> None:
+    def __init__(
+        self, handle: Handler, hosts: HostCheck, body_limit: BodyLimit = lambda _: PAGE_BODY_BYTES
+    ) -> None:
         self._handle = handle
         self._hosts = hosts
+        self._body_limit = body_limit
+        self._uploads = 0
         self._connections: dict[_Connection, None] = {}
         self._by_address: Counter[str] = Counter()
 
@@ -269,7 +283,7 @@ class HttpServer:
             connection.waiting = True
             with trio.move_on_after(seconds) as scope:
                 try:
-                    request = await self._read(parser, connection)
+                    request = await self._read(parser, connection, scope)
                 except h11.RemoteProtocolError as error:
                     status = error.error_status_hint
                     await self._refuse(parser, connection, problem(status, "the request is not valid HTTP"))
@@ -292,26 +306,53 @@ class HttpServer:
             parser.start_next_cycle()
             seconds = PAGE_IDLE_SECONDS
 
-    async def _read(self, parser: h11.Connection, connection: _Connection) -> Request | Response | None:
+    async def _read(
+        self, parser: h11.Connection, connection: _Connection, scope: trio.CancelScope
+    ) -> Request | Response | None:
         """Return the next request, or the response that refuses it; None if the client has closed."""
-        head: h11.Request | None = None
-        body = b""
+        while True:
+            event = parser.next_event()
+            if isinstance(event, h11.Request):
+                break
+            if event is not h11.NEED_DATA:
+                return None
+            await _receive(parser, connection)
+        request = self._request(event, connection.address)
+        if isinstance(request, Response):
+            return request
+        limit = self._body_limit(request)
+        if isinstance(limit, Response):
+            return limit
+        if limit <= PAGE_BODY_BYTES:
+            return await self._with_body(parser, connection, request, limit)
+        if self._uploads >= MAX_PAGE_UPLOADS:
+            return problem(503, "several files are being sent to this page now; try again in a minute")
+        self._uploads += 1
+        connection.waiting = False
+        scope.deadline = trio.current_time() + PAGE_UPLOAD_SECONDS
+        try:
+            return await self._with_body(parser, connection, request, limit)
+        finally:
+            self._uploads -= 1
+
+    async def _with_body(
+        self, parser: h11.Connection, connection: _Connection, request: Request, limit: int
+    ) -> Request | Response | None:
+        body = bytearray()
         while True:
             event = parser.next_event()
             if event is h11.NEED_DATA:
-                parser.receive_data(bytes(await connection.stream.receive_some(PAGE_HEAD_BYTES)))
-            elif isinstance(event, h11.Request):
-                head = event
+                await _receive(parser, connection)
             elif isinstance(event, h11.Data):
-                body += bytes(event.data)
-                if len(body) > PAGE_BODY_BYTES:
-                    return problem(413, f"expected a body of at most {PAGE_BODY_BYTES} bytes")
-            elif isinstance(event, h11.EndOfMessage) and head is not None:
-                return self._request(head, body, connection.address)
+                body += event.data
+                if len(body) > limit:
+                    return problem(413, f"expected a body of at most {limit} bytes")
+            elif isinstance(event, h11.EndOfMessage):
+                return replace(request, body=bytes(body))
             else:
                 return None
 
-    def _request(self, head: h11.Request, body: bytes, address: str) -> Request | Response:
+    def _request(self, head: h11.Request, address: str) -> Request | Response:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         method = head.method.decode("latin-1")
         if not self._hosts.allows(headers.get("host", "")):
@@ -323,7 +364,7 @@ class HttpServer:
             fields = dict(parse_qsl(query, max_num_fields=16))
         except ValueError:
             return problem(400, "expected at most 16 fields in the query")
-        return Request(method, unquote(path), fields, headers, body, address)
+        return Request(method, unquote(path), fields, headers, b"", address)
 
     async def _answer(self, request: Request) -> Answer:
         try:
@@ -391,6 +432,10 @@ _EVENT_STREAM_HEAD = "".join(
 ).encode()
 _PIECE = 1 << 16
 """The part of a long body that a client must take within PAGE_SEND_SECONDS: 6.5 kB/s."""
+
+
+async def _receive(parser: h11.Connection, connection: _Connection) -> None:
+    parser.receive_data(bytes(await connection.stream.receive_some(PAGE_HEAD_BYTES)))
 
 
 async def _send(stream: trio.SocketStream, data: bytes) -> None:

@@ -12,19 +12,23 @@ from collections.abc import Awaitable, Callable
 
 import trio
 
+from getstep.wire import prove_server
 from getstep_server.config.contest import Team
+from getstep_server.limits import MAX_PROGRAM_BYTES, PAGE_BODY_BYTES
 from getstep_server.login_limits import LoginLimiter
 from getstep_server.storage.database import StoreError
 
 from .feed import Feed
 from .http import HTML, JSON, TEXT, Answer, Download, Request, Response, attachment, problem, redirect
 from .own_games import OwnGames
-from .sessions import COOKIE, Nonces, Sessions, is_signed
+from .sessions import COOKIE, Nonces, Sessions, signed_token
+from .submissions import Submissions
 from .topics import encode
 
 JSON_LINES = "application/jsonl"
 WRONG = "The id or the token is wrong. Both are on the slip from the host."
 
+_PROGRAM = "/own/program"
 _FILE = re.compile(r"/own/match/([0-9]{1,9})\.(jsonl|txt|html)")
 _FILES = re.compile(r"/own/matches\.(jsonl|txt)")
 
@@ -46,10 +50,20 @@ class TeamArea:
         self._delayed: set[tuple[str, int | None]] = set()
         """The addresses and teams for which the answer to a wrong login waits; at most one for each connection."""
         self.games = OwnGames(feed)
+        self.submissions = Submissions(lambda: feed.contest)
 
     def team_of(self, request: Request) -> Team | None:
         """Return the team for which the browser is logged in; None if it is not."""
         return self._sessions.team_of(request.cookie(COOKIE), self._feed.contest.teams)
+
+    def body_limit(self, request: Request) -> int | Response:
+        """Return the size that the body of a request may have: only a program of a logged-in team is long."""
+        if (request.method, request.path) != ("POST", _PROGRAM):
+            return PAGE_BODY_BYTES
+        team = self.team_of(request)
+        if team is None or not request.is_own:
+            return problem(401, "log in first, on the page /own")
+        return self.submissions.objection(team.id) or MAX_PROGRAM_BYTES
 
     async def __call__(self, request: Request) -> Answer:
         """Answer a request for an address under ``/own``."""
@@ -70,6 +84,8 @@ class TeamArea:
             return self._page(team)
         if team is None:
             return problem(401, "log in first, on the page /own")
+        if request.path == "/own/program.json":
+            return Response(encode(await self.submissions.state(team.id)), JSON)
         if request.path == "/own/state.json":
             return await self._state(team.id, request.query.get("seen", ""))
         try:
@@ -117,14 +133,16 @@ class TeamArea:
             return _refusal(429, "A wrong login of this team has just come from here. Wait some seconds.")
         if not self._nonces.is_fresh(nonce):
             return _refusal(403, "The login took too long, or was sent twice. Try again.")
-        if not is_signed(team, nonce, form.get("mac", "")) or team is None:
+        token = signed_token(team, nonce, form.get("mac", ""))
+        if token is None or team is None:
             return await self._refuse(who)
         if not self._limiter.allow_login(team.id):
             return _refusal(429, "Your team logs in too often. Wait some seconds.")
         self._nonces.spend(nonce)
         self._sessions.close(request.cookie(COOKIE))
-        key = self._sessions.open(team)
-        return Response(b"{}", JSON, headers=(_cookie(key),))
+        key, asked = self._sessions.open(team), form.get("client_nonce", "")
+        proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
+        return Response(encode(proof), JSON, headers=(_cookie(key),))
 
     async def _refuse(self, who: tuple[str, int | None]) -> Answer:
         self._delayed.add(who)
@@ -133,6 +151,15 @@ class TeamArea:
         finally:
             self._delayed.discard(who)
         return _refusal(403, WRONG)
+
+    async def program(self, request: Request) -> Answer:
+        """Take a program that the team submits."""
+        team = self.team_of(request)
+        return (
+            problem(401, "log in first, on the page /own")
+            if team is None
+            else self.submissions.take(team.id, request)
+        )
 
     async def logout(self, request: Request) -> Answer:
         """Log a browser out."""
@@ -155,4 +182,5 @@ def _cookie(key: str, more: str = "") -> tuple[str, str]:
 _POST: dict[str, Callable[[TeamArea, Request], Awaitable[Answer]]] = {
     "/own/login": TeamArea.login,
     "/own/logout": TeamArea.logout,
+    _PROGRAM: TeamArea.program,
 }

@@ -99,7 +99,7 @@ async def serve(
     tables = TableMaker(feed)
     tables.reset()
     app = App(feed, tables, None if reveal is None else reveal(feed))
-    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names))
+    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
     listener.setblocking(False)
 
     def loaded() -> None:
@@ -114,6 +114,7 @@ async def serve(
         nursery.start_soon(tables.run)
         nursery.start_soon(_refresh, app)
         nursery.start_soon(app.people.run)
+        nursery.start_soon(app.own.submissions.run)
         if reveal is None:  # at a ceremony nobody plays
             port = feed.contest.file.server.friendly_port
             nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)

@@ -74,17 +74,18 @@ class Nonces:
         return hmac.new(self._key, head.encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def is_signed(team: Team | None, nonce: str, mac: str) -> bool:
-    """Return True if ``mac`` is the nonce signed with the team's token, as in teams.toml or in its canonical form.
+def signed_token(team: Team | None, nonce: str, mac: str) -> str | None:
+    """Return the team's token, as in teams.toml or canonical, if ``mac`` is the nonce signed with it; else None.
 
     The time taken depends neither on the token nor on whether there is such a team.
     """
     if not _MAC.fullmatch(mac):
-        return False
+        return None
     known = team is not None and team.token != ""  # a team that is no longer in teams.toml has no token
     token = team.token if team is not None and known else _NOBODY
-    fits = [hmac.compare_digest(sign_page_login(form, nonce), mac) for form in (token, canonical_token(token))]
-    return known and any(fits)
+    forms = (token, canonical_token(token))
+    fitting = [form for form in forms if hmac.compare_digest(sign_page_login(form, nonce), mac)]
+    return fitting[0] if known and fitting else None
 
 
 @dataclass(frozen=True, slots=True)

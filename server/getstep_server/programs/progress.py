@@ -1,0 +1,17 @@
+"""What the process of a submission says to the page: a line of JSON each."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+FAILED = "The server failed while it tried the program, which is not your fault. Ask the host."
+"""What a team reads if the server failed. The page's log has more."""
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """A line about a submission: its progress while the state is ``working``, else its result."""
+
+    state: Literal["working", "stored", "refused", "failed"]
+    text: str

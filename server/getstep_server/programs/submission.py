@@ -1,0 +1,74 @@
+"""The process that adds a submitted program: it unpacks, builds and tries what comes on its standard input.
+
+    python -m getstep_server.programs.submission CONTEST TEAM NAME CONVENTION < length, line end, bytes
+
+It prints its progress and its result as lines of JSON, a `progress.Progress` each. It ends with its standard
+input, so it cannot outlive the page that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from getstep_server.config.contest import load_contest
+from getstep_server.errors import ProgramRefused, UsageError
+
+from .adding import Submission, add_program
+from .progress import FAILED, Progress
+from .source import source_of
+
+
+def main() -> None:
+    """Add the program on standard input to the contest; the arguments are those in the module's text."""
+    folder, team, name, convention = sys.argv[1:]
+    data = sys.stdin.buffer.read(int(sys.stdin.buffer.readline(20)))
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    print_progress(_add(Path(folder), int(team), name, convention or None, data))
+
+
+def _add(folder: Path, team: int, name: str, convention: str | None, data: bytes) -> Progress:
+    try:
+        submission = Submission(team, source_of(name, data), "the team", convention)
+        version = add_program(load_contest(folder), submission, _ticker())
+    except (ProgramRefused, UsageError) as error:
+        return Progress("refused", str(error))
+    except Exception:  # the page's log has the reason: it may name folders of the host
+        traceback.print_exc()
+        return Progress("failed", FAILED)
+    trial = f"; {version.trial}" if version.trial else ""
+    return Progress("stored", f"version {version.number} ({version.language}, {version.convention}){trial}")
+
+
+def _ticker() -> Callable[[str], None]:
+    """Return a function that prints what is going on whenever it changes."""
+    last = ""
+
+    def tick(what: str) -> None:
+        nonlocal last
+        if what != last:
+            print_progress(Progress("working", what))
+            last = what
+
+    return tick
+
+
+def print_progress(progress: Progress) -> None:
+    """Print a line for the page."""
+    sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _end_with_input() -> None:
+    sys.stdin.buffer.read(1)  # nothing comes: it returns when the page has ended
+    os._exit(1)  # what it has started ends with it, see `getstep_server.sandbox`
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Programs that teams submit: from `getstep submit`, or from the form in a team's area.
+
+Theory of operation
+-------------------
+
+The page only takes the bytes. A process of its own unpacks, builds and tries them, as ``programs add`` does, and
+prints its progress as lines of JSON (`getstep_server.programs.submission`). Its building and trying take minutes
+of processor time, so one submission is worked on at a time, at the page's low priority, and the others wait in
+order. A team has one submission at a time, so nobody fills the queue alone.
+
+The result is kept in memory for the team's browser and terminal. What matters afterwards is on disk: the version.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.errors import ConfigError
+from getstep_server.limits import (
+    MAX_PROGRAM_BYTES,
+    MAX_SUBMISSIONS_WAITING,
+    SUBMISSION_LINE_BYTES,
+    SUBMISSION_LINES,
+    SUBMISSION_SECONDS,
+    SUBMISSIONS_WAITING_BYTES,
+)
+from getstep_server.programs.progress import FAILED, Progress
+from getstep_server.programs.store import ProgramStore
+from getstep_server.programs.version import ProgramVersion
+
+from .http import JSON, Request, Response, problem
+from .topics import encode
+
+CLOSED = (
+    "this contest takes no submitted programs; its host can allow them in contest.toml:"
+    " submissions = true in the table [programs]"
+)
+_TOO_LONG = f"It took more than {SUBMISSION_SECONDS / 60:g} minutes in all, and was ended."
+
+State = Literal["waiting", "working", "stored", "refused", "failed"]
+
+
+@dataclass(eq=False)
+class Submission:
+    """A program that a team has sent, and what has become of it.
+
+    ``lines`` are the latest lines about its progress, of ``said`` in all; ``text`` is the result in words.
+    """
+
+    team: int
+    name: str
+    convention: str
+    data: bytes
+    state: State = "waiting"
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=SUBMISSION_LINES))
+    said: int = 0
+    text: str = ""
+
+    @property
+    def open(self) -> bool:
+        """True until there is a result."""
+        return self.state in ("waiting", "working")
+
+
+class Submissions:
+    """The submissions of all teams, and the process that works on one of them.
+
+    Args:
+        contest: returns the contest with its current files.
+        command: returns the command that works on a submission, which comes on its standard input.
+    """
+
+    def __init__(
+        self, contest: Callable[[], Contest], command: Callable[[Contest, Submission], Sequence[str]] | None = None
+    ) -> None:
+        self._contest = contest
+        self._command = command or _command
+        self._latest: dict[int, Submission] = {}
+        self._queue: deque[Submission] = deque()
+        self._changed = trio.Event()
+
+    # --- what comes in ---
+
+    def objection(self, team: int) -> Response | None:
+        """Return why the team cannot submit a program now; None if it can."""
+        if not self._contest().file.programs.submissions:
+            return problem(403, CLOSED)
+        latest = self._latest.get(team)
+        if latest is not None and latest.open:
+            return problem(409, "your team's last program is not tried yet; wait for its result")
+        waiting = sum(len(one.data) for one in self._queue)
+        if len(self._queue) >= MAX_SUBMISSIONS_WAITING or waiting > SUBMISSIONS_WAITING_BYTES:
+            return problem(503, "too many programs are waiting; try again in some minutes")
+        return None
+
+    def take(self, team: int, request: Request) -> Response:
+        """Put the program in the body of a request at the end of the queue."""
+        if (objection := self.objection(team)) is not None:
+            return objection
+        if not request.body:
+            return problem(400, "the file is empty")
+        name, convention = request.query.get("name", ""), request.query.get("as", "")
+        if not 0 < len(name) <= 200 or len(convention) > 50:
+            return problem(400, "expected the file's name in ?name=, of at most 200 characters")
+        submission = Submission(team, name, convention, request.body)
+        self._latest[team] = submission
+        self._queue.append(submission)
+        self._changed.set()
+        return Response(encode({"state": "waiting"}), JSON, 202)
+
+    # --- what goes out ---
+
+    async def state(self, team: int) -> dict[str, Any]:
+        """Return the state of a team's latest submission, and its versions."""
+        store = ProgramStore(self._contest().folder)
+
+        def read() -> tuple[list[ProgramVersion], int | None]:
+            current = store.current(team)
+            return store.versions(team), None if current is None else current.number
+
+        try:
+            versions, in_use = await trio.to_thread.run_sync(read)
+        except ConfigError:
+            versions, in_use = [], None  # the host sees the reason in `programs list`
+        return {
+            "open": self._contest().file.programs.submissions,
+            "most_bytes": MAX_PROGRAM_BYTES,
+            "latest": self._shown(self._latest.get(team)),
+            "versions": [_version_json(version, in_use) for version in reversed(versions)],
+        }
+
+    def _shown(self, submission: Submission | None) -> dict[str, Any] | None:
+        if submission is None:
+            return None
+        text = submission.text
+        if submission.state == "waiting":
+            text = f"{self._queue.index(submission)} before it"
+        # A list of lines: `encode` escapes line ends, as all control characters.
+        shown = {"name": submission.name, "state": submission.state, "text": text.split("\n")}
+        return {**shown, "lines": list(submission.lines), "said": submission.said}
+
+    # --- the work ---
+
+    async def run(self) -> None:
+        """Work on the submissions in order until cancelled."""
+        while True:
+            while not self._queue:
+                self._changed = trio.Event()
+                await self._changed.wait()
+            submission = self._queue.popleft()
+            submission.state = "working"
+            with trio.move_on_after(SUBMISSION_SECONDS):
+                await self._work(submission)
+            if submission.open:
+                submission.state, submission.text = "refused", _TOO_LONG
+            submission.data = b""
+
+    async def _work(self, submission: Submission) -> None:
+        try:
+            process = await trio.lowlevel.open_process(
+                self._command(self._contest(), submission),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        except OSError:  # no memory or no process left
+            submission.state, submission.text = "failed", FAILED
+            return
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_send, process, submission.data)
+                await _follow(process, submission)
+                nursery.cancel_scope.cancel()
+        finally:
+            process.kill()  # what it has started ends with it: see `getstep_server.sandbox`
+            with trio.CancelScope(shield=True):
+                await process.wait()
+                await _close(process)
+        if submission.open:
+            submission.state, submission.text = "failed", FAILED
+
+
+async def _send(process: trio.Process, data: bytes) -> None:
+    """Send the length and the data. The pipe stays open: the process ends when it closes, so with this one."""
+    if process.stdin is None:
+        raise TypeError(f"{process!r}: its input is not a pipe")
+    try:
+        await process.stdin.send_all(b"%d\n" % len(data) + data)
+    except trio.BrokenResourceError:
+        return  # it has ended, and `_follow` says how
+
+
+async def _follow(process: trio.Process, submission: Submission) -> None:
+    """Read the progress until the process has closed its output."""
+    if process.stdout is None:
+        raise TypeError(f"{process!r}: its output is not a pipe")
+    rest = b""
+    async for data in process.stdout:
+        *lines, rest = (rest + bytes(data)).split(b"\n")
+        try:
+            for line in lines:
+                _apply(submission, line)
+        except msgspec.DecodeError:  # also if it is not a `Progress`
+            return
+        if len(rest) > SUBMISSION_LINE_BYTES:
+            return
+
+
+def _apply(submission: Submission, line: bytes) -> None:
+    progress = msgspec.json.decode(line, type=Progress)
+    if progress.state == "working":
+        submission.lines.append(progress.text)
+        submission.said += 1
+    else:
+        submission.state, submission.text = progress.state, progress.text
+
+
+async def _close(process: trio.Process) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            await pipe.aclose()
+
+
+def _command(contest: Contest, submission: Submission) -> list[str]:
+    arguments = [str(Path(contest.folder).absolute()), str(submission.team), submission.name, submission.convention]
+    return [sys.executable, "-m", "getstep_server.programs.submission", *arguments]
+
+
+def _version_json(version: ProgramVersion, in_use: int | None) -> dict[str, Any]:
+    return {
+        "number": version.number,
+        "in_use": version.number == in_use,
+        "language": version.language,
+        "convention": version.convention,
+        "sha256": version.sha256,
+        "added": version.added,
+        "by": version.added_by,
+        "trial": version.trial,
+        "removed": version.removed,
+    }

@@ -1,0 +1,52 @@
+"""A browser that logs in to the area of a team of the stored contest, without a page that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from getstep.wire import sign_page_login
+from getstep_server.web.app import App
+from getstep_server.web.http import Answer, Request, Response
+
+STORED = Path(__file__).with_name("stored") / "finished"
+TOKENS = {1: "t9pt-4qc2-gnde", 2: "gtta-vwsf-7gh6", 3: "sdku-u26c-4kp4"}
+
+
+class Browser:
+    """A browser at one address: it keeps its cookie."""
+
+    def __init__(self, app: App, address: str = "192.0.2.8") -> None:
+        self._app = app
+        self._address = address
+        self.cookie = ""
+
+    async def ask(self, path: str, form: Any = None, **headers: str) -> Answer:
+        target, _, query = path.partition("?")
+        fields = dict(one.split("=") for one in query.split("&") if one)
+        found = {"host": "192.0.2.7:8080", "cookie": self.cookie, **headers}
+        body = urlencode(form or {}).encode()
+        method = "GET" if form is None else "POST"
+        return await self._app(Request(method, target, fields, found, body, self._address))
+
+    async def get(self, path: str, form: Any = None, **headers: str) -> Response:
+        answer = await self.ask(path, form, **headers)
+        assert isinstance(answer, Response)
+        if cookie := dict(answer.headers).get("Set-Cookie"):
+            self.cookie = cookie.partition(";")[0]
+        return answer
+
+    async def json(self, path: str) -> Any:
+        answer = await self.get(path)
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
+
+    async def nonce(self) -> str:
+        return str((await self.json("/own/nonce.json"))["nonce"])
+
+    async def log_in(self, team: int | str, token: str, **changed: str) -> Response:
+        nonce = await self.nonce()
+        form = {"team": str(team), "nonce": nonce, "mac": sign_page_login(token, nonce)}
+        return await self.get("/own/login", {**form, **changed})

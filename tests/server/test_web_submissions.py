@@ -1,0 +1,342 @@
+"""Programs that teams submit on the page, and ``getstep submit``: what comes in, waits, and is answered."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import zipfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
+
+from getstep import cli
+from getstep.wire import prove_server
+from getstep_server.config.contest import load_contest
+from getstep_server.web.app import App
+from getstep_server.web.http import HostCheck, HttpServer, Request, Response
+from getstep_server.web.submissions import Submission, Submissions
+from tests.patience import PATIENCE_SECONDS
+from tests.server.sites import following
+from tests.server.team_browser import STORED, TOKENS, Browser
+
+WORKER = """
+import sys, json
+count = int(sys.stdin.buffer.readline())
+data = sys.stdin.buffer.read(count)
+say = lambda state, text: print(json.dumps({"state": state, "text": text}), flush=True)
+exec(data.decode())
+"""
+"""Stands for the process that builds a program: it runs what was submitted."""
+
+
+def work(_: object, submission: Submission) -> list[str]:
+    return [sys.executable, "-c", WORKER, submission.name]
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[App]:
+    """The pages of a contest that takes programs. Nothing works on them until a test lets it."""
+    folder = tmp_path / "finished"
+    shutil.copytree(STORED, folder)
+    with (folder / "contest.toml").open("a") as file:
+        file.write("\n[programs]\nsubmissions = true\n")
+    async with trio.open_nursery() as nursery:
+        app = (await following(folder, nursery)).app
+        app.own.submissions = Submissions(lambda: app.feed.contest, work)
+        yield app
+        nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+async def browser(app: App) -> Browser:
+    browser = Browser(app)
+    assert (await browser.log_in(1, TOKENS[1])).status == 200
+    return browser
+
+
+async def send(browser: Browser, app: App, data: bytes = b"say('stored', 'version 1')", **query: str) -> Response:
+    headers = {"host": "192.0.2.7:8080", "cookie": browser.cookie}
+    request = Request("POST", "/own/program", {"name": "bot.py", **query}, headers, data, "192.0.2.8")
+    limit = app.own.body_limit(request)
+    answer = limit if isinstance(limit, Response) else await app(request)
+    assert isinstance(answer, Response)
+    return answer
+
+
+async def result(browser: Browser) -> dict[str, Any]:
+    """Return the state of the latest submission once it has one."""
+    with trio.fail_after(PATIENCE_SECONDS):
+        while True:
+            latest: dict[str, Any] = (await browser.json("/own/program.json"))["latest"]
+            if latest["state"] not in ("waiting", "working"):
+                return latest
+            await trio.sleep(0.01)
+
+
+# --- what comes in ----------------------------------------------------------------------------------------------
+
+
+async def test_a_program_waits_is_tried_and_is_stored(app: App, browser: Browser) -> None:
+    assert (await browser.json("/own/program.json"))["latest"] is None
+    assert (await send(browser, app, b"say('working', 'compiled'); say('stored', 'version 1')")).status == 202
+    latest = (await browser.json("/own/program.json"))["latest"]
+    assert (latest["state"], latest["text"], latest["name"]) == ("waiting", ["0 before it"], "bot.py")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app.own.submissions.run)
+        latest = await result(browser)
+        nursery.cancel_scope.cancel()
+    assert (latest["state"], latest["text"]) == ("stored", ["version 1"])
+    assert (latest["lines"], latest["said"]) == (["compiled"], 1)
+
+
+async def test_a_team_has_one_at_a_time_and_others_have_theirs(app: App, browser: Browser) -> None:
+    other = Browser(app)
+    await other.log_in(2, TOKENS[2])
+    assert (await send(browser, app)).status == 202
+    refused = await send(browser, app)
+    assert (refused.status, b"not tried yet" in refused.body) == (409, True)
+    assert (await send(other, app)).status == 202
+    assert (await other.json("/own/program.json"))["latest"]["text"] == ["1 before it"]
+
+
+@pytest.mark.parametrize(
+    ("query", "data"), [({"name": ""}, b"x"), ({"name": "x" * 201}, b"x"), ({"as": "x" * 51}, b"x"), ({}, b"")]
+)
+async def test_a_wrong_request_is_refused(app: App, browser: Browser, query: dict[str, str], data: bytes) -> None:
+    assert (await send(browser, app, data, **query)).status == 400
+
+
+async def test_without_a_login_or_from_another_site_nothing_is_read(app: App, browser: Browser) -> None:
+    def head(**headers: str) -> Request:
+        return Request("POST", "/own/program", {"name": "a.py"}, {"host": "x", **headers}, b"", "192.0.2.8")
+
+    for headers in ({}, {"cookie": browser.cookie, "origin": "http://evil.example"}):
+        limit = app.own.body_limit(head(**headers))
+        assert isinstance(limit, Response)
+        assert limit.status == 401
+    assert app.own.body_limit(head(cookie=browser.cookie)) == 10_000_000
+    assert app.own.body_limit(Request("POST", "/own/login", {}, {}, b"", "192.0.2.8")) == 4096
+
+
+async def test_a_contest_takes_programs_only_if_its_host_says_so(app: App, browser: Browser) -> None:
+    contest = app.feed.contest
+    (contest.folder / "contest.toml").write_text(
+        (contest.folder / "contest.toml").read_text().replace("submissions = true", "submissions = false")
+    )
+    app.own.submissions = Submissions(lambda: load_contest(contest.folder))
+    refused = await send(browser, app)
+    assert (refused.status, b"submissions = true" in refused.body) == (403, True)
+    assert (await browser.json("/own/program.json"))["open"] is False
+
+
+async def test_so_many_wait_and_so_much_memory(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = app.own.submissions
+    request = Request("POST", "/own/program", {"name": "a"}, {}, b"x" * 1_000_000, "192.0.2.8")
+    for team in range(64):
+        assert queue.take(team, request).status == 202
+    assert queue.take(64, request).status == 503
+    queue = Submissions(lambda: app.feed.contest)
+    request = Request("POST", "/own/program", {"name": "a"}, {}, b"x" * 10_000_000, "192.0.2.8")
+    for team in range(11):
+        assert queue.take(team, request).status == 202
+    assert queue.take(11, request).status == 503
+
+
+# --- the work ---------------------------------------------------------------------------------------------------
+
+
+async def worked(app: App, browser: Browser, program: str) -> dict[str, Any]:
+    assert (await send(browser, app, program.encode())).status == 202
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app.own.submissions.run)
+        latest = await result(browser)
+        nursery.cancel_scope.cancel()
+    return latest
+
+
+async def test_a_refusal_is_passed_on(app: App, browser: Browser) -> None:
+    latest = await worked(app, browser, "say('refused', 'line 3: expected ;')")
+    assert (latest["state"], latest["text"]) == ("refused", ["line 3: expected ;"])
+
+
+@pytest.mark.parametrize(
+    "program", ["sys.exit(3)", "pass", "print('x' * 100_000)", "import os; os.kill(os.getpid(), 9)"]
+)
+async def test_a_worker_that_fails_is_not_the_teams_fault(app: App, browser: Browser, program: str) -> None:
+    latest = await worked(app, browser, program)
+    assert (latest["state"], "not your fault" in latest["text"][0]) == ("failed", True)
+
+
+async def test_the_lines_are_bounded(app: App, browser: Browser) -> None:
+    latest = await worked(app, browser, "for n in range(300): say('working', str(n))\nsay('stored', '1')")
+    assert (len(latest["lines"]), latest["lines"][-1], latest["said"]) == (200, "299", 300)
+
+
+async def test_a_worker_that_does_not_end_is_ended(app: App, browser: Browser, autojump_clock: MockClock) -> None:
+    began = trio.current_time()
+    assert (await send(browser, app, b"import time; time.sleep(1000)")).status == 202
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(app.own.submissions.run)
+        while (latest := (await browser.json("/own/program.json"))["latest"])["state"] in ("waiting", "working"):
+            await trio.sleep(1)
+            assert trio.current_time() - began < 1000
+        nursery.cancel_scope.cancel()
+    assert latest["state"] == "refused"
+    assert "was ended" in latest["text"][0]
+    assert 900 <= trio.current_time() - began < 910
+
+
+async def test_a_worker_that_writes_a_line_without_end_has_failed(app: App, browser: Browser) -> None:
+    endless = "import time; sys.stdout.write('x' * 70_000); sys.stdout.flush(); time.sleep(1000)"
+    assert (await worked(app, browser, endless))["state"] == "failed"
+
+
+async def test_the_next_one_is_worked_on_after_a_failure(app: App, browser: Browser) -> None:
+    await worked(app, browser, "sys.exit(3)")
+    assert (await worked(app, browser, "say('stored', 'version 2')"))["text"] == ["version 2"]
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def port(app: App) -> AsyncIterator[int]:
+    """The port of the page, with a worker."""
+    (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(HttpServer(app, HostCheck(), app.own.body_limit).serve, listener)
+        nursery.start_soon(app.own.submissions.run)
+        yield listener.socket.getsockname()[1]
+        nursery.cancel_scope.cancel()
+
+
+Submit = Callable[..., Any]
+
+
+@pytest.fixture
+def submit(port: int, tmp_path: Path) -> Submit:
+    async def run(program: Path, *more: str, token: str = TOKENS[1]) -> int:
+        arguments = ["submit", str(program), "--host", "127.0.0.1", "--port", str(port), "--team", "1"]
+        return await trio.to_thread.run_sync(cli.main, [*arguments, "--token", token, *more])
+
+    return run
+
+
+async def test_the_command_sends_a_file(submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("say('working', sys.argv[1]); say('stored', 'version 1')")
+    assert await submit(bot) == 0
+    out = capsys.readouterr().out
+    assert "  my_bot.py\n" in out
+    assert out.endswith("Stored: version 1\n")
+
+
+async def test_the_command_sends_a_folder_without_what_tools_make(
+    submit: Submit, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken: list[bytes] = []
+
+    def take(team: int, request: Request) -> Response:
+        taken.append(request.body)
+        return Response(b"{}", "application/json", 403)
+
+    monkeypatch.setattr(app.own.submissions, "take", take)
+    folder = tmp_path / "bot"
+    for name in ("main.py", "lib/part.py", ".git/HEAD", "__pycache__/x.pyc"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    assert await submit(folder) == 1
+    assert sorted(zipfile.ZipFile(io.BytesIO(taken[0])).namelist()) == ["lib/part.py", "main.py"]
+
+
+async def test_the_command_shows_a_refusal(
+    submit: Submit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("say('refused', 'line 3:\\n  expected ;\\x1b[2J')")
+    assert await submit(bot) == 1
+    assert "line 3:\n  expected ;\\u001b[2J" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("token", ["aaaa-bbbb-cccc", "t9pt-4qc2-gndf"])
+async def test_a_wrong_token_is_named(
+    submit: Submit, token: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("pass")
+    assert await submit(bot, token=token) == 1
+    assert "The id or the token is wrong" in capsys.readouterr().err
+
+
+async def test_a_page_that_does_not_know_the_token_gets_no_program(
+    submit: Submit, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another computer may pretend to be the page, and accept any login."""
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("say('stored', 'version 1')")
+    monkeypatch.setattr("getstep_server.web.own.prove_server", lambda *_: prove_server("other", "0", "0"))
+    assert await submit(bot) == 1
+    assert "does not prove that it knows your token" in capsys.readouterr().err
+    assert app.own.submissions.objection(1) is None, "nothing was taken"
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 10_000_001])
+async def test_a_file_that_cannot_be_sent_is_named(
+    submit: Submit, tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_bytes(content)
+    assert await submit(bot) == 2
+    assert "my_bot.py is" in capsys.readouterr().err
+
+
+def test_a_page_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("pass")
+    login = ["--host", "127.0.0.1", "--port", "1", "--team", "1", "--token", TOKENS[1]]
+    assert cli.main(["submit", str(bot), *login]) == 1
+    assert "http://127.0.0.1:1 cannot be reached" in capsys.readouterr().err
+
+
+# --- long bodies ------------------------------------------------------------------------------------------------
+
+
+async def test_four_programs_are_read_at_a_time(app: App, browser: Browser, port: int) -> None:
+    """Each may be 10 MB in memory."""
+
+    def head(length: int) -> bytes:
+        fields = f"Host: localhost\r\nCookie: {browser.cookie}\r\nContent-Length: {length}\r\n"
+        return f"POST /own/program?name=a.py HTTP/1.1\r\n{fields}\r\n".encode()
+
+    streams = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(5)]
+    for stream in streams[:4]:
+        await stream.send_all(head(100_000) + b"x" * 50_000)
+    await wait_all_tasks_blocked(0.05)
+    await streams[4].send_all(head(100_000))
+    with trio.fail_after(PATIENCE_SECONDS):
+        assert (await streams[4].receive_some()).startswith(b"HTTP/1.1 503")
+    for stream in streams:
+        await stream.aclose()
+    await wait_all_tasks_blocked(0.05)
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(head(3) + b"bad")
+        with trio.fail_after(PATIENCE_SECONDS):
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 202")
+
+
+async def test_a_program_has_at_most_10_mb(app: App, browser: Browser, port: int) -> None:
+    async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        fields = f"Host: localhost\r\nCookie: {browser.cookie}\r\nContent-Length: 10000001\r\n"
+        await stream.send_all(f"POST /own/program?name=a.py HTTP/1.1\r\n{fields}\r\n".encode())
+        with trio.fail_after(PATIENCE_SECONDS):
+            try:
+                for _ in range(101):
+                    await stream.send_all(b"x" * 100_000)
+            except trio.BrokenResourceError:
+                pass
+            assert (await stream.receive_some()).startswith(b"HTTP/1.1 413")
