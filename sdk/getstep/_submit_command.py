@@ -248,7 +248,7 @@ def _follow(page: _Page, console: Console) -> int:
             return 0
         if state not in ("waiting", "working"):
             raise Refused(str(state), text)
-        if state == "waiting" and text != place:
+        if state == "waiting" and text not in ("", place):
             console.say(f"Waiting, {text}.")
             place = text
         time.sleep(_POLL_SECONDS)

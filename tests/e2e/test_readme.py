@@ -53,7 +53,7 @@ DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
-HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS = _FOR_LATER
+HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS, SUBMIT = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
@@ -163,6 +163,16 @@ def test_a_program_practises_as_the_page_says(
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
+
+
+def test_the_command_that_submits_a_program_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program, *arguments = shlex.split(SUBMIT)
+    assert program == "getstep"
+    assert main([*arguments, "--host", "127.0.0.1"]) == 2
+    assert "my_bot.py cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.long  # compiles in three languages

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import AsyncIterator, Callable
@@ -17,9 +19,11 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from getstep import cli
 from getstep.wire import prove_server
 from getstep_server.config.contest import load_contest
+from getstep_server.programs.store import ProgramStore
 from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
+from tests.compilers import need
 from tests.patience import PATIENCE_SECONDS
 from tests.server.sites import following
 from tests.server.team_browser import STORED, TOKENS, Browser
@@ -85,7 +89,7 @@ async def test_a_program_waits_is_tried_and_is_stored(app: App, browser: Browser
     assert (await browser.json("/own/program.json"))["latest"] is None
     assert (await send(browser, app, b"say('working', 'compiled'); say('stored', 'version 1')")).status == 202
     latest = (await browser.json("/own/program.json"))["latest"]
-    assert (latest["state"], latest["text"], latest["name"]) == ("waiting", ["0 before it"], "bot.py")
+    assert (latest["state"], latest["text"], latest["name"]) == ("waiting", [""], "bot.py")
     async with trio.open_nursery() as nursery:
         nursery.start_soon(app.own.submissions.run)
         latest = await result(browser)
@@ -340,3 +344,54 @@ async def test_a_program_has_at_most_10_mb(app: App, browser: Browser, port: int
             except trio.BrokenResourceError:
                 pass
             assert (await stream.receive_some()).startswith(b"HTTP/1.1 413")
+
+
+# --- the process that builds ------------------------------------------------------------------------------------
+
+
+def run_process(folder: Path, team: int, name: str, data: bytes) -> list[dict[str, str]]:
+    """Return what the real process prints."""
+    command = [sys.executable, "-m", "getstep_server.programs.submission", str(folder), str(team), name, ""]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"%d\n" % len(data) + data)
+        process.stdin.flush()
+        lines = process.stdout.readlines()  # the input stays open: the process would end with it
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "state", "says"),
+    [
+        ("bot.py", b"print(1)", "refused", "get_step"),
+        ("bot.zip", b"PK\x03\x04", "refused", "zip"),
+    ],
+)
+def test_the_process_names_what_is_wrong(tmp_path: Path, name: str, data: bytes, state: str, says: str) -> None:
+    shutil.copytree(STORED, tmp_path / "finished")
+    *_, last = run_process(tmp_path / "finished", 1, name, data)
+    assert (last["state"], says in last["text"]) == (state, True), last
+
+
+def test_the_process_does_not_blame_the_team_for_the_host(tmp_path: Path) -> None:
+    *_, last = run_process(tmp_path / "nothing", 1, "bot.py", b"def get_step(board, is_black): ...")
+    assert (last["state"], "nothing" in last["text"]) == ("failed", False), last
+
+
+@pytest.mark.long  # it plays two games in the sandbox for each game of the contest
+def test_the_process_stores_a_program_that_plays(tmp_path: Path) -> None:
+    need("bwrap")
+    shutil.copytree(STORED, tmp_path / "finished")
+    assert cli.main(["new", str(tmp_path / "my_bot.py"), "--game", "all"]) == 0
+    folder = io.BytesIO()
+    with zipfile.ZipFile(folder, "w") as archive:
+        for path in tmp_path.glob("my_bot*.py"):
+            archive.write(path, path.name)
+    steps = run_process(tmp_path / "finished", 1, "my_bot.zip", folder.getvalue())
+    assert steps[-1]["state"] == "stored", steps
+    current = ProgramStore(tmp_path / "finished").current(1)
+    assert current is not None
+    assert (current.number, current.added_by, current.convention) == (1, "the team", "getstep")

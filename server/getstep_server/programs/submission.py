@@ -52,9 +52,10 @@ def _ticker() -> Callable[[str], None]:
 
     def tick(what: str) -> None:
         nonlocal last
-        if what != last:
-            print_progress(Progress("working", what))
-            last = what
+        step = what.partition(": move ")[0]  # a line for each move would be too many
+        if step != last:
+            print_progress(Progress("working", step))
+            last = step
 
     return tick
 
@@ -66,7 +67,7 @@ def print_progress(progress: Progress) -> None:
 
 
 def _end_with_input() -> None:
-    sys.stdin.buffer.read(1)  # nothing comes: it returns when the page has ended
+    os.read(0, 1)  # nothing comes: it returns when the page has ended
     os._exit(1)  # what it has started ends with it, see `getstep_server.sandbox`
 
 

@@ -144,7 +144,8 @@ class Submissions:
             return None
         text = submission.text
         if submission.state == "waiting":
-            text = f"{self._queue.index(submission)} before it"
+            before = self._queue.index(submission)
+            text = f"{before} before it" if before else ""
         # A list of lines: `encode` escapes line ends, as all control characters.
         shown = {"name": submission.name, "state": submission.state, "text": text.split("\n")}
         return {**shown, "lines": list(submission.lines), "said": submission.said}

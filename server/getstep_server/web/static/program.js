@@ -47,7 +47,7 @@ function result({ name, state, text, lines }) {
   const bad = state === "refused" || state === "failed";
   const output = [...lines, ...(bad ? text : [])].join("\n");
   return [
-    h("p", {}, h("bdi", {}, name), ": ", h("strong", { class: bad ? "bad" : null }, STATES[state]), bad ? "" : `, ${text.join(" ")}`, "."),
+    h("p", {}, h("bdi", {}, name), ": ", h("strong", { class: bad ? "bad" : null }, STATES[state]), bad || !text[0] ? "" : `, ${text.join(" ")}`, "."),
     output ? h("pre", { class: "error", tabindex: "0" }, output) : null,
   ];
 }
