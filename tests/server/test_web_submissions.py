@@ -23,8 +23,8 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
-from tests.compilers import need
 from tests.patience import PATIENCE_SECONDS
+from tests.server.hosting import needs_sandbox
 from tests.server.sites import following
 from tests.server.team_browser import STORED, TOKENS, Browser
 
@@ -381,9 +381,9 @@ def test_the_process_does_not_blame_the_team_for_the_host(tmp_path: Path) -> Non
     assert (last["state"], "nothing" in last["text"]) == ("failed", False), last
 
 
+@needs_sandbox
 @pytest.mark.long  # it plays two games in the sandbox for each game of the contest
 def test_the_process_stores_a_program_that_plays(tmp_path: Path) -> None:
-    need("bwrap")
     shutil.copytree(STORED, tmp_path / "finished")
     assert cli.main(["new", str(tmp_path / "my_bot.py"), "--game", "all"]) == 0
     folder = io.BytesIO()
