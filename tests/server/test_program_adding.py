@@ -70,7 +70,7 @@ def test_a_file_with_get_step_is_taken_with_the_files_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "TRIAL_SECOND_SECONDS", 0)
-    text = "import helper, getstep\n\ndef get_step(board, is_black):\n    return helper.move(board)\n"
+    text = "import helper, getstep_bots.greedy\n\ndef get_step(board, is_black):\n    return helper.move(board)\n"
     helper = "def move(board):\n    return next((r, c) for r in range(8) for c in range(8) if not board[r][c])\n"
     archive = zipped({"my/bot.py": text.encode(), "my/helper.py": helper.encode()})
     version = add(contest_of(tmp_path, "pseudo_tonga"), "my.zip", archive)

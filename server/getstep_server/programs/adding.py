@@ -70,7 +70,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
         source.write(new / "source")
         tick(f"building it ({plan.language})")
         command = build(plan, source, new / "files", protections, lambda: tick(f"building it ({plan.language})"))
-        job = Job(plan.convention, command, new / "files", protections)
+        job = Job(plan.convention, command, new / "files", protections, home=new)
         result = try_program(job, games, settings.startup_seconds, tick)
         tick("storing it")
         description = Description(

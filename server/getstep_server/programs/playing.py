@@ -27,17 +27,17 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-import getstep
-import getstep_engines
 from getstep._games import Board
 from getstep._program import ProgramBot
 from getstep._text import sendable_text
 from getstep._turn import Callback, CallResult, Turn
 from getstep.conventions import CONVENTIONS, Talk, topcoder_wrapper
 from getstep_engines import Player as Seat
+from getstep_server.config.contestants_package import PACKAGES
 from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.text import escape_control_chars
 
@@ -184,7 +184,8 @@ class HostedProgram:
 @cache
 def _readable() -> tuple[Path, ...]:
     """Return the folders of the packages that a Python program may import: those that the server can."""
-    packages = [Path(str(module.__file__)).parent for module in (getstep, getstep_engines)]
+    specs = [find_spec(name) for name in PACKAGES]
+    packages = [Path(spec.origin).parent for spec in specs if spec and spec.origin]
     installed = Path(sysconfig.get_path("purelib"))
     return (installed, *(package for package in packages if not package.is_relative_to(installed)))
 
