@@ -12,4 +12,5 @@ CLASSIC_CLIENT = [
     "{port}",
     "{team}",
 ]
+WRONG_CLIENT = [sys.executable, str(Path(__file__).with_name("wrong_client.py"))]
 TEST_BOT = [sys.executable, str(Path(__file__).with_name("conformance_bot.py"))]

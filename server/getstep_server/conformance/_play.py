@@ -163,7 +163,7 @@ class Play:
             if pause < shortest * CLOCK_TOLERANCE:
                 raise NotAsRequired(f"it connected again after {pause:.2f} s, expected at least {shortest:.2f} s")
             return
-        raise NotAsRequired(self._nothing(f"it did not connect within {limit:.1f} s"), "must")
+        raise NotAsRequired(self._nothing(f"it did not connect within {limit:.1f} s"))
 
     async def close(self, *, reset: bool = False) -> None:
         """Close the connection without a goodbye."""

@@ -142,19 +142,16 @@ async def _play(case: Case, play: Play) -> tuple[Verdict, str]:
     if case.script is not None:
         await case.script(play)
     for step in case.steps:
-        try:
-            await step.run(play)
-        except NotAsRequired as error:
-            raise NotAsRequired(error.why, error.need or step.need) from error
+        await step.do(play)
     if case.table.ends == "over" and case.classic:
         if not play.connected:
-            await ClassicLogin().run(play)
-        await Stop().run(play)
+            await ClassicLogin().do(play)
+        await Stop().do(play)
     elif case.table.ends == "over":
         if play.connected and not play.line.proved:
             await play.close()  # a client should not end because such a server says so
         if not play.connected:
             await play.log_in()
-        await Farewell(fields=_OVER, final=True).run(play)
-        await Ended(code="zero").run(play)
+        await Farewell(fields=_OVER, final=True).do(play)
+        await Ended(code="zero").do(play)
     return Verdict.PASS, ""

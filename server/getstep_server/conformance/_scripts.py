@@ -10,10 +10,10 @@ import trio
 from getstep.wire import MAX_ARRAY, MAX_TEXT
 from getstep.wire._limits import MAX_TEXT_BYTES
 
-from ._outcome import NotAsRequired
+from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, pack
 from ._play import Play, describe, framed
-from ._steps import Answer
+from ._steps import Accept, Answer, Closed
 
 Script: TypeAlias = Callable[[Play], Awaitable[None]]
 
@@ -60,11 +60,14 @@ def is_scaled(remarks: list[str]) -> bool:
     return any("multiplies" in remark for remark in remarks)
 
 
-async def _pauses_grow(play: Play, drop: Script) -> None:
-    """End connection after connection in the same way; the pauses between them have to grow."""
+async def _pauses_grow(play: Play, drop: Script, need: Need = "must") -> None:
+    """End connection after connection in the same way; the pauses between them have to grow.
+
+    ``need`` is the word of protocol.md for coming back at all.
+    """
     pauses = []
     for number in range(_ATTEMPTS):
-        await play.accept()
+        await Accept(need=need).do(play)
         if number:
             pauses.append(trio.current_time() - play.left_at)
         await drop(play)
@@ -98,7 +101,7 @@ async def _drop_unproved(play: Play) -> None:
 async def _drop_wrong_proof(play: Play) -> None:
     await play.greet()
     await play.admit("wrong")
-    await play.wait_closed()
+    await Closed(need="should").do(play)
 
 
 async def _garbage(play: Play) -> None:
@@ -113,9 +116,9 @@ async def _contest_over_unproved(play: Play) -> None:
     await play.wait_closed()
 
 
-def _growing(drop: Script) -> Script:
+def _growing(drop: Script, need: Need = "must") -> Script:
     async def script(play: Play) -> None:
-        await _pauses_grow(play, drop)
+        await _pauses_grow(play, drop, need)
 
     return script
 
@@ -177,7 +180,7 @@ async def many_turns(play: Play) -> None:
     await play.send("start")
     for _ in range(100):
         await play.send("get_step")
-        await Answer().run(play)
+        await Answer().do(play)
     await play.send("end")
 
 
@@ -192,7 +195,7 @@ async def many_frames(play: Play) -> None:
                 play.note("S", f"{describe(fields)}, and 99 more")
     await play.send("start")
     await play.send("get_step")
-    await Answer().run(play)
+    await Answer().do(play)
     await play.send("end")
 
 
@@ -206,8 +209,8 @@ async def piled_up(play: Play) -> None:
     for _ in range(100):
         await play.send("penalty")
         await play.send("get_step")
-    await Answer(back=play.asked["id"] - first, need="should").run(play)
-    await Answer(need="should").run(play)
+    await Answer(back=play.asked["id"] - first, need="should").do(play)
+    await Answer(need="should").do(play)
     await play.send("end")
 
 
@@ -230,7 +233,7 @@ async def longest_text(play: Play) -> None:
 async def _one_question(play: Play, unknown: Mapping[str, Any]) -> None:
     await play.send("start")
     await play.send("get_step", **unknown)
-    await Answer().run(play)
+    await Answer().do(play)
     await play.send("end")
 
 
@@ -241,7 +244,7 @@ SCRIPTS: Mapping[str, Script] = {
     "dropped_unproved": _growing(_drop_unproved),
     "wrong_proofs": _growing(_drop_wrong_proof),
     "garbage": _growing(_garbage),
-    "contests_over_unproved": _growing(_contest_over_unproved),
+    "contests_over_unproved": _growing(_contest_over_unproved, "should"),
     "short_again": short_again,
     "fresh_nonces": fresh_nonces,
     "drip": drip,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import trio
 from msgspec import Meta, field
@@ -40,15 +40,19 @@ class Step(Model, frozen=True, forbid_unknown_fields=True):
 
     need: Need = "must"
 
-    pauses: ClassVar[bool] = False
-    """True if the step measures a pause of the client, and so needs to know about GETSTEP_TIME_SCALE."""
-
-    async def run(self, play: Play) -> None:
+    async def do(self, play: Play) -> None:
         """Do it.
 
         Raises:
-            NotAsRequired: the client does something else than the step requires.
+            NotAsRequired: the client does something else than the step requires; the error has the need.
         """
+        try:
+            await self.run(play)
+        except NotAsRequired as error:
+            raise NotAsRequired(error.why, error.need or self.need) from error
+
+    async def run(self, play: Play) -> None:
+        """Do it; raises NotAsRequired like `do`, without the need of the step."""
         raise NotImplementedError
 
 
