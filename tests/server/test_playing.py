@@ -98,6 +98,22 @@ def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=SANDBOX)])
+def test_files_stay_between_the_turns_of_a_program_that_is_started_in_each(
+    tmp_path: Path, protections: Protections
+) -> None:
+    source = "open('memory', 'a').write('x')\nopen('order.txt', 'w').write(open('memory').read())\n"
+    board = GAMES["linkage"].start().board()
+    with player_of(tmp_path, "linkage", source, protections) as player:
+        player.prepare(PATIENCE_SECONDS)
+        errors = [player.call(board, True, turn_of("linkage", number)).error for number in (1, 3)]
+    assert [str(error).partition(";")[0] for error in errors] == [
+        "ConventionError: order.txt has 'x'",
+        "ConventionError: order.txt has 'xx'",
+    ]
+    assert not (tmp_path / "memory").exists()
+
+
 @SANDBOX
 def test_a_file_with_get_step(tmp_path: Path) -> None:
     with player_of(tmp_path, GETSTEP, GET_STEP, Protections.ALL) as player:

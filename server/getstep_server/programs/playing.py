@@ -178,7 +178,8 @@ class HostedProgram:
             raise OSError(str(error)) from error
         self._started = True
         self.errors.read(process.stderr)
-        return HostedProcess(process, self.folder.path if keep_files else None)
+        in_place = job.protections is Protections.NONE  # the process works in the folder itself
+        return HostedProcess(process, self.folder.path if keep_files and not in_place else None)
 
 
 @cache

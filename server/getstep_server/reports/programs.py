@@ -26,7 +26,7 @@ def program_text(program: ProgramEntry | None) -> str:
     if program is None:
         return ""
     unprotected = ", without a sandbox" if program.sandbox == "none" else ""
-    return f", version {program.version} of its program on the host's machine{unprotected}"
+    return f", program version {program.version}{unprotected}"
 
 
 def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:

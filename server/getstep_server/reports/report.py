@@ -126,6 +126,7 @@ class EventPart:
     endings: Grid | None
     faults_table: Grid | None
     matches: Grid | None
+    orders: Sequence[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +265,7 @@ def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing],
         endings=_endings(results, key) if results else None,
         faults_table=_faults_table(data.contest, results, games, key),
         matches=_match_list(data, event, key),
+        orders=[(round_, name) for (number, round_), name in data.links.orders.items() if number == event.number],
     )
 
 

@@ -16,6 +16,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .match_list import HINTS, match_list
 from .match_pages import Links, Progress, match_pages, shared_files
+from .orders import order_files, order_texts
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column
@@ -56,7 +57,8 @@ def site_pages(
         error_texts: True if the replays have the error texts of bots, too.
     """
     played = {number for number, _ in data.tournament.recorded}
-    yield "index.html", as_html(replace(data, links=Links(MATCHES, TEAMS, played)))
+    yield "index.html", as_html(replace(data, links=Links(MATCHES, TEAMS, played, order_files(data.tournament))))
+    yield from order_texts(data.tournament, store)
     beside = Links(f"../{MATCHES}", "", played)
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
         yield f"{TEAMS}{team}.html", _team_page(data, team, beside)

@@ -1,0 +1,49 @@
+"""The text files with all orders of a round of linkage."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from getstep_engines import GAMES
+from getstep_server.reports.orders import order_files, order_texts
+from getstep_server.reports.report import load_report_data
+from getstep_server.reports.site import site_pages
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.store import Store
+
+from .made_up import make_up
+from .recorded import Scene, clumsy, play_scenes, silent
+
+LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
+LINE = re.compile(r" *\d+ [MF] (?:[RBGY][A-G][1-7][A-G][1-7]|Skip|\(\w+\))")
+
+
+def test_each_round_has_all_orders_also_of_games_that_were_lost_afterwards(tmp_path: Path) -> None:
+    scenes = [Scene(2, clumsy, clumsy), Scene(1, clumsy, silent)]
+    contest = play_scenes(tmp_path / "lost", "linkage", lambda _: scenes, teams=2, ladder=True)
+    with Store(contest.database, reading=True) as store:
+        ((name, text),) = order_texts(tournament_of(contest), store)
+        pages = dict(site_pages(load_report_data(contest, store), store))
+    assert name == "orders/round-1.txt"
+    assert pages[name] == text
+    assert f'<a href="{name}">round 1</a>' in pages["index.html"]
+    games = [block.splitlines() for block in text.strip().split("\n\n")][1:]
+    assert [head.partition(":")[0] for head, *_ in games] == ["Match 2", "Match 1"]
+    assert all(LINE.fullmatch(line) for _, *lines in games for line in lines)
+    state, colours = GAMES["linkage"].start(), dict(zip("MF", (0, 1), strict=True))
+    for line in games[0][1:]:
+        number, player, order = line.split()
+        if order != "Skip":
+            assert state.to_move == colours[player], number
+            first, second = ((int(order[n + 1]) - 1, "ABCDEFG".index(order[n])) for n in (1, 3))
+            state.play((order[0], first, second))
+    assert state.outcome is not None
+
+
+def test_a_round_is_published_when_it_is_over(tmp_path: Path) -> None:
+    contest = make_up(tmp_path / "a", [LADDER], ["A", "B", "C"], most=6)
+    assert list(order_files(tournament_of(contest)).values()) == ["orders/round-1.txt"]
+    several = make_up(tmp_path / "b", [LADDER, {**LADDER, "name": "other"}, {"game": "hop"}], ["A", "B", "C"])
+    names = [f"orders/event-{event}-round-{round_}.txt" for event in (1, 2) for round_ in (1, 2)]
+    assert sorted(order_files(tournament_of(several)).values()) == names
