@@ -93,7 +93,7 @@ class Folder:
         """
         descriptor = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _Copy(self._uid, self._file_bytes).copy(descriptor, self._descriptor)
+            _Copy(self._uid, self._file_bytes, self._files).copy(descriptor, self._descriptor)
         finally:
             os.close(descriptor)
 
@@ -108,7 +108,7 @@ class Folder:
         descriptor = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             _clear(descriptor)
-            _Copy(None, self._file_bytes).copy(self._descriptor, descriptor)
+            _Copy(None, self._file_bytes, self._files).copy(self._descriptor, descriptor)
         finally:
             os.close(descriptor)
 
@@ -119,16 +119,22 @@ class _Copy:
     Args:
         uid: the owner of the copies. None: this process.
         most: the bytes that may be copied. A file with holes takes no room where it is, and all of it in its copy.
+        files: the files and folders that may be copied. A program that runs could move them on, to be copied again.
     """
 
-    def __init__(self, uid: int | None, most: int | None) -> None:
+    def __init__(self, uid: int | None, most: int | None, files: int | None) -> None:
         self._uid = uid
         self._left = most
+        self._files_left = files
 
     def copy(self, source: int, target: int, depth: int = 0) -> None:
         if depth > _DEEPEST:
             raise OSError(errno.ELOOP, f"folders are nested more than {_DEEPEST} deep")
         for name in os.listdir(source):
+            if self._files_left is not None:
+                self._files_left -= 1
+                if self._files_left < 0:
+                    raise OSError(errno.EMFILE, "there are more files than allowed")
             mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
             if stat.S_ISDIR(mode):
                 self._folder(source, target, name, depth)

@@ -23,7 +23,7 @@ class Limits:
     children: bool = False
     """Whether it may start processes, and replace itself by another program. Threads are always allowed."""
 
-    tasks: int = 256
+    tasks: int = 100
     """Threads and processes at the same time. A Java virtual machine on two cores has 20, node 11."""
 
     descriptors: int = 256

@@ -119,6 +119,7 @@ PROBES = [
         Part.FILTER,
         leave_the_core="use more than its one processor",
         raise_priority="raise its priority",
+        populate="fill memory in the kernel, where nothing suspends it",
         real_time_priority="ask for real-time priority",
         timer_with_sigcont="make a timer that continues it when it is suspended",
         pipe_with_sigcont="make a pipe that continues it when it is suspended",
@@ -183,7 +184,13 @@ PROBES = [
         gain_rights_by_exec="gain rights from a set-uid program",
         capabilities="have capabilities of the kernel",
     ),
-    *_probes("the kernel", Part.FILTER, Run.ALONE, calls_of_32_bits="make a system call of 32 bits"),
+    *_probes(
+        "the kernel",
+        Part.FILTER,
+        Run.ALONE,
+        calls_of_32_bits="make a system call of 32 bits",
+        calls_of_x32="make a system call of x32",
+    ),
     *_probes(
         "its end",
         Part.END,

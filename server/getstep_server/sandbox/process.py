@@ -121,6 +121,8 @@ class SandboxedProcess:
         self._pidfd = pidfd
         self._group = group  # without a sandbox: its processes are a process group
         self._cpu = 0.0
+        self._begin = time.monotonic()
+        self._killed = False
         self._limits, self._cgroup = limits, cgroup
         self._out_of_memory = False
         self._watch: MemoryWatch | None = None
@@ -155,6 +157,7 @@ class SandboxedProcess:
 
     def kill(self) -> None:
         """Kill the program and all its processes. It does not wait."""
+        self._killed = self._killed or self.poll() is None
         self._signal(signal.SIGKILL)
         self._popen.kill()  # bubblewrap: the first process of the sandbox dies with it, and then all others
 
@@ -178,8 +181,11 @@ class SandboxedProcess:
         code = self.wait()
         if self._limits is not None and self._ran_out_of_memory():
             return f"was killed: it used more than {self._limits.memory_bytes // MIB} MB of memory"
-        if self._limits is not None and code in (-signal.SIGXCPU, -signal.SIGKILL) and self._used_all_time():
-            return f"was killed: it used more than {self._limits.cpu_seconds} s of processor time"
+        if code == -signal.SIGKILL and not self._killed:
+            # The kernel has done it. It may also run out of memory itself.
+            if self._limits is not None and time.monotonic() - self._begin >= self._limits.cpu_seconds:
+                return f"was killed: it used more than {self._limits.cpu_seconds} s of processor time"
+            return "was killed by the system"
         if code == -signal.SIGXFSZ:
             return "was killed: it wrote a file that is larger than its files together may be"
         if code == -signal.SIGSYS:
@@ -188,9 +194,6 @@ class SandboxedProcess:
             names = {number.value: number.name for number in signal.Signals}
             return f"crashed with {names.get(-code, f'signal {-code}')}"
         return f"has ended with exit code {code}"
-
-    def _used_all_time(self) -> bool:
-        return self._limits is not None and self._cpu >= self._limits.cpu_seconds - 1
 
     def _ran_out_of_memory(self) -> bool:
         found = (self._cgroup is not None and self._cgroup.ran_out_of_memory()) or (
@@ -431,6 +434,7 @@ def _rlimits(limits: Limits) -> dict[str, int]:
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_NOFILE": limits.descriptors,
         "RLIMIT_NPROC": limits.tasks,
+        "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_SIGPENDING": 1024,
     }

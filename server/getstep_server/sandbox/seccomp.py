@@ -16,6 +16,7 @@ Answers that are not obvious:
 - `timer_create`, `mq_notify` and `fcntl` with F_SETSIG could send SIGCONT to the program while it is suspended.
 - `memfd_create` and System V shared memory are memory that no limit of a process counts.
 - `sched_setaffinity` would leave the one core.
+- `mmap` with MAP_POPULATE, and `madvise` likewise, fills up to a second in the kernel, where no signal suspends it.
 - `prctl` with PR_SET_PDEATHSIG would let the program live on after the server.
 """
 
@@ -49,6 +50,9 @@ _FCNTLS = (8, 10, 15, 1024, 1026, 1031)
 _PRCTLS = (2, 3, 4, 15, 16, 21, 23, 25, 27, 29, 30, 38, 39, 41, 42, 52, 53, 0x53564D41)
 """Allowed: names of threads and memory, timer slack, huge pages, speculation, no_new_privs, and what only reads."""
 _PERSONALITY_QUERY = 0xFFFFFFFF
+_MAP_POPULATE = 0x8000
+_MADVISES = (22, 23)
+"""Refused: MADV_POPULATE_READ, MADV_POPULATE_WRITE."""
 
 _LARGEST_ADDRESS = {"x86_64": 1 << 46, "aarch64": 1 << 38}  # some kernels for aarch64 have 39 bits
 
@@ -133,6 +137,8 @@ def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
         "ioctl": _one_of(_argument(1), _IOCTLS, allowed, _return(_ERROR | errno.ENOTTY)),
         "fcntl": _one_of(_argument(1), _FCNTLS, refused, allowed),
         "prctl": _one_of(_argument(0), _PRCTLS, allowed, _return(_ERROR | errno.EINVAL)),
+        "mmap": (_argument(3), (_AND, 0, 0, _MAP_POPULATE), (_EQUAL, 1, 0, 0), refused, allowed),
+        "madvise": _one_of(_argument(2), _MADVISES, refused, allowed),
         "personality": _one_of(_argument(0), (_PERSONALITY_QUERY,), allowed, refused),
     }
 

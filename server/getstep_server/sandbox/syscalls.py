@@ -19,36 +19,35 @@ getpgrp:111:- getpid:39:172 getppid:110:173 getpriority:140:141 getrandom:318:27
 getresuid:118:148 getrlimit:97:163 getrusage:98:165 getsid:124:156 getsockname:51:204 getsockopt:55:209
 gettid:186:178 gettimeofday:96:169 getuid:102:174 getxattr:191:8 inotify_add_watch:254:27 inotify_init:253:-
 inotify_init1:294:26 inotify_rm_watch:255:28 kill:62:129 lchown:94:- lgetxattr:192:9 link:86:- linkat:265:37
-listxattr:194:11 llistxattr:195:12 lseek:8:62 lstat:6:- madvise:28:233 membarrier:324:283 mincore:27:232
-mkdir:83:- mkdirat:258:34 mlock:149:228 mlock2:325:284 mlockall:151:230 mmap:9:222 mprotect:10:226 mremap:25:216
-munlock:150:229 munlockall:152:231 munmap:11:215 nanosleep:35:101 newfstatat:262:79 open:2:- openat:257:56
-openat2:437:437 pause:34:- pipe:22:- pipe2:293:59 pkey_alloc:330:289 pkey_free:331:290 pkey_mprotect:329:288
-poll:7:- ppoll:271:73 pread64:17:67 preadv:295:69 preadv2:327:286 prlimit64:302:261 pselect6:270:72
-pwrite64:18:68 pwritev:296:70 pwritev2:328:287 read:0:63 readlink:89:- readlinkat:267:78 readv:19:65
-recvfrom:45:207 recvmmsg:299:243 recvmsg:47:212 rename:82:- renameat:264:38 renameat2:316:276
-restart_syscall:219:128 rmdir:84:- rseq:334:293 rt_sigaction:13:134 rt_sigpending:127:136 rt_sigprocmask:14:135
-rt_sigqueueinfo:129:138 rt_sigreturn:15:139 rt_sigsuspend:130:133 rt_sigtimedwait:128:137
-rt_tgsigqueueinfo:297:240 sched_get_priority_max:146:125 sched_get_priority_min:147:126
-sched_getaffinity:204:123 sched_getattr:315:275 sched_getparam:143:121 sched_getscheduler:145:120
-sched_rr_get_interval:148:127 sched_yield:24:124 select:23:- sendfile:40:71 sendmmsg:307:269 sendmsg:46:211
-sendto:44:206 set_robust_list:273:99 set_tid_address:218:96 setitimer:38:103 setpgid:109:154 setpriority:141:140
-setrlimit:160:164 setsid:112:157 shutdown:48:210 sigaltstack:131:132 signalfd:282:- signalfd4:289:74 stat:4:-
-statfs:137:43 statx:332:291 symlink:88:- symlinkat:266:36 sysinfo:99:179 tgkill:234:131 time:201:-
-timerfd_create:283:85 timerfd_gettime:287:87 timerfd_settime:286:86 times:100:153 tkill:200:130 truncate:76:45
-umask:95:166 uname:63:160 unlink:87:- unlinkat:263:35 utime:132:- utimensat:280:88 utimes:235:- wait4:61:260
-waitid:247:95 write:1:64 writev:20:66
+listxattr:194:11 llistxattr:195:12 lseek:8:62 lstat:6:- membarrier:324:283 mincore:27:232 mkdir:83:-
+mkdirat:258:34 mlock:149:228 mlock2:325:284 mlockall:151:230 mprotect:10:226 mremap:25:216 munlock:150:229
+munlockall:152:231 munmap:11:215 nanosleep:35:101 newfstatat:262:79 open:2:- openat:257:56 openat2:437:437
+pause:34:- pipe:22:- pipe2:293:59 pkey_alloc:330:289 pkey_free:331:290 pkey_mprotect:329:288 poll:7:-
+ppoll:271:73 pread64:17:67 preadv:295:69 preadv2:327:286 prlimit64:302:261 pselect6:270:72 pwrite64:18:68
+pwritev:296:70 pwritev2:328:287 read:0:63 readlink:89:- readlinkat:267:78 readv:19:65 recvfrom:45:207
+recvmmsg:299:243 recvmsg:47:212 rename:82:- renameat:264:38 renameat2:316:276 restart_syscall:219:128 rmdir:84:-
+rseq:334:293 rt_sigaction:13:134 rt_sigpending:127:136 rt_sigprocmask:14:135 rt_sigqueueinfo:129:138
+rt_sigreturn:15:139 rt_sigsuspend:130:133 rt_sigtimedwait:128:137 rt_tgsigqueueinfo:297:240
+sched_get_priority_max:146:125 sched_get_priority_min:147:126 sched_getaffinity:204:123 sched_getattr:315:275
+sched_getparam:143:121 sched_getscheduler:145:120 sched_rr_get_interval:148:127 sched_yield:24:124 select:23:-
+sendfile:40:71 sendmmsg:307:269 sendmsg:46:211 sendto:44:206 set_robust_list:273:99 set_tid_address:218:96
+setitimer:38:103 setpgid:109:154 setpriority:141:140 setrlimit:160:164 setsid:112:157 shutdown:48:210
+sigaltstack:131:132 signalfd:282:- signalfd4:289:74 stat:4:- statfs:137:43 statx:332:291 symlink:88:-
+symlinkat:266:36 sysinfo:99:179 tgkill:234:131 time:201:- timerfd_create:283:85 timerfd_gettime:287:87
+timerfd_settime:286:86 times:100:153 tkill:200:130 truncate:76:45 umask:95:166 uname:63:160 unlink:87:-
+unlinkat:263:35 utime:132:- utimensat:280:88 utimes:235:- wait4:61:260 waitid:247:95 write:1:64 writev:20:66
 """
 """Calls that work on the program's own memory, threads, files and pipes."""
 
 CHECKED = """
-clone:56:220 execve:59:221 fork:57:- vfork:58:- socketpair:53:199 ioctl:16:29 fcntl:72:25 prctl:157:167
-personality:135:92 clone3:435:435
+clone:56:220 clone3:435:435 execve:59:221 fcntl:72:25 fork:57:- ioctl:16:29 madvise:28:233 mmap:9:222
+personality:135:92 prctl:157:167 socketpair:53:199 vfork:58:-
 """
 """Calls that depend on their arguments: see `seccomp`."""
 
 WITHOUT_EFFECT = """
-fsync:74:82 fdatasync:75:83 sync:162:81 syncfs:306:267 sync_file_range:277:84 msync:26:227
-sched_setparam:142:118 sched_setscheduler:144:119
+fdatasync:75:83 fsync:74:82 msync:26:227 sched_setparam:142:118 sched_setscheduler:144:119 sync:162:81
+sync_file_range:277:84 syncfs:306:267
 """
 """Calls that succeed and do nothing. The program's files are in memory; these would delay the server's journal.
 
@@ -67,14 +66,14 @@ mq_notify:244:184 mq_open:240:180 mq_unlink:241:181 msgctl:71:187 msgget:68:186 
 name_to_handle_at:303:264 open_by_handle_at:304:265 open_tree:428:428 perf_event_open:298:241
 pidfd_getfd:438:438 pidfd_open:434:434 pidfd_send_signal:424:424 pivot_root:155:41 process_madvise:440:440
 process_mrelease:448:448 process_vm_readv:310:270 process_vm_writev:311:271 ptrace:101:117 quotactl:179:60
-reboot:169:142 request_key:249:218 sched_setaffinity:203:122 sched_setattr:314:274
-seccomp:317:277 semctl:66:191 semget:64:190 semop:65:193 semtimedop:220:192
-setdomainname:171:162 setfsgid:123:152 setfsuid:122:151 setgid:106:144 setgroups:116:159 sethostname:170:161
-setns:308:268 setregid:114:143 setresgid:119:149 setresuid:117:147 setreuid:113:145 setsockopt:54:208
-settimeofday:164:170 setuid:105:146 setxattr:188:5 shmat:30:196 shmctl:31:195 shmdt:67:197 shmget:29:194
-socket:41:198 splice:275:76 swapoff:168:225 swapon:167:224 syslog:103:116 tee:276:77 timer_create:222:107
-timer_delete:226:111 timer_getoverrun:225:109 timer_gettime:224:108 timer_settime:223:110 umount2:166:39
-unshare:272:97 userfaultfd:323:282 vhangup:153:58 vmsplice:278:75
+reboot:169:142 request_key:249:218 sched_setaffinity:203:122 sched_setattr:314:274 seccomp:317:277 semctl:66:191
+semget:64:190 semop:65:193 semtimedop:220:192 setdomainname:171:162 setfsgid:123:152 setfsuid:122:151
+setgid:106:144 setgroups:116:159 sethostname:170:161 setns:308:268 setregid:114:143 setresgid:119:149
+setresuid:117:147 setreuid:113:145 setsockopt:54:208 settimeofday:164:170 setuid:105:146 setxattr:188:5
+shmat:30:196 shmctl:31:195 shmdt:67:197 shmget:29:194 socket:41:198 splice:275:76 swapoff:168:225 swapon:167:224
+syslog:103:116 tee:276:77 timer_create:222:107 timer_delete:226:111 timer_getoverrun:225:109
+timer_gettime:224:108 timer_settime:223:110 umount2:166:39 unshare:272:97 userfaultfd:323:282 vhangup:153:58
+vmsplice:278:75
 """
 """Calls that fail with EPERM. All calls that are not named here fail with ENOSYS, as in an older kernel."""
 

@@ -138,6 +138,19 @@ def pipe_with_sigcont(_: dict[str, Any]) -> object:
 
 
 @attempt
+def calls_of_x32(_: dict[str, Any]) -> object:
+    result = libc.syscall(ctypes.c_long(0x40000000 | 39))  # getpid
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+@attempt
+def populate(_: dict[str, Any]) -> object:
+    return len(mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
+
+
+@attempt
 def calls_of_32_bits(_: dict[str, Any]) -> object:
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")  # mov eax, 20; int 0x80; ret: getpid
