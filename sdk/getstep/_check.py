@@ -34,6 +34,7 @@ from ._settings import Address, Login
 from ._text import Console, duration, escape_control_chars, short_repr
 from ._turn import Callback, CallResult, Turn
 from ._watchdog import Watchdog, format_calls
+from .conventions import CONVENTIONS, ConventionError
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
 
 _GOODBYE_SECONDS = 1.0
@@ -83,11 +84,14 @@ def check(
     bot: Path | None = None,
     console: Console | None = None,
     finder: Finder | None = None,
+    *,
+    convention: str | None = None,
 ) -> bool:
     """Print one line for each check. Return True if none failed.
 
     The seat of a bot that plays is never taken. ``login`` returns the team to log in as, or None to skip the
-    login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time.
+    login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time, or with a
+    ``convention`` a program to play with.
     ``finder`` finds a server on the network if nothing listens at ``address``; such a server must prove itself.
 
     Raises:
@@ -99,7 +103,10 @@ def check(
         welcome = _check_server(report, address, login, finder)
     if bot is not None:
         with contextlib.suppress(_CheckFailed):
-            _check_bot(report, bot, welcome)
+            if convention is None:
+                _check_bot(report, bot, welcome)
+            else:
+                _check_program(report, bot, convention, welcome)
     return report.all_ok
 
 
@@ -223,23 +230,49 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
             _check_whole_games(report, path, game, until - time.perf_counter())
 
 
+def _check_program(report: Report, path: Path, convention: str, welcome: Welcome | None) -> None:
+    """Start a program of an original contest, and play with it."""
+    from ._program import LocalProgram, identity_of  # here: other bots need neither processes nor conventions
+
+    try:
+        LocalProgram(convention, path)
+    except BotError as error:
+        raise _fail(report, "bot", str(error)) from error
+    report.ok("bot", f"{path.name} can be started")
+    if convention == "linkage":
+        try:
+            report.ok("id line", identity_of(path).text)
+        except (RuntimeError, ConventionError) as error:
+            report.skip("id line", f"{path.name}: {error}")
+    name = CONVENTIONS[convention].game
+    games = [_at_home(name)] if welcome is None else [game for game in welcome.games if game["game"] == name]
+    if not games:
+        report.fail("game", f"{convention} programs play {name}, which this contest does not have")
+    for game in games:
+        _check_whole_games(report, path, game, _BOT_SECONDS, convention)
+
+
 def _games_at_home(path: Path) -> list[dict[str, Any]]:
     """Return the game that a bot's file names, as a server announces it by default; none if it names several."""
-    found = [GAMES[name] for name in games_named(path)]
-    controls = [(game.name, game.time_control) for game in found[:1] if len(found) == 1]
-    return [
-        {
-            "game": name,
-            "options": {},
-            "time_kind": control.kind,
-            "time_ms": round(control.seconds * 1000),
-            "increment_ms": round(control.increment * 1000),
-        }
-        for name, control in controls
-    ]
+    found = games_named(path)
+    return [_at_home(found[0])] if len(found) == 1 else []
 
 
-def _check_whole_games(report: Report, path: Path, game: dict[str, Any], seconds: float) -> None:
+def _at_home(name: str) -> dict[str, Any]:
+    """Return a game as a server announces it by default."""
+    control = GAMES[name].time_control
+    return {
+        "game": name,
+        "options": {},
+        "time_kind": control.kind,
+        "time_ms": round(control.seconds * 1000),
+        "increment_ms": round(control.increment * 1000),
+    }
+
+
+def _check_whole_games(
+    report: Report, path: Path, game: dict[str, Any], seconds: float, convention: str | None = None
+) -> None:
     """Play whole games, which find what only happens later: a loop, an exception in mid-game, a slow move."""
     from ._practice.trial import TRIAL_GAMES, try_bot  # here: `getstep play` needs no boards
 
@@ -249,7 +282,7 @@ def _check_whole_games(report: Report, path: Path, game: dict[str, Any], seconds
     increment = (game.get("increment_ms") or 0) / 1000
     control = TimeControl(game["time_kind"], game["time_ms"] / 1000, increment)
     try:
-        results = try_bot(path, rules, game["options"], control, seconds)
+        results = try_bot(path, rules, game["options"], control, seconds, convention)
     except BotError as error:
         raise _fail(report, "game", f"{name}: {error.trace}\n{error}") from error
     moves = [turn for match in results.matches for turn in match.turns if turn.player == match.bot]

@@ -75,6 +75,7 @@ The exit code is 0 if every check passed, else 1.
 
 examples:
   getstep check my_bot.py                      after getstep login
+  getstep check ./my_program --as linkage
   getstep check --host 192.168.1.10
   getstep check my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt"""
 
@@ -157,7 +158,7 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         return None if team is None and token is None else find_login(team, token)
 
     address, finder = find_address(options.host, options.port), finder_for(options.host, options.port, console)
-    all_ok = check(address, login, options.bot, console, finder)
+    all_ok = check(address, login, options.bot, console, finder, convention=options.convention)
     return OVER if all_ok else FAILED
 
 
@@ -251,6 +252,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=verbatim,
     )
     checking.add_argument("bot", type=Path, nargs="?", help="your bot's file, such as my_bot.py")
+    add_convention(checking, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(checking)
     checking.set_defaults(run=_check)
 

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from getstep._program_file import SOURCES, WRAPPERS_FOLDER
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
 from tests.compilers import need
+from tests.server.hosting import add, contest_of, needs_sandbox
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
 TOOLS = {".cpp": ("g++",), ".java": ("javac", "java"), ".cs": ("mcs", "mono")}
@@ -62,12 +62,11 @@ def games_won(convention: str, program: Path, games: int, opponent: str = "rando
     return results.won
 
 
-def files() -> Iterator[tuple[str, str]]:
-    return ((convention, language) for convention in CONVENTIONS for language in LANGUAGES)
+FILES = [(convention, language) for convention in CONVENTIONS for language in LANGUAGES]
 
 
 def test_there_is_an_example_for_each_convention_and_language() -> None:
-    wanted = {example(*file) for file in files()}
+    wanted = {example(*file) for file in FILES}
     assert wanted == {path for path in EXAMPLES.rglob("*") if path.suffix in LANGUAGES}
 
 
@@ -92,3 +91,15 @@ def test_a_compiled_example(tmp_path: Path, convention: str, language: str) -> N
         games_won(convention, program, 2, "house_pseudo_tonga")
     if convention == "linkage":
         assert identity_of(program).author == "The getstep authors"
+
+
+@needs_sandbox
+@pytest.mark.long  # builds and plays in the sandbox
+@pytest.mark.parametrize(("convention", "language"), FILES)
+def test_an_example_on_the_host(tmp_path: Path, convention: str, language: str) -> None:
+    need(*TOOLS.get(language, ()))
+    contest = contest_of(tmp_path, CONVENTIONS[convention].game)
+    file = example(convention, language)
+    version = add(contest, file.name, file.read_bytes(), convention=convention)
+    assert version.convention == convention
+    assert "won" in version.trial

@@ -159,7 +159,7 @@ def test_a_program_practises_as_the_page_says(
     program = tmp_path / "my_program"
     program.write_text(f"#!{sys.executable}\n{LINKAGE}", encoding="utf-8")
     program.chmod(0o755)
-    practice, play = map(shlex.split, PROGRAM.splitlines())
+    practice, _, play = map(shlex.split, PROGRAM.splitlines())
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]

@@ -22,6 +22,7 @@ from getstep._errors import SetupError
 from getstep._settings import Address, Login
 from getstep.wire import CLOSED, Goodbye, Join
 from tests.patience import PATIENCE_SECONDS
+from tests.sdk.convention_programs import PROGRAMS
 from tests.sdk.fake_server import (
     HOP,
     TEAM,
@@ -62,14 +63,19 @@ class Checked:
         script: Script,
         bot: Path | None = None,
         login: Callable[[], Login | None] = lambda: LOGIN,
+        convention: str | None = None,
     ) -> bool:
         with FakeServer(script) as server:
-            return self.at(Address("127.0.0.1", server.port), bot, login)
+            return self.at(Address("127.0.0.1", server.port), bot, login, convention)
 
     def at(
-        self, address: Address, bot: Path | None = None, login: Callable[[], Login | None] = lambda: LOGIN
+        self,
+        address: Address,
+        bot: Path | None = None,
+        login: Callable[[], Login | None] = lambda: LOGIN,
+        convention: str | None = None,
     ) -> bool:
-        well = check(address, login, bot)
+        well = check(address, login, bot, convention=convention)
         out, problems = self._capsys.readouterr()
         assert problems == ""
         assert out.isascii()
@@ -341,6 +347,31 @@ def test_a_bot_in_time(checked: Checked, tmp_path: Path) -> None:
     assert tonga.endswith(" of 20 s for all your moves together; it returned [0, 0]")
     for name, line in (("hop", hop_game), ("pseudo_tonga (size 6)", tonga_game)):
         assert line.startswith(f"{name}: 2 whole games against random without a fault; the slowest of ")
+
+
+def test_a_program(checked: Checked, tmp_path: Path) -> None:
+    linkage = {**HOP, "game": "linkage"}
+    program = write(tmp_path, PROGRAMS["linkage"])
+    assert checked.run(lets_in(games=[HOP, linkage], lag_ms=60_000), program, convention="linkage")
+    assert checked.marks[-3:] == ["ok bot", "ok id line", "ok game"]
+    assert checked.lines[-2][2] == "First, An author, 2024-01-01, 1"
+    assert checked.last.startswith("linkage: 2 whole games against random without a fault; ")
+
+
+def test_a_program_that_has_mistakes(checked: Checked, tmp_path: Path) -> None:
+    program = write(tmp_path, "print('hello')")
+    nowhere = Address("no-such-host.invalid", 7777)
+    assert not checked.at(nowhere, program, convention="linkage")
+    assert checked.marks == ["BAD name", "ok bot", "-- id line", "BAD game"]
+    assert "order.txt is missing or empty" in checked.last
+    assert not checked.at(nowhere, tmp_path / "bot.cpp", convention="linkage")
+    assert checked.marks == ["BAD name", "BAD bot"]
+
+
+def test_a_program_for_another_contest(checked: Checked, tmp_path: Path) -> None:
+    program = write(tmp_path, PROGRAMS["prodrive"])
+    assert not checked.run(lets_in(games=[HOP], lag_ms=60_000), program, convention="prodrive")
+    assert checked.last == "prodrive programs play longest_path, which this contest does not have"
 
 
 def test_what_goes_wrong_later_in_the_game(checked: Checked, tmp_path: Path) -> None:

@@ -30,8 +30,14 @@ def contest_of(folder: Path, game: str, settings: str = "") -> Contest:
     return load_contest(folder)
 
 
-def add(contest: Contest, name: str, data: bytes | str, told: list[str] | None = None) -> ProgramVersion:
+def add(
+    contest: Contest,
+    name: str,
+    data: bytes | str,
+    told: list[str] | None = None,
+    convention: str | None = None,
+) -> ProgramVersion:
     """Add a file as the program of team 1; ``told`` gets what goes on meanwhile."""
     source = source_of(name, data.encode() if isinstance(data, str) else data)
     ticks = [] if told is None else told
-    return add_program(contest, Submission(1, source, "host"), ticks.append)
+    return add_program(contest, Submission(1, source, "host", convention), ticks.append)

@@ -12,21 +12,24 @@ Square = tuple[int, int]
 
 
 def main() -> None:
-    lines = iter(sys.stdin.readline, "")
-    second = next(lines).strip() == "1"
+    second = sys.stdin.readline().strip() == "1"
     free = {(x, y) for x in range(SIZE) for y in range(SIZE)}
     mine: set[Square] = set()
     theirs: set[Square] = set()
     if second:
-        take(free, theirs, read(next(lines)))
+        take(free, theirs, read())
     while free:
         x, y = take(free, mine, max(sorted(free), key=lambda square: value(square, mine, theirs)))
         print(x, y, flush=True)
         if free:
-            take(free, theirs, read(next(lines)))
+            take(free, theirs, read())
 
 
-def read(line: str) -> Square:
+def read() -> Square:
+    """Return the opponent's move. The game may be over earlier, after a fault."""
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit()
     x, y = map(int, line.split())
     return x, y
 

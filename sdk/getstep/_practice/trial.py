@@ -34,10 +34,18 @@ class _TrialPlayer(ProcessPlayer):
         return answer
 
 
-def try_bot(file: Path, game: Game, options: Mapping[str, int], control: TimeControl, seconds: float) -> Results:
+def try_bot(
+    file: Path,
+    game: Game,
+    options: Mapping[str, int],
+    control: TimeControl,
+    seconds: float,
+    convention: str | None = None,
+) -> Results:
     """Play a game with each colour against the sample bot random, for at most some seconds.
 
-    The results are ``stopped`` if the time was too short. A game that is not over counts for nobody.
+    With a convention, the file is a program that plays by it. The results are ``stopped`` if the time was too
+    short. A game that is not over counts for nobody.
 
     Raises:
         BotError: the file cannot be loaded.
@@ -45,7 +53,7 @@ def try_bot(file: Path, game: Game, options: Mapping[str, int], control: TimeCon
     plan = Plan(game, TRIAL_GAMES, options=dict(options))
     plan.control = control
     until = time.perf_counter() + seconds
-    bot = _TrialPlayer(file, file.name)
+    bot = _TrialPlayer(file, file.name, convention=convention or "")
     bot.until = until
     matches: list[PlayedMatch] = []
     stopped = False

@@ -3,7 +3,7 @@
 // The class PseudoTonga has
 //     public int[] init(int N, int row, int col)
 //     public int[] move(int row, int col)
-// Compile both files to one program:
+// It has no Main method. Compile both files to one program:
 //     mcs -out:pseudo_tonga.exe PseudoTonga.cs TopCoderWrapper.cs           (mono; on Windows also: csc)
 // With dotnet, both files are in the folder of one project ("dotnet new console"), without another Main.
 //

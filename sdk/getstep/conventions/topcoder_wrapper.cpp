@@ -3,7 +3,7 @@
 // The class PseudoTonga has
 //     vector<int> init(int N, int row, int col)
 //     vector<int> move(int row, int col)
-// Compile your file together with this one; it is included before the first line:
+// Your file has no main function. Compile it together with this one; it is included before the first line:
 //     g++ -O2 -std=c++17 -include PseudoTonga.cpp -o pseudo_tonga topcoder_wrapper.cpp
 //     cl /O2 /EHsc /std:c++17 /FI PseudoTonga.cpp /Fe:pseudo_tonga.exe topcoder_wrapper.cpp     (Visual Studio)
 //
