@@ -283,9 +283,8 @@ class HostedPrograms:
         token = secrets.token_hex(16)
         self.logins[version.team] = HostedLogin(token, seat)
         self._arrived[version.team] = trio.Event()
-        program = ProgramJob(
-            version.convention, version.command, version.files, self._protections, core, home=self._games
-        )
+        home = self._games / str(version.team)
+        program = ProgramJob(version.convention, version.command, version.files, self._protections, core, home=home)
         host = HERE.get(self._where.host, self._where.host)
         return Job(
             program, version.team, token, host, self._where.port, match.number, player == 0, self._startup_seconds
@@ -293,8 +292,9 @@ class HostedPrograms:
 
     async def _run(self, job: Job, scope: trio.CancelScope, failures: list[BotFailed]) -> None:
         """Run a process until this is cancelled. If the process ends before that, cancel ``scope``."""
-        log = self._games / f"{job.team}.log"
+        home, log = self._games / str(job.team), self._games / f"{job.team}.log"
         try:
+            await trio.to_thread.run_sync(_make_empty, home)
             code = await run_hosted_program(job, log)
             said = "\n".join(last_lines(log))
             why = f"exited with code {code}:\n{said}"
@@ -321,9 +321,13 @@ class HostedPrograms:
 
     def _clean(self) -> None:
         """Delete what a run that was killed has left behind."""
-        if self._store.folder.is_dir():
-            shutil.rmtree(self._games, ignore_errors=True)
-            self._games.mkdir(exist_ok=True)
+        shutil.rmtree(self._games, ignore_errors=True)
+
+
+def _make_empty(folder: Path) -> None:
+    """Make a folder, in place of what a process that was killed has left of it. Raises OSError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _cores(contest: Contest) -> Sequence[int | None]:
