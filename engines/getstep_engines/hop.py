@@ -66,6 +66,7 @@ from .look import Look, Piece, Region, Step, make_step
 
 SIZE = 8
 TURNS_EACH = 200
+_LAST_TURN = 2 * TURNS_EACH
 MOST_HOPS = 99
 PLAYERS = ("Black", "White")
 
@@ -223,7 +224,15 @@ class HopState(State):
                 f"the move {short_repr(move)} has {len(move)} squares; expected 2 to {MOST_HOPS + 1}:"
                 f" the piece's own square, then each square it reaches"
             )
-        return [square(pair, SIZE) for pair in move]
+        path = []
+        for pair in move:
+            if isinstance(pair, (list, tuple)) and len(pair) == 2:
+                row, column = pair
+                if type(row) is type(column) is int and 0 <= row < SIZE and 0 <= column < SIZE:
+                    path.append(row * _STRIDE + column)
+                    continue
+            square(pair, SIZE)  # raises
+        return path
 
     def _captures(self, path: list[int]) -> int:
         """Return the enemies that a path captures; raise IllegalMove unless it is a legal step or legal hops."""
@@ -262,11 +271,11 @@ class HopState(State):
             names = " and ".join(f"all {PLAYERS[player]} pieces" for player in (0, 1) if self._is_home(player))
             self.outcome = self._result(f"{names} are home")
             return
-        while self.turns < 2 * TURNS_EACH and not self.has_move(self.to_move):
+        while self.turns < _LAST_TURN and not self.has_move(self.to_move):
             self.passed += (self.to_move,)
             self.turns += 1
             self.to_move = _OTHER[self.to_move]
-        if self.turns == 2 * TURNS_EACH:
+        if self.turns == _LAST_TURN:
             self.outcome = self._result(f"both players have had {TURNS_EACH} turns")
 
     def _is_home(self, player: int) -> bool:

@@ -494,9 +494,9 @@ def test_whatever_msgpack_raises(error: type[Exception], monkeypatch: pytest.Mon
         raise error("so")
 
     server, _ = ends(State.MATCH)
-    monkeypatch.setattr(_frames, "_pack", fail)
+    monkeypatch.setattr(_frames, "pack", fail)
     with pytest.raises(LocalProtocolError, match=r"^cannot be sent: so$"):
-        server.send(SAMPLES[GetStep])
+        server.send(SAMPLES[Penalty])
     assert (server.state, server.question) == (State.MATCH, None)
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, RemoteProtocolError, _frames
-from getstep.wire._frames import NO_MOVE, decode, read_step, step_head
+from getstep.wire._frames import NO_MOVE, decode, read_step
 from getstep.wire._limits import MAX_TEXT_BYTES
 from tests.sdk.conversations import SAMPLES
 from tests.sdk.hostile import EMPTY, HONEST, OPENERS, answer, hostile, pack
@@ -127,7 +127,7 @@ def decoded(body: bytes) -> dict[str, Any] | None:
 def compare(body: bytes) -> None:
     expected = slowly(body)
     assert repr(decoded(body)) == repr(expected)  # nan is nan, and 1 is not True
-    move = read_step(len(body).to_bytes(4, "big") + body, step_head(31))
+    move = read_step(len(body).to_bytes(4, "big") + body, _frames.STEP_HEAD % b"\x1f")
     if move is not NO_MOVE:
         assert repr(expected) == repr({"type": "step", "id": 31, "move": move})
 

@@ -18,6 +18,7 @@ from getstep.wire import (
     MAX_ID,
     MAX_MS,
     GetStep,
+    LocalProtocolError,
     Penalty,
     State,
     Step,
@@ -180,6 +181,14 @@ def test_wrong_boards_are_refused(
     monkeypatch.setattr(_frames, "_pack_board", packer)
     with pytest.raises(ValueError, match=r"^board "):
         GetStep(31, 1, board, True, 5000, None)
+
+
+@pytest.mark.parametrize("move", [object(), 2**64, "\ud800", ["x" * 2000] * 9], ids=type)
+def test_a_last_move_that_cannot_be_sent(move: Any) -> None:
+    server, _ = ends(State.MATCH)
+    with pytest.raises(LocalProtocolError, match=r"^(cannot be sent: |a frame of 18\d\d\d bytes)"):
+        server.send(GetStep(31, 1, [[0]], True, 5000, move))
+    assert (server.state, server.question) == (State.MATCH, None)
 
 
 CELLS = st.integers(-40, 140) | st.integers(-(2**63), 2**64 - 1) | st.booleans() | st.none() | st.floats()

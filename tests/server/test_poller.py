@@ -6,7 +6,7 @@ import re
 import socket
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -267,6 +267,39 @@ async def test_reads_are_batched(pairs: list[Pair]) -> None:
     batches = "".join("|" if word == "before" else "." if word == "after" else word for word in seen)
     assert re.fullmatch(r"(\|x+\.)+", batches)
     assert "x" * 10 in batches
+
+
+@linux
+async def test_an_answer_that_arrives_during_a_batch_needs_no_further_wait(
+    pairs: list[Pair], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait takes 10 µs of trio's time. With few matches at once, the next answer is often there after a batch."""
+    events: list[str] = []
+    real = poller._Queue.wait
+
+    def wait(queue: poller._Queue) -> Awaitable[None]:
+        events.append("wait")
+        return real(queue)
+
+    @contextmanager
+    def batch() -> Iterator[None]:
+        yield
+        events.append("batch")
+        if events.count("batch") == 1:
+            pairs[1][1].send(b"x")
+
+    board = new_poller(batch)
+    async with board.open(), trio.open_nursery() as nursery:
+        log = serve_all(board, nursery, pairs[:2])
+        await wait_all_tasks_blocked()
+        for ours, _ in pairs[:2]:
+            board.logged_in(ours)
+        monkeypatch.setattr(poller._Queue, "wait", wait)
+        pairs[0][1].send(b"x")
+        await wait_all_tasks_blocked(0.01)
+        nursery.cancel_scope.cancel()
+    assert [number for number, _ in log.reads] == [0, 1]
+    assert events == ["batch", "batch", "wait"]
 
 
 async def test_a_closed_connection_is_not_read_and_its_file_number_is_free(board: Poller) -> None:

@@ -144,12 +144,13 @@ class Connection:
 
     def _ask(self, question: GetStep) -> bytes:
         """Send a question where the state allows one; see `send`."""
-        body = question.to_body()
+        packed_id = _frames.pack(question.id)
+        body = question.to_body(packed_id)
         if body is None:
             data = _frames.encode(question.to_fields(), self._max_frame)
         else:
             data = _frames.frame(body, self._max_frame)
-        self._step_head = _frames.step_head(question.id)
+        self._step_head = _frames.STEP_HEAD % packed_id
         self.question, self.state = question.id, State.TURN
         return data
 

@@ -63,8 +63,8 @@ class FrameReader:
         return buffer[HEADER_BYTES:end]
 
 
-_pack = msgpack.Packer().pack  # packb creates a packer with a large buffer in each call
-_UNPACKABLE = (TypeError, ValueError, OverflowError, RecursionError)
+pack = msgpack.Packer().pack  # packb creates a packer with a large buffer in each call
+UNPACKABLE = (TypeError, ValueError, OverflowError, RecursionError)
 
 
 def encode(fields: dict[str, Any], max_frame: int) -> bytes:
@@ -74,8 +74,8 @@ def encode(fields: dict[str, Any], max_frame: int) -> bytes:
         LocalProtocolError: a value that msgpack cannot encode, or a frame longer than ``max_frame`` bytes.
     """
     try:
-        body: bytes = _pack(fields)
-    except _UNPACKABLE as error:
+        body: bytes = pack(fields)
+    except UNPACKABLE as error:
         raise LocalProtocolError(f"cannot be sent: {error}") from error
     return frame(body, max_frame)
 
@@ -86,9 +86,10 @@ def frame(body: bytes, max_frame: int) -> bytes:
     Raises:
         LocalProtocolError: it is longer than ``max_frame`` bytes.
     """
-    if len(body) > max_frame:
-        raise LocalProtocolError(f"a frame of {len(body)} bytes, expected at most {max_frame}")
-    return len(body).to_bytes(HEADER_BYTES, "big") + body
+    size = len(body)
+    if size > max_frame:
+        raise LocalProtocolError(f"a frame of {size} bytes, expected at most {max_frame}")
+    return size.to_bytes(HEADER_BYTES, "big") + body
 
 
 def check_decodable(frame: bytes) -> None:
@@ -108,15 +109,23 @@ def check_decodable(frame: bytes) -> None:
 # A server reads and writes one of each in every move of a contest. They are read and written here as byte strings
 # around the few values that differ, in a third of the general codec's time. All else goes through the general one.
 
-_pack_board: Callable[[object], bytes] = _pack
+QUESTION = (
+    b"\x87\xa4type\xa8get_step\xa2id%b\xabmove_number%b\xa5board%b\xa8is_black%b\xactime_left_ms%b\xa9last_move%b"
+)
+"""The body of a `get_step`, but for its values as msgpack."""
+
+STEP_HEAD = b"\x83\xa4type\xa4step\xa2id%b\xa4move"
+"""The body of a `step` up to its move, but for its id as msgpack."""
+
+_pack_board: Callable[[object], bytes] = pack
 _SMALL_INTEGERS = bytes([*range(0x80), *range(0xE0, 0x100)])
 _WITHOUT_INTEGERS = bytes.maketrans(_SMALL_INTEGERS, bytes(len(_SMALL_INTEGERS)))
 
 
-def pack_boards_with(pack: Callable[[object], bytes]) -> None:
+def pack_boards_with(encoder: Callable[[object], bytes]) -> None:
     """Let another encoder of msgpack pack the boards from now on: its output is checked as that of this one."""
     global _pack_board
-    _pack_board = pack
+    _pack_board = encoder
 
 
 def pack_board(board: object) -> bytes | None:
@@ -127,7 +136,7 @@ def pack_board(board: object) -> bytes | None:
     """
     try:
         packed = _pack_board(board)
-    except _UNPACKABLE:
+    except UNPACKABLE:
         return None
     # With each small integer replaced by 0, the bytes must be those of an empty board of the same size.
     return packed if packed.translate(_WITHOUT_INTEGERS) == _empty_board(packed[:2]) else None
@@ -140,34 +149,6 @@ def _empty_board(headers: bytes) -> bytes | None:
     if not (0 < rows < 16 and 0 < columns < 16):
         return None
     return headers[:1] + (headers[1:] + bytes(columns)) * rows
-
-
-def pack_question(
-    id: int,  # noqa: A002 - its name on the wire
-    move_number: int,
-    packed_board: bytes,
-    is_black: bool,
-    time_left_ms: int,
-    last_move: object,
-) -> bytes:
-    """Return the body of a `get_step`: the bytes of the general codec.
-
-    Raises:
-        LocalProtocolError: msgpack cannot encode ``last_move``.
-    """
-    try:
-        last: bytes = _pack(last_move)
-    except _UNPACKABLE as error:
-        raise LocalProtocolError(f"cannot be sent: {error}") from error
-    return (
-        b"\x87\xa4type\xa8get_step\xa2id%b\xabmove_number%b\xa5board%b\xa8is_black%b\xactime_left_ms%b\xa9last_move%b"
-        % (_pack(id), _pack(move_number), packed_board, b"\xc3" if is_black else b"\xc2", _pack(time_left_ms), last)
-    )
-
-
-def step_head(id: int) -> bytes:  # noqa: A002 - its name on the wire
-    """Return the body of the `step` that answers question ``id``, up to its move."""
-    return b"\x83\xa4type\xa4step\xa2id%b\xa4move" % _pack(id)
 
 
 NO_MOVE = object()

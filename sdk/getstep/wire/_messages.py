@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
-from ._frames import pack_board, pack_question
+from ._frames import QUESTION, UNPACKABLE, pack, pack_board
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
 
 _HEX = frozenset("0123456789abcdef")
@@ -186,17 +186,21 @@ class GetStep(Message):
     def to_fields(self) -> dict[str, Any]:
         return {"type": self.type, **{name: getattr(self, name) for name in self.names}}
 
-    def to_body(self) -> bytes | None:
-        """Return the body of the frame; None if the general codec has to encode this board.
-
-        Raises:
-            LocalProtocolError: msgpack cannot encode ``last_move``.
-        """
+    def to_body(self, packed_id: bytes) -> bytes | None:
+        """Return the body of the frame; None if the general codec has to encode it, or cannot."""
         if self._packed_board is None:
             return None
-        return pack_question(
-            self.id, self.move_number, self._packed_board, self.is_black, self.time_left_ms, self.last_move
-        )
+        try:
+            return QUESTION % (
+                packed_id,
+                pack(self.move_number),
+                self._packed_board,
+                b"\xc3" if self.is_black else b"\xc2",
+                pack(self.time_left_ms),
+                pack(self.last_move),
+            )
+        except UNPACKABLE:
+            return None
 
 
 @dataclass(frozen=True)

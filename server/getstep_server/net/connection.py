@@ -366,8 +366,8 @@ class WireConnection(Connection):
 
     def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         step = self._wire.receive_step(data)
-        if step is not None:  # nearly always
-            self._answered(step, at, stamped=stamped)
+        if step is not None and self.seat is not None:  # nearly always; a question is asked only at a seat
+            self.seat.answer(self, step, at, stamped=stamped)
             return False
         self._wire.receive_data(data)
         while self._state in _READING:

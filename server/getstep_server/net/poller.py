@@ -10,7 +10,8 @@ flood on one connection does not delay the others. Where there is no epoll, each
 
 A round is a *batch*: the turns of all answers in it are written together at its end (storage/journal.py). A round
 ends after READ_SECONDS even if sockets are left; those come first in the next round. So no batch holds the event
-loop for longer, however expensive its reads are.
+loop for longer, however expensive its reads are. A team's answer that has arrived when a round ends is read in a
+further one, within the same time and number of reads: a wait for the next round costs a third of a judged move.
 
 Connections that have not logged in have an epoll and a task of their own. While matches are played this task is
 throttled to LOGIN_SHARE of a processor (login_throttle.py), so that a flood of unauthenticated connections takes
@@ -98,15 +99,25 @@ if sys.platform == "linux":
             else:
                 await trio.lowlevel.wait_readable(self.epoll.fileno())
 
-        def read(self, seconds: float) -> None:
-            """Read for ``seconds``; the read that is under way then is finished."""
-            end, due = perf_counter() + seconds, self._due
-            if not due:
-                due.update((number, self.reads[number]) for number, _ in self.epoll.poll(0, READS_AT_ONCE))
+        def poll(self, most: int) -> bool:
+            """Return True if sockets are readable, after at most ``most`` of them became due."""
+            if not self._due:
+                self._due = {number: self.reads[number] for number, _ in self.epoll.poll(0, most)}
+            return bool(self._due)
+
+        def read(self, end: float) -> int:
+            """Read what is due until ``end``, by `perf_counter`; the read that is under way then is finished.
+
+            Returns:
+                The number of reads.
+            """
+            due, count = self._due, 0
             while due:
                 due.pop(next(iter(due)))()
+                count += 1
                 if perf_counter() >= end:
                     break
+            return count
 
     class EpollPoller(Poller):
         """One task waits for the connections of all teams, and one for all other connections."""
@@ -145,18 +156,19 @@ if sys.platform == "linux":
         async def _read_teams(self) -> None:
             while True:
                 await self._teams.wait()
-                self._read(self._teams, READ_SECONDS)
+                end, left = perf_counter() + READ_SECONDS, READS_AT_ONCE
+                while left > 0 and perf_counter() < end and self._teams.poll(left):
+                    with self._batch():
+                        left -= self._teams.read(end)
 
         async def _read_logins(self) -> None:
             while True:
                 await self._logins.wait()
                 began = thread_time()
-                self._read(self._logins, LOGIN_READ_SECONDS)
+                if self._logins.poll(READS_AT_ONCE):
+                    with self._batch():
+                        self._logins.read(perf_counter() + LOGIN_READ_SECONDS)
                 await self._throttle.rest(thread_time() - began)
-
-        def _read(self, queue: _Queue, seconds: float) -> None:
-            with self._batch():
-                queue.read(seconds)
 
 
 def new_poller(

@@ -224,7 +224,8 @@ class Seat:
             last_move=last_move,
         )
         self._overdue = False
-        self._send(self._question)
+        if self.connection is not None:
+            self.connection.send(self._question)
         asked = trio.current_time()
         self._time_up = asked + limit
         return asked

@@ -83,10 +83,10 @@ class TimestampClock:
         """
         now = time.perf_counter_ns()
         offset = time.time_ns() - now
-        if abs(offset - self._offset) > _CLOCK_STEP_NS:
+        if not -_CLOCK_STEP_NS <= offset - self._offset <= _CLOCK_STEP_NS:
             self._offset_before, self._offset = self._offset, offset
-        for candidate in (offset, self._offset_before):
-            arrived = stamp - candidate
-            if not_before <= arrived <= now:
-                return (now - arrived) / 1e9
-        return None
+        if not not_before <= stamp - offset <= now:
+            offset = self._offset_before
+            if not not_before <= stamp - offset <= now:
+                return None
+        return (now - (stamp - offset)) / 1e9

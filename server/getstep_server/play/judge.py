@@ -210,13 +210,14 @@ def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: 
     """Decide a turn that was answered on time."""
     timed: dict[str, Any] = {"ms": ms, "timed": "kernel" if stamped else "wake"}
     if type(answer) is Step:  # nearly always
+        move = answer.move
         try:
-            p.state.move(answer.move, ms)
+            p.state.move(move, ms)
         except IllegalMove as error:
-            yield from _fault(p, player, FaultCode.ILLEGAL_MOVE, str(error), {**timed, **tried_fields(answer.move)})
+            yield from _fault(p, player, FaultCode.ILLEGAL_MOVE, str(error), {**timed, **tried_fields(move)})
             return
-        yield from _write(p, {"player": player, "move": answer.move, **timed})
-        p.publish(MovePlayed(p.match, player, answer.move, ms / 1000, stamped))
+        yield from _write(p, {"player": player, "move": move, **timed})
+        p.publish(MovePlayed(p.match, player, move, ms / 1000, stamped))
     elif type(answer) is Resign:
         yield from _lose(p, player, EndCode.RESIGNED, f"{p.state.game.players[player]} resigned", timed)
     elif type(answer) is Raised:

@@ -98,13 +98,11 @@ class Scoresheet:
             WRITTEN; or PENDING: `on_commit` tells the end of the batch; or FAILED: `retry_until_written` waits for
             the disk. Nobody may hear of the turn before it is written.
         """
-        line, passed = _line(turn), self.match_state.state.passed
-        self._happened.turns.append(line)
-        if not passed or "end" in turn:
-            return self._append(line)
-        passes = [_pass(player) for player in passed]
-        self._happened.turns += passes
-        return self._append(line, *passes)
+        lines, passed = [_line(turn)], self.match_state.state.passed
+        if passed and "end" not in turn:
+            lines += [_pass(player) for player in passed]
+        self._happened.turns += lines
+        return self._append(*lines)
 
     def turns_from(self, start: int) -> Sequence[bytes]:
         """Return the turns and passes from number ``start`` on, as on record. Any thread may call this."""
