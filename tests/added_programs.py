@@ -17,7 +17,9 @@ def get_step(board, is_black):
 """A file that plays longest_path and pseudo_tonga."""
 
 
-def add_program(folder: Path, team: int, convention: str, source: str, *, use: bool = True) -> ProgramVersion:
+def add_program(
+    folder: Path, team: int, convention: str, source: str, *, use: bool = True, id_line: str = ""
+) -> ProgramVersion:
     """Add a Python program, and let the team use it."""
     store = ProgramStore(folder)
     with store.adding(team) as new:
@@ -33,5 +35,6 @@ def add_program(folder: Path, team: int, convention: str, source: str, *, use: b
             language="Python",
             added="2026-11-23T03:30:00.000Z",
             added_by="the test",
+            id_line=id_line,
         )
         return store.store(team, new, description, use=use)

@@ -112,7 +112,7 @@ def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_t
 ) -> None:
     folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
     add_program(folder, 1, GETSTEP, "import sys\nprint('no opening book', file=sys.stderr)\nsys.exit(9)\n")
-    add_program(folder, 2, GETSTEP, GET_STEP)
+    add_program(folder, 2, GETSTEP, GET_STEP, id_line="Longest, Blaise, 1")
     with (folder / "contest.toml").open("a") as file:
         file.write('[programs]\nsandbox = "none"\n')
     server = programs.serve_in_thread(folder)
@@ -126,6 +126,7 @@ def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_t
         page = as_html(load_report_data(load_contest(folder), store))
         assert verify(load_contest(folder), store).played == 1
     assert "1, 1 of them WITHOUT a sandbox" in page
+    assert "Longest, Blaise, 1" in page
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
 from getstep_server.programs.idle import IdleWatch
-from getstep_server.programs.playing import Job, Player
+from getstep_server.programs.playing import Job, Player, id_line_of
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from tests.patience import PATIENCE_SECONDS
@@ -112,6 +112,12 @@ def test_files_stay_between_the_turns_of_a_program_that_is_started_in_each(
         "ConventionError: order.txt has 'xx'",
     ]
     assert not (tmp_path / "memory").exists()
+
+
+@pytest.mark.parametrize(("printed", "line"), [("Linko, Ada, 1", "Linko, Ada, 1"), ("?", "")])
+def test_a_program_of_linkage_calls_itself(tmp_path: Path, printed: str, line: str) -> None:
+    (tmp_path / "program.py").write_text(f"print({printed!r})\n")
+    assert id_line_of(Job("linkage", ("python", "program.py"), tmp_path, Protections.NONE)) == line
 
 
 @SANDBOX

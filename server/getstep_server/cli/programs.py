@@ -179,6 +179,9 @@ def _list(args: argparse.Namespace) -> int:
         return EXIT_OK
     chosen = {team: store.current(team) for team in teams}
     print_table(_table(contest, versions, {one.folder for one in chosen.values() if one is not None}))
+    for one in versions:
+        if one.id_line:
+            print(f"{contest.team_name(one.team)}, version {one.number}, calls itself: {one.id_line}")
     return EXIT_OK
 
 

@@ -15,7 +15,7 @@ from getstep_server.text import escape_control_chars, utc_time
 from .build import build
 from .disk import disk_errors
 from .plan import plan_of
-from .playing import Job
+from .playing import Job, id_line_of
 from .source import Source
 from .store import ProgramStore
 from .trial import TrialGame, try_program
@@ -72,6 +72,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
         command = build(plan, source, new / "files", protections, lambda: tick(f"building it ({plan.language})"))
         job = Job(plan.convention, command, new / "files", protections, home=new)
         result = try_program(job, games, settings.startup_seconds, tick)
+        id_line = id_line_of(job) if plan.convention == "linkage" else ""
         tick("storing it")
         description = Description(
             team=team,
@@ -83,6 +84,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
             added=utc_time(time.time()),
             added_by=escape_control_chars(submission.added_by)[:MAX_NAME],
             trial=result,
+            id_line=id_line,
         )
         return store.store(team, new, description, use=submission.use)
 

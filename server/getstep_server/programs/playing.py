@@ -32,10 +32,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from getstep._games import Board
-from getstep._program import ProgramBot
+from getstep._program import ProgramBot, identity_of
 from getstep._text import sendable_text
 from getstep._turn import Callback, CallResult, Turn
-from getstep.conventions import CONVENTIONS, Talk, topcoder_wrapper
+from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wrapper
+from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
 from getstep_server.config.contestants_package import PACKAGES
 from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
@@ -226,6 +227,15 @@ def command_of(job: Job) -> list[str]:
         return [first, *rest]
     around = {GETSTEP: ["-m", "getstep.bot_process"], "topcoder": [str(topcoder_wrapper.__file__)]}
     return [sys.executable, *around.get(job.convention, []), *rest]
+
+
+def id_line_of(job: Job) -> str:
+    """Return the id line of a program of linkage, or an empty text if it prints none."""
+    with HostedProgram(job) as program:
+        try:
+            return escape_control_chars(identity_of(program).text)[:MAX_TEXT]
+        except (RuntimeError, ConventionError):
+            return ""
 
 
 class Player:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from getstep.wire import MAX_TEAM
+from getstep.wire import MAX_TEAM, MAX_TEXT
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_PROGRAM_DESCRIPTION_BYTES
 from getstep_server.text import escape_control_chars
@@ -43,6 +43,7 @@ class Description(Model, frozen=True, kw_only=True):
     added: str
     added_by: str
     trial: str = ""
+    id_line: Annotated[str, Meta(max_length=MAX_TEXT)] = ""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class ProgramVersion:
         added: when, as ISO 8601 in UTC.
         added_by: who, for people.
         trial: the result of the trial game, for people.
+        id_line: of a program of linkage: its name, author and version in its own words; empty if it has none.
         removed: True if its files are gone.
     """
 
@@ -73,6 +75,7 @@ class ProgramVersion:
     added: str
     added_by: str
     trial: str = ""
+    id_line: str = ""
     removed: bool = False
 
     @property
@@ -134,5 +137,6 @@ def _parsed(path: Path, data: bytes, *, removed: bool) -> ProgramVersion:
         found.added,
         found.added_by,
         found.trial,
+        found.id_line,
         removed,
     )

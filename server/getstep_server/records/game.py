@@ -38,10 +38,14 @@ class IncidentEntry(Model, frozen=True, kw_only=True):
 
 
 class ProgramEntry(Model, frozen=True, kw_only=True):
-    """The version of a program that played: its number, the SHA-256 of its source, and if it had no sandbox."""
+    """The version of a program that played: its number, the SHA-256 of its source, and if it had no sandbox.
+
+    ``id_line`` is how a program of linkage calls itself.
+    """
 
     version: Number
     sha256: Sha256
+    id_line: Line | UnsetType = UNSET
     sandbox: Literal["none"] | UnsetType = UNSET
 
 

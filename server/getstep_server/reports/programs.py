@@ -42,16 +42,18 @@ def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:
 def programs_table(contest: Contest, games: Sequence[GameHead]) -> TextTable | None:
     """Return a table of the versions that have played; None if the host ran no programs."""
     played = Counter(
-        (team.id, program.version, program.sha256)
+        (team.id, program.version, program.sha256, program.id_line or "")
         for game in games
         for team, program in zip(game.teams, programs_of(game), strict=True)
         if program is not None
     )
     rows = sorted(played)
     columns = [
-        Column("team", [contest.team_name(team) for team, _, _ in rows], names=True, justify="left"),
-        Column("version", [str(version) for _, version, _ in rows]),
+        Column("team", [contest.team_name(team) for team, *_ in rows], names=True, justify="left"),
+        Column("version", [str(version) for _, version, *_ in rows]),
         Column("games", [str(played[row]) for row in rows]),
-        Column("SHA-256 of the source", [sha256[:HASH_CHARS] for _, _, sha256 in rows], justify="left"),
+        Column("SHA-256 of the source", [sha256[:HASH_CHARS] for _, _, sha256, _ in rows], justify="left"),
     ]
+    if any(id_line for *_, id_line in rows):
+        columns.append(Column("id line", [id_line for *_, id_line in rows], justify="left"))
     return TextTable(columns) if rows else None

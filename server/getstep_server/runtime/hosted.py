@@ -274,7 +274,9 @@ class HostedPrograms:
         if version is None:
             return None
         sandbox: Literal["none"] | UnsetType = "none" if self._protections is Protections.NONE else UNSET
-        return ProgramEntry(version=version.number, sha256=version.sha256, sandbox=sandbox)
+        return ProgramEntry(
+            version=version.number, sha256=version.sha256, id_line=version.id_line or UNSET, sandbox=sandbox
+        )
 
     def _job(self, match: Match, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Job:
         """Return the job of the process that plays, and admit it to the team's seat."""
