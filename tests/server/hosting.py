@@ -10,6 +10,7 @@ import pytest
 
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.programs.adding import Submission, add_program
+from getstep_server.programs.protection import machine_key
 from getstep_server.programs.source import source_of
 from getstep_server.programs.version import ProgramVersion
 
@@ -22,8 +23,12 @@ needs_sandbox = pytest.mark.skipif(
 
 
 def contest_of(folder: Path, game: str, settings: str = "") -> Contest:
-    """Return a contest of two teams in a game; ``settings`` are further lines of contest.toml."""
-    folder.mkdir(exist_ok=True)
+    """Return a contest of two teams in a game; ``settings`` are further lines of contest.toml.
+
+    The sandbox of this machine counts as tried: that takes 6 s.
+    """
+    (folder / "programs").mkdir(parents=True, exist_ok=True)
+    (folder / "programs" / ".protected").write_text(machine_key(), encoding="ascii")
     event = f'[[event]]\ngame = "{game}"\nmove_seconds = 20\n'
     (folder / "contest.toml").write_text(f"{CONTEST}{event}{settings}", encoding="utf-8")
     (folder / "teams.toml").write_text(TEAM + OTHER, encoding="utf-8")

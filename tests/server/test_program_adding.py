@@ -15,9 +15,11 @@ import pytest
 
 from getstep_server.errors import ConfigError, ProgramRefused, UsageError
 from getstep_server.programs import build as build_module
-from getstep_server.programs import trial
+from getstep_server.programs import protection, trial
 from getstep_server.programs.build import check_files
 from getstep_server.programs.store import ProgramStore
+from getstep_server.sandbox.check import Finding
+from getstep_server.sandbox.probes import PROBES
 from tests.compilers import need
 from tests.sdk.convention_programs import PROGRAMS
 
@@ -102,6 +104,35 @@ def test_without_a_sandbox_programs_run_only_if_the_host_says_so(
         add(contest_of(tmp_path, "longest_path"), "bot.py", PROGRAMS["prodrive"])
     contest = contest_of(tmp_path, "longest_path", '[programs]\nsandbox = "none"\n')
     assert add(contest, "bot.py", PROGRAMS["prodrive"]).number == 1
+
+
+@pytest.mark.long
+def test_the_sandbox_is_tried_before_the_first_program(tmp_path: Path) -> None:
+    contest = contest_of(tmp_path, "longest_path")
+    (tmp_path / "programs" / ".protected").unlink()
+    ticks: list[list[str]] = [[], []]
+    for told_of in ticks:
+        add(contest, "bot.py", PROGRAMS["prodrive"], told_of)
+    assert [told_of[0] for told_of in ticks] == ["trying the sandbox of this machine, once", "building it (Python)"]
+
+
+def test_a_sandbox_that_does_not_protect_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here only two protections are tried; at first both fail, and then one."""
+    probes = PROBES[:2]
+    held = [[False, False], [True, False]]
+
+    def some(names: list[str] | None = None) -> list[Finding]:
+        chosen = [probe for probe in probes if names is None or probe.name in names]
+        return [Finding(probe, one, "") for probe, one in zip(chosen, held.pop(0), strict=True)]
+
+    monkeypatch.setattr(protection, "check", some)
+    contest = contest_of(tmp_path, "longest_path")
+    (tmp_path / "programs" / ".protected").write_text("another machine")
+    with pytest.raises(ConfigError, match="does not protect this machine") as caught:
+        add(contest, "bot.py", PROGRAMS["prodrive"])
+    assert f"a program could {probes[1].tried}." in str(caught.value)
+    assert probes[0].tried not in str(caught.value)
+    assert (tmp_path / "programs" / ".protected").read_text() == "another machine"
 
 
 # --- programs that are refused ----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .build import build
 from .disk import disk_errors
 from .plan import plan_of
 from .playing import Job, id_line_of
+from .protection import require_protections
 from .source import Source
 from .store import ProgramStore
 from .trial import TrialGame, try_program
@@ -64,6 +65,8 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
     protections = Protections(settings.sandbox)
     store = ProgramStore(contest.folder)
     with store.adding(team) as new:
+        if protections is Protections.ALL:
+            require_protections(store.folder, tick)
         with disk_errors(new):
             (new / "source").mkdir()
             (new / "files").mkdir()

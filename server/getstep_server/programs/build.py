@@ -32,6 +32,7 @@ from getstep_server.text import escape_control_chars
 from .disk import disk_error, disk_errors
 from .languages import missing
 from .plan import Plan
+from .protection import no_sandbox
 from .source import Source
 
 _SHOWN_CHARS = 200  # of a line
@@ -69,14 +70,6 @@ def build(
         _delete_sources(plan, folder)
     check_files(folder)
     return _checked_command(plan, folder)
-
-
-def no_sandbox(error: SandboxError) -> ConfigError:
-    """Return the error for a machine on which programs cannot be protected."""
-    return ConfigError(
-        f'{error}. Or write sandbox = "none" into [programs] of contest.toml: then programs run without protection,'
-        " and can read, change and send away whatever you can"
-    )
 
 
 class _Output:
@@ -119,7 +112,7 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         command = [sys.executable if first == "python" else first, *rest]
         process = start(command, folder, BUILDING, None, protections)
     except SandboxError as error:
-        raise no_sandbox(error) from error
+        raise no_sandbox(str(error)) from error
     with process:
         process.stdin.close()
         output = _Output(process.stdout, process.stderr)

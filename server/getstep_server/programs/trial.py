@@ -27,8 +27,8 @@ from getstep_server.limits import TRIAL_SECOND_SECONDS, TRIAL_SECONDS
 from getstep_server.sandbox import NotExecutableError, SandboxError
 from getstep_server.text import escape_control_chars
 
-from .build import no_sandbox
 from .playing import Job, Player
+from .protection import no_sandbox
 from .version import GETSTEP
 
 _HOUSE_BOT = "random"
@@ -79,7 +79,7 @@ def try_program(job: Job, games: Sequence[TrialGame], startup_seconds: float, ti
         except NotExecutableError as error:
             raise ProgramRefused(escape_control_chars(str(error))) from error
         except SandboxError as error:
-            raise no_sandbox(error) from error
+            raise no_sandbox(str(error)) from error
     return "; ".join(told)
 
 
