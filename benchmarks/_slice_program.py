@@ -1,13 +1,15 @@
 """A program that `benchmarks.slices` measures, until it is killed.
 
-``_slice_program.py judge|floor COUNTER MATCHES`` counts moves in the mapped file COUNTER. It runs with the modules
-of the checkout that it measures, perhaps an older one: so it uses only a few names of `benchmarks.judge`.
+``_slice_program.py KIND COUNTER MATCHES`` counts moves in the mapped file COUNTER. KIND is ``judge``,
+``unrecorded`` (the judge without a journal), ``ping-pong`` or ``limit`` (a ping-pong with a time limit). It runs
+with the modules of the checkout that it measures, perhaps an older one: so it uses few names of `benchmarks.judge`.
 """
 
 from __future__ import annotations
 
 import mmap
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ def main(kind: str, counter: Path, matches: int) -> None:
             shared[:] = moves.to_bytes(8, "little")
 
     judge._raise_limits(1000)
-    if kind == "floor":
+    if kind in ("ping-pong", "limit"):
         unpack = msgpack.unpackb
 
         def counted(data: bytes) -> Any:
@@ -41,7 +43,7 @@ def main(kind: str, counter: Path, matches: int) -> None:
             return unpack(data)
 
         msgpack.unpackb = counted
-        judge._run(judge.ping_pong, 2 * matches, REPEATS * judge.TURNS, limit=True)
+        judge._run(judge.ping_pong, 2 * matches, REPEATS * judge.TURNS, limit=kind == "limit")
     else:
 
         class CountingBus(Bus):
@@ -52,7 +54,8 @@ def main(kind: str, counter: Path, matches: int) -> None:
                 self.subscribe(lambda event: played() if type(event) is MovePlayed else None)
 
         judge.Bus = CountingBus  # type: ignore[attr-defined]  # the class that the benchmark imports
-        judge._run(judge.judged, matches, REPEATS, with_thinker=False)
+        with judge.unrecorded() if kind == "unrecorded" else nullcontext():
+            judge._run(judge.judged, matches, REPEATS, with_thinker=False)
 
 
 if __name__ == "__main__":

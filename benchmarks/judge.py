@@ -1,7 +1,8 @@
-"""The cost of a judged move, the accuracy of the clocks, and the memory of an idle connection.
+"""The accuracy of the judge's clocks, and the memory of an idle connection.
 
-``python -m benchmarks.judge`` prints a table. The cost is compared with a floor in the same run: a trio server
-that only encodes and decodes the same messages. Bots are separate processes; only loopback is used.
+``python -m benchmarks.judge`` prints both. `benchmarks.slices` measures the cost of a judged move with the programs
+of this module: the judge, and as a floor a trio server that only encodes and decodes the same messages. Bots are
+separate processes; only loopback is used.
 """
 
 from __future__ import annotations
@@ -13,10 +14,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from benchmarks._bots import HEADER, frame, token_of
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import (
     Bus,
-    ContestStarted,
     Event,
     Listening,
     MatchEnded,
@@ -48,32 +46,6 @@ THINK_MS = 50.0
 TURNS = 400  # of a hop game in which no player reaches its target region
 
 
-@dataclass
-class Cost:
-    """The time of ``count`` round trips or moves."""
-
-    count: int
-    cpu_seconds: float
-    seconds: float
-
-    @property
-    def cpu_us(self) -> float:
-        return self.cpu_seconds / self.count * 1e6
-
-    @property
-    def a_second(self) -> float:
-        return self.count / self.seconds
-
-
-@contextmanager
-def measured(count: int) -> Iterator[Cost]:
-    """Measure the times of this process while the block runs."""
-    cost = Cost(count, 0.0, 0.0)
-    cpu, wall = time.process_time(), time.perf_counter()
-    yield cost
-    cost.cpu_seconds, cost.seconds = time.process_time() - cpu, time.perf_counter() - wall
-
-
 @contextmanager
 def bots(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run a process of bots."""
@@ -88,7 +60,7 @@ def bots(*arguments: object, **options: Any) -> Iterator[subprocess.Popen[str]]:
 # --- the floor ----------------------------------------------------------------------------------------------
 
 
-async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> Cost:
+async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> None:
     """Exchange questions and answers without rules, clocks or records; with or without a time ``limit``."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=clients)
     question = {
@@ -114,14 +86,12 @@ async def ping_pong(clients: int, round_trips: int, *, limit: bool) -> Cost:
     port = listeners[0].socket.getsockname()[1]
     with bots("fast", port, 1, clients):
         streams = [await listeners[0].accept() for _ in range(clients)]
-        with measured(clients * round_trips) as cost:
-            async with trio.open_nursery() as nursery:
-                for stream in streams:
-                    nursery.start_soon(serve, stream)
+        async with trio.open_nursery() as nursery:
+            for stream in streams:
+                nursery.start_soon(serve, stream)
     for stream in streams:
         await stream.aclose()
     await listeners[0].aclose()
-    return cost
 
 
 # --- the judge ------------------------------------------------------------------------------------------------
@@ -134,7 +104,6 @@ class Measurement:
         self.listening = trio.Event()
         self.over = trio.Event()
         self.port = 0
-        self.cost = Cost(0, 0.0, 0.0)
         self.faults = self.late = 0
         self.thoughts_ms: list[float] = []
         self._thinker = thinker
@@ -146,20 +115,14 @@ class Measurement:
             case Listening():
                 self.port = event.port
                 self.listening.set()
-            case ContestStarted():
-                self._began = time.process_time(), time.perf_counter()
             case TurnFaulted():
                 self.faults += 1
             case ServerLate():
                 self.late += 1
             case MatchEnded(done=done, total=total) if done == total:
-                cpu, wall = self._began
-                self.cost.cpu_seconds = time.process_time() - cpu
-                self.cost.seconds = time.perf_counter() - wall
                 self.over.set()
 
     def _moved(self, event: MovePlayed) -> None:
-        self.cost.count += 1
         if event.match.teams[event.player] == self._thinker:
             self.thoughts_ms.append(event.thought * 1000)
 
@@ -262,50 +225,16 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=128, help="matches at once (default: 128)")
     parser.add_argument("--repeats", type=int, default=4, help="games of each pair (default: 4)")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections (default: 10000)")
-    parser.add_argument("--only", choices=["cost", "recording", "clock", "idle"], help="measure nothing else")
+    parser.add_argument("--only", choices=["clock", "idle"], help="measure nothing else")
     args = parser.parse_args()
     _raise_limits(args.idle)
     cores = os.cpu_count()
     python = sys.version.split()[0]
     print(f"{args.matches} matches at once, hop, {TURNS} turns a game; Python {python}, {cores} cores")
-    if args.only in (None, "cost"):
-        _report_cost(args.matches)
-    if args.only in (None, "recording"):
-        _report_recording(args.matches)
     if args.only in (None, "clock"):
         _report_clock(args.matches, args.repeats)
     if args.only in (None, "idle"):
         print(f"{args.idle} idle connections: {_run(idle, args.idle):.1f} KiB each")
-
-
-def _report_cost(matches: int) -> None:
-    bare: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=False)
-    floor: Cost = _run(ping_pong, 2 * matches, TURNS // 2, limit=True)
-    run, _ = _run(judged, matches, 1, with_thinker=False)
-    cost = run.cost
-    for name, one in (("ping-pong", bare), ("with a time limit", floor), ("judged move", cost)):
-        print(
-            f"{name + ':':<19}{one.cpu_us:6.1f} µs CPU, {one.a_second:9,.0f}/s, {1e6 / one.cpu_us:9,.0f}/s a core"
-        )
-    print(
-        f"a judged move is {cost.cpu_us / floor.cpu_us:.2f} of a ping-pong with a time limit,"
-        f" {cost.cpu_us / bare.cpu_us:.2f} of one without; faults {run.faults}, server late {run.late}"
-    )
-
-
-def _report_recording(matches: int, rounds: int = 5) -> None:
-    """Measure the share of the judged moves a second that recording costs: contests with and without, in turn."""
-    kept, unkept = [], []
-    for _ in range(rounds):
-        kept.append(_run(judged, matches, 1, with_thinker=False)[0].cost)
-        with unrecorded():
-            unkept.append(_run(judged, matches, 1, with_thinker=False)[0].cost)
-    best, without = (min(cost.cpu_us for cost in costs) for costs in (kept, unkept))
-    share = 100 * (1 - without / best)
-    print(
-        f"without records:   {without:6.1f} µs CPU; {best:.1f} with them: they take {share:.1f} % of the judged"
-        f" moves a second (best of {rounds} runs each)"
-    )
 
 
 @contextmanager

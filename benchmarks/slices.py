@@ -5,9 +5,11 @@ programs are started once, and all processes of one are stopped (SIGSTOP) while 
 neighbouring slices gives one ratio of CPU time per move. The median of the pairs is the result, and the quartiles
 show how far to trust it.
 
-``python -m benchmarks.slices`` compares a judged move with the floor: the same messages and a time limit, without
-rules, clocks or records. ``--against CHECKOUT`` compares the judge with that of another checkout, which has its own
-.venv.
+``python -m benchmarks.slices`` compares a judged move with the floor, with 8 and with 64 matches at once: trio
+exchanges the same messages, encoded and decoded by msgpack, without rules, clocks, checks or records.
+``--floor limit`` gives each of its exchanges a time limit. ``--floor unrecorded`` is the judge without a journal:
+the ratio is the cost of the records. ``--against CHECKOUT`` compares the judge with that of another checkout, which
+has its own .venv.
 """
 
 from __future__ import annotations
@@ -34,6 +36,12 @@ SETTLE_SECONDS = 0.1
 
 WARM_UP_SECONDS = 6.0
 COUNTER_BYTES = 8
+
+FLOORS = {
+    "ping-pong": "ping-pong without a limit",
+    "limit": "ping-pong with a limit",
+    "unrecorded": "judge without records",
+}
 
 
 @dataclass
@@ -133,28 +141,40 @@ def report(names: Sequence[str], samples: Sequence[tuple[Sample, Sample]], steal
         print(f"{name:<28}{cpu:7.1f} µs CPU a move, {rate:9,.0f} moves/s")
     low, middle, high = statistics.quantiles((a.cpu_us / b.cpu_us for a, b in samples), n=4)
     print(f"ratio {middle:.3f} (quartiles {low:.3f} to {high:.3f}, {len(samples)} pairs of {SLICE_SECONDS:g} s)")
-    print(f"{os.cpu_count()} cores, steal time {steal:.2f} s")
+    share = 100 * steal / (2 * len(samples) * SLICE_SECONDS * (os.cpu_count() or 1))
+    print(f"{os.cpu_count()} cores, steal time {steal:.2f} s ({share:.1f} %)")
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with the judge of this checkout")
+    parser.add_argument("--floor", choices=FLOORS, default="ping-pong", help="compare with this program")
     parser.add_argument("--pairs", type=int, default=40, help="pairs of slices (default: 40)")
-    parser.add_argument("--matches", type=int, default=64, help="matches at once (default: 64)")
+    parser.add_argument(
+        "--matches", type=int, nargs="+", default=[8, 64], metavar="N", help="matches at once (default: 8 64)"
+    )
     args = parser.parse_args()
-    checkout, kind = (args.against.resolve(), "judge") if args.against else (HERE, "floor")
+    for matches in args.matches:
+        print(f"{matches} matches at once")
+        if args.against:
+            measure(args.against.resolve(), "judge", f"judge of {args.against.name}", matches, args.pairs)
+        else:
+            measure(HERE, args.floor, FLOORS[args.floor], matches, args.pairs)
+
+
+def measure(checkout: Path, kind: str, name: str, matches: int, pairs: int) -> None:
+    """Compare this checkout's judge with another program, and print the result."""
     with ExitStack() as stack:
-        first = stack.enter_context(contender(HERE, "judge", args.matches))
-        second = stack.enter_context(contender(checkout, kind, args.matches))
+        first = stack.enter_context(contender(HERE, "judge", matches))
+        second = stack.enter_context(contender(checkout, kind, matches))
         time.sleep(WARM_UP_SECONDS)
         for one in (first, second):
             one.signal(signal.SIGSTOP)
         before = steal_seconds()
-        samples = compare(first, second, args.pairs)
+        samples = compare(first, second, pairs)
         after = steal_seconds()
-    names = ("judge", f"judge of {args.against.name}" if args.against else "ping-pong with a limit")
-    report(names, samples, after - before)
+    report(("judge", name), samples, after - before)
 
 
 if __name__ == "__main__":

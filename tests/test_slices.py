@@ -20,3 +20,11 @@ def test_a_slice_without_moves_is_left_out(capsys: pytest.CaptureFixture[str]) -
 def test_too_few_slices_with_moves_are_no_result() -> None:
     with pytest.raises(SystemExit, match="2 of 3 pairs have a slice without a move"):
         report(("judge", "floor"), [BUSY, IDLE, IDLE], 0.0)
+
+
+def test_steal_time_is_shown_with_its_share(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    report(("judge", "floor"), [BUSY, BUSY], 0.04)  # of 2 s on 2 cores
+    assert capsys.readouterr().out.splitlines()[-1] == "2 cores, steal time 0.04 s (1.0 %)"
