@@ -57,8 +57,9 @@ def find(path: Path) -> Path:
     """
     if path.is_file():
         return path.resolve()
-    with_suffix = path.with_name(path.name + ".py")
-    hint = f"did you mean {with_suffix}?" if with_suffix.is_file() else f"This folder is {Path.cwd()}"
+    others = [path.with_name(f"{path.name}{suffix}") for suffix in (".py", ".exe", ".class")]
+    found = next((other for other in others if other.is_file()), None)
+    hint = f"This folder is {Path.cwd()}" if found is None else f"did you mean {found}?"
     raise BotError(f"There is no file {path}.\n{hint[0].upper()}{hint[1:]}")
 
 

@@ -54,7 +54,7 @@ def compiled(convention: str, language: str, folder: Path) -> Path:
 
 
 def games_won(convention: str, program: Path, games: int, opponent: str = "random") -> int:
-    """Play games without a fault, and return how many the program has won. Its opponent has a seed."""
+    """Play games without a fault, and return how many the program has won. Each run plays the same games."""
     plan = Plan(GAMES[CONVENTIONS[convention].game], games, None, {}, seed="1")
     results = run(plan, entrant(program, convention), entrant(opponent), Screen(sys.stdout, games))
     assert (results.faults, len(results.matches)) == ([], games)
@@ -72,7 +72,7 @@ def test_there_is_an_example_for_each_convention_and_language() -> None:
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_an_example_in_python(tmp_path: Path, convention: str) -> None:
-    assert games_won(convention, copied(convention, ".py", tmp_path), 2) >= 1
+    games_won(convention, copied(convention, ".py", tmp_path), 1)
 
 
 def test_the_id_line_of_the_example(tmp_path: Path) -> None:
@@ -81,11 +81,10 @@ def test_the_id_line_of_the_example(tmp_path: Path) -> None:
 
 
 @pytest.mark.long  # compiles, and starts a virtual machine for each game
-@pytest.mark.parametrize("language", TOOLS)
-@pytest.mark.parametrize("convention", CONVENTIONS)
-def test_a_compiled_example(tmp_path: Path, convention: str, language: str) -> None:
-    need(*TOOLS[language])
-    program = compiled(convention, language, tmp_path)
+@pytest.mark.parametrize(("convention", "language"), FILES)
+def test_an_example_beats_random(tmp_path: Path, convention: str, language: str) -> None:
+    need(*TOOLS.get(language, ()))
+    program = (compiled if language in TOOLS else copied)(convention, language, tmp_path)
     assert games_won(convention, program, 2) >= 1
     if convention == "topcoder":
         games_won(convention, program, 2, "house_pseudo_tonga")
@@ -102,4 +101,4 @@ def test_an_example_on_the_host(tmp_path: Path, convention: str, language: str) 
     file = example(convention, language)
     version = add(contest, file.name, file.read_bytes(), convention=convention)
     assert version.convention == convention
-    assert "won" in version.trial
+    assert version.trial.startswith(f"{CONVENTIONS[convention].game}: ")

@@ -34,6 +34,12 @@ def test_wrong_arguments(command: Command, arguments: str, message: str) -> None
     assert "\n" not in complaint
 
 
+def test_a_bot_of_ones_own_may_have_any_name(command: Command, tmp_path: Path) -> None:
+    own = tmp_path / "house_mine.py"
+    own.touch()
+    assert command.complaint("duel", str(own), "greedy", "--pairs", "0").startswith("--pairs = 0, ")
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> str:
     (tmp_path / "p.py").touch()

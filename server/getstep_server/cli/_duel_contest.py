@@ -55,6 +55,11 @@ def find_bot(text: str, convention: str | None = None) -> Bot:
     return Bot(known[text])
 
 
+def _game_of_sample(bot: Bot) -> str | None:
+    """Return the only game of a sample bot; None if it plays all games, or is no sample bot."""
+    return only_game(bot.file.stem) if bot.file in sample_bots().values() else None
+
+
 def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
     """Raise an error if the bots cannot play this duel.
 
@@ -64,7 +69,7 @@ def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
     folders: list[Path] = []
     for bot in bots:
         talk = None if bot.convention is None else CONVENTIONS[bot.convention]
-        plays = only_game(bot.file.stem) if talk is None else talk.game
+        plays = _game_of_sample(bot) if talk is None else talk.game
         if plays not in (None, game):
             raise UsageError(f"{bot.file.name} plays {plays} only; give --game {plays}")
         if talk is not None and talk.output_file is not None:
