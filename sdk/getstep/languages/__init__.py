@@ -125,6 +125,19 @@ _TABLE = (
             "win32": "Visual Studio with C++, or MSYS2: https://www.msys2.org",
         },
     ),
+    Language(
+        "javascript",
+        "JavaScript",
+        ".mjs",
+        ("getstep.mjs", "getstep.d.ts"),
+        (Build("node", "", "node {file}"),),
+        {
+            "linux": "sudo apt install nodejs",
+            "darwin": "the installer from https://nodejs.org, or: brew install node",
+            "win32": "the installer from https://nodejs.org",
+        },
+        other_suffixes=(".js",),
+    ),
 )
 
 LANGUAGES = {language.name: language for language in _TABLE}

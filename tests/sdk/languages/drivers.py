@@ -60,6 +60,11 @@ def _cpp(folder: Path) -> list[str]:
     return [str(compile_cpp(HERE / "vectors.cpp", folder / "vectors"))]
 
 
+def _javascript(_: Path) -> list[str]:
+    return ["node", str(HERE / "vectors.mjs"), str(LANGUAGES["javascript"].folder / "getstep.mjs")]
+
+
 DRIVERS = [
+    pytest.param(Driver("javascript", ("node", "nodejs"), _javascript), id="javascript"),
     pytest.param(Driver("cpp", ("g++", "g++"), _cpp), id="cpp", marks=pytest.mark.long),  # 10 s to compile
 ]

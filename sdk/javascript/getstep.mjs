@@ -1,0 +1,1635 @@
+// getstep for JavaScript: play in a getstep bot contest. You write one function, which returns a move.
+//
+//     import { play } from "./getstep.mjs";
+//
+//     function getStep(board, isBlack) {
+//       return [[4, 2], [4, 3]];
+//     }
+//
+//     play(getStep);
+//
+// This file is all you need, with Node 18 or newer; getstep.d.ts beside it has the types. To play:
+//
+//     node my_bot.mjs --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+//
+// Your function runs in a thread of its own, so that the connection is served while it thinks. For that, your file is
+// loaded twice: in the main thread, and in the thread in which getStep is called.
+//
+// SPDX-License-Identifier: MIT
+
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { readFileSync, writeSync } from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+
+export const VERSION = "0.1.0";
+
+// --- limits: protocol.md, "Limits" ------------------------------------------------------------------------------------
+
+const PROTOCOL_VERSION = 1;
+const MAX_CLIENT_FRAME = 4096;
+const MAX_SERVER_FRAME = 16384;
+const MAX_DEPTH = 8;
+const MAX_ARRAY = 128;
+const MAX_MAP = 32;
+const MAX_TEXT = 500;
+const MAX_NAME = 64;
+const MAX_TEXT_BYTES = 2000;
+const MAX_ID = 2 ** 31 - 1;
+const MAX_MS = 86_400_000;
+const NONCE_DIGITS = 32;
+const MAC_DIGITS = 64;
+
+// --- times, as those of the Python SDK, in milliseconds ------------------------------------------------------------------
+
+const CONNECT_MS = 5000; // for each address of the host's name
+const HELLO_MS = 5000; // from the open connection to `hello`
+const WELCOME_MS = 10_000; // a wrong login is answered after up to 8 s
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5000;
+const SHORTEST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
+const STEADY_MS = 10_000; // an unproved connection makes pauses short again only if it lasted that long
+const JITTER = 0.1;
+const LAST_CALL_MS = 5000; // after the contest, for a function that is still running
+const STALLED_MISSES = 3;
+const BOARDS_DRAWN = 3;
+const MAX_UNSENT = 1 << 20; // bytes: a server that does not read its answers is given up
+
+// --- errors -----------------------------------------------------------------------------------------------------------
+
+/** What the server sent is against the protocol. `code` is a hostile code of protocol.md. */
+export class ProtocolError extends Error {
+  constructor(code, detail) {
+    super(`${code}: ${detail}`);
+    this.code = code;
+  }
+}
+
+/** A move cannot be sent. */
+export class Unsendable extends Error {}
+
+/** The program ends with `exitCode`, after a message to its author. */
+class Stop extends Error {
+  constructor(exitCode, message) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** A connection has failed; the message says why, for the bot's author. */
+class ConnectionFailed extends Error {}
+
+/** The name of the host does not resolve. */
+class Unreachable extends Error {}
+
+// --- text -------------------------------------------------------------------------------------------------------------
+
+const INVISIBLE = /(?! )[\p{C}\p{Z}]/gu;
+const SHORT_ESCAPES = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Return `text` with control, bidi and other invisible characters escaped, so that it is safe to print. */
+export function escaped(text) {
+  return text.replace(INVISIBLE, (character) => {
+    const point = character.codePointAt(0);
+    const hex = point.toString(16);
+    if (SHORT_ESCAPES[character]) return SHORT_ESCAPES[character];
+    if (point < 0x100) return `\\x${hex.padStart(2, "0")}`;
+    return point < 0x10000 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+  });
+}
+
+/** Return `text` as valid UTF-8 of at most `most` characters, for a text field on the wire. */
+function sendableText(text, most = MAX_TEXT) {
+  const clean = text.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
+  return [...clean.slice(0, 2 * most)].slice(0, most).join("");
+}
+
+/** A float of the wire, which is not an integer even if its value is whole. */
+export class Float {
+  constructor(value) {
+    this.value = value;
+  }
+}
+
+/** Return a value on one line and shortened. Never throws. */
+function shortRepr(value) {
+  let left = 60; // values
+  const repr = (item, depth) => {
+    left -= 1;
+    if (typeof item === "string") return JSON.stringify(escaped(sendableText(item, 120)));
+    if (item instanceof Float) return String(item.value);
+    if (item === null || typeof item !== "object") return String(item).slice(0, 120);
+    const isArray = Array.isArray(item);
+    const entries = isArray ? item.slice(0, 12) : Object.entries(item).slice(0, 12);
+    if (depth === 0 || left <= 0) return isArray ? "[...]" : "{...}";
+    const parts = entries.map((entry) => (isArray ? repr(entry, depth - 1) : `${entry[0]}: ${repr(entry[1], depth - 1)}`));
+    if ((isArray ? item.length : Object.keys(item).length) > 12) parts.push("...");
+    return isArray ? `[${parts.join(", ")}]` : `{${parts.join(", ")}}`;
+  };
+  let text;
+  try {
+    text = escaped(repr(value, 4));
+  } catch {
+    text = "a value that cannot be shown";
+  }
+  return text.length <= 200 ? text : `${sendableText(text, 200)}...`;
+}
+
+/** Return a time in milliseconds for people: "0.8 ms", "35 ms", "0.35 s", "20 s". */
+export function duration(ms) {
+  if (ms > 0 && ms < 0.1) return "under 0.1 ms";
+  if (ms > 0 && ms < 100) return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+  return `${(ms / 1000).toFixed(2).replace(/\.?0+$/, "")} s`;
+}
+
+const withoutLastPoint = (text) => text.replace(/\.+$/, "");
+
+// --- signatures -------------------------------------------------------------------------------------------------------
+
+const hmac = (token, message) => createHmac("sha256", Buffer.from(token, "utf8")).update(message, "utf8").digest("hex");
+
+/** Return the client's signature of the nonce in `hello`. */
+export const sign = (token, nonce) => hmac(token, nonce);
+
+/** Return the server's proof that it knows the token. The text before the nonces is no hexadecimal digits, so that a
+ *  client's signature can never be passed off as a proof. */
+export const serverProof = (token, hello, join) => hmac(token, `getstep server proof v1:${hello}${join}`);
+
+/** Return a token that a server has made in lower case with two dashes; any other token unchanged. */
+export function canonicalToken(token) {
+  const letters = token.replace(/[-\s]/g, "").toLowerCase();
+  if (!/^[abcdefghjkmnpqrstuvwxyz23456789]{12}$/.test(letters)) return token;
+  return `${letters.slice(0, 4)}-${letters.slice(4, 8)}-${letters.slice(8)}`;
+}
+
+// --- msgpack, as far as protocol.md uses it -----------------------------------------------------------------------------
+
+/** Writes values as msgpack, and throws Unsendable for what the server would refuse. */
+class Encoder {
+  constructor() {
+    this.parts = [];
+  }
+
+  number(type, method, value, bytes) {
+    const part = Buffer.alloc(1 + bytes);
+    part[0] = type;
+    part[method](value, 1);
+    this.parts.push(part);
+  }
+
+  length(size, small, below, wide) {
+    if (size < below) this.parts.push(Buffer.from([small | size]));
+    else this.number(wide, "writeUInt16BE", size, 2);
+  }
+
+  integer(value) {
+    if (value >= -32 && value < 128) this.parts.push(Buffer.from([Number(value) & 0xff]));
+    else if (value >= 0 && value <= 0xff) this.number(0xcc, "writeUInt8", Number(value), 1);
+    else if (value >= 0 && value <= 0xffff) this.number(0xcd, "writeUInt16BE", Number(value), 2);
+    else if (value >= 0 && value <= 0xffffffff) this.number(0xce, "writeUInt32BE", Number(value), 4);
+    else if (value >= 0) this.number(0xcf, "writeBigUInt64BE", BigInt(value), 8);
+    else if (value >= -0x80) this.number(0xd0, "writeInt8", Number(value), 1);
+    else if (value >= -0x8000) this.number(0xd1, "writeInt16BE", Number(value), 2);
+    else if (value >= -0x80000000) this.number(0xd2, "writeInt32BE", Number(value), 4);
+    else this.number(0xd3, "writeBigInt64BE", BigInt(value), 8);
+  }
+
+  text(value) {
+    if (/\p{Surrogate}/u.test(value)) throw new Unsendable("a text that is not UTF-8");
+    const data = Buffer.from(value, "utf8");
+    if (data.length > MAX_TEXT_BYTES)
+      throw new Unsendable(`a text of ${data.length} bytes, expected at most ${MAX_TEXT_BYTES}`);
+    if (data.length >= 32 && data.length < 256) this.parts.push(Buffer.from([0xd9, data.length]));
+    else this.length(data.length, 0xa0, 32, 0xda);
+    this.parts.push(data);
+  }
+
+  value(value, depth) {
+    if (value === null || value === undefined) this.parts.push(Buffer.from([0xc0]));
+    else if (typeof value === "boolean") this.parts.push(Buffer.from([value ? 0xc3 : 0xc2]));
+    else if (typeof value === "string") this.text(value);
+    else if (value instanceof Float) this.number(0xcb, "writeDoubleBE", value.value, 8);
+    else if (typeof value === "bigint") this.big(value);
+    else if (typeof value === "number") {
+      if (Number.isSafeInteger(value)) this.integer(value);
+      else this.number(0xcb, "writeDoubleBE", value, 8);
+    } else if (typeof value === "object") this.container(value, depth);
+    else throw new Unsendable(`a ${typeof value}`);
+  }
+
+  big(value) {
+    if (value >= 2n ** 64n || value < -(2n ** 63n)) throw new Unsendable("an integer of more than 64 bits");
+    this.integer(value);
+  }
+
+  container(value, depth) {
+    if (depth >= MAX_DEPTH) throw new Unsendable(`more than ${MAX_DEPTH} containers inside each other`);
+    const isArray = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+    if (!isArray && value[Symbol.iterator]) throw new Unsendable("a Map, a Set or another iterable, expected an array");
+    const entries = isArray ? Array.from(value) : Object.entries(value);
+    const most = isArray ? MAX_ARRAY : MAX_MAP;
+    if (entries.length > most)
+      throw new Unsendable(`${isArray ? "an array" : "a map"} of ${entries.length} elements, expected at most ${most}`);
+    this.length(entries.length, isArray ? 0x90 : 0x80, 16, isArray ? 0xdc : 0xde);
+    for (const entry of entries) {
+      if (!isArray) this.text(entry[0]);
+      this.value(isArray ? entry : entry[1], depth + 1);
+    }
+  }
+}
+
+/** Return one frame with its header. */
+export function encodeFrame(message) {
+  const encoder = new Encoder();
+  encoder.value(message, 0);
+  const body = Buffer.concat(encoder.parts);
+  if (body.length > MAX_CLIENT_FRAME)
+    throw new Unsendable(`a frame of ${body.length} bytes, expected at most ${MAX_CLIENT_FRAME}`);
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(body.length);
+  return Buffer.concat([header, body]);
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const NUMBERS = {
+  0xca: ["readFloatBE", 4],
+  0xcb: ["readDoubleBE", 8],
+  0xcc: ["readUInt8", 1],
+  0xcd: ["readUInt16BE", 2],
+  0xce: ["readUInt32BE", 4],
+  0xcf: ["readBigUInt64BE", 8],
+  0xd0: ["readInt8", 1],
+  0xd1: ["readInt16BE", 2],
+  0xd2: ["readInt32BE", 4],
+  0xd3: ["readBigInt64BE", 8],
+};
+const LENGTHS = {
+  0xd9: ["text", 1],
+  0xda: ["text", 2],
+  0xdb: ["text", 4],
+  0xdc: ["array", 2],
+  0xdd: ["array", 4],
+  0xde: ["map", 2],
+  0xdf: ["map", 4],
+};
+const CLAIMS = { text: ["a string", MAX_TEXT_BYTES], array: ["an array", MAX_ARRAY], map: ["a map", MAX_MAP] };
+
+/** Decodes one body. First the headers alone are walked, without recursion: after that, the depth and all claimed lengths
+ *  are known to be small, and decoding may recurse. */
+class Decoder {
+  constructor(body) {
+    this.body = body;
+    this.at = 0;
+  }
+
+  decode() {
+    this.walk();
+    this.at = 0;
+    const value = this.next(0);
+    if (this.at !== this.body.length) throw new ProtocolError("bad_msgpack", "bytes after the end of the map");
+    if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof Float)
+      throw new ProtocolError("not_a_map", "something else, expected a map");
+    return value;
+  }
+
+  skip(bytes) {
+    if (this.body.length - this.at < bytes) throw new ProtocolError("bad_msgpack", "the value is cut short");
+    this.at += bytes;
+    return this.at - bytes;
+  }
+
+  /** Read the header at the position: the kind, and the length if there is one. */
+  header() {
+    const type = this.body[this.skip(1)];
+    if (type < 0x80) return { kind: "small", size: 0, value: type };
+    if (type < 0x90) return this.claim("map", type & 0x0f);
+    if (type < 0xa0) return this.claim("array", type & 0x0f);
+    if (type < 0xc0) return this.claim("text", type & 0x1f);
+    if (type >= 0xe0) return { kind: "small", size: 0, value: type - 256 };
+    if (type === 0xc0) return { kind: "small", size: 0, value: null };
+    if (type === 0xc2 || type === 0xc3) return { kind: "small", size: 0, value: type === 0xc3 };
+    if (NUMBERS[type]) return { kind: "number", size: NUMBERS[type][1], value: type };
+    if (!LENGTHS[type])
+      throw new ProtocolError("bad_msgpack", `type byte 0x${type.toString(16)}: bin and ext are not used here`);
+    const [kind, bytes] = LENGTHS[type];
+    const from = this.skip(bytes);
+    return this.claim(kind, this.body.readUIntBE(from, bytes));
+  }
+
+  claim(kind, size) {
+    const [what, most] = CLAIMS[kind];
+    if (size > most) throw new ProtocolError("too_large", `${what} that claims a length of ${size}, expected at most ${most}`);
+    return { kind, size };
+  }
+
+  walk() {
+    const above = []; // values still to come, of the containers around the innermost
+    let left = 1;
+    while (this.at < this.body.length) {
+      const type = this.body[this.at];
+      const isContainer = (type >= 0x80 && type < 0xa0) || (type >= 0xdc && type <= 0xdf);
+      if (isContainer && above.length >= MAX_DEPTH)
+        throw new ProtocolError("too_deep", `more than ${MAX_DEPTH} containers inside each other`);
+      const { kind, size } = this.header();
+      left -= 1;
+      if (!isContainer) this.at = Math.min(this.at + size, this.body.length);
+      else if (size > 0) {
+        above.push(left);
+        left = kind === "map" ? 2 * size : size;
+      }
+      while (left === 0) {
+        if (above.length === 0) return;
+        left = above.pop();
+      }
+    }
+  }
+
+  next(depth) {
+    const { kind, size, value } = this.header();
+    if (kind === "small") return value;
+    if (kind === "number") return this.number(value, this.skip(size));
+    if (kind === "text") return this.text(this.skip(size), size);
+    if (depth >= MAX_DEPTH) throw new ProtocolError("too_deep", "too many containers inside each other");
+    if (kind === "map") return this.map(size, depth);
+    const items = [];
+    for (let n = 0; n < size; n += 1) items.push(this.next(depth + 1));
+    return items;
+  }
+
+  number(type, from) {
+    const found = this.body[NUMBERS[type][0]](from);
+    if (type <= 0xcb) return new Float(found);
+    const safe = typeof found === "number" || (found <= Number.MAX_SAFE_INTEGER && found >= Number.MIN_SAFE_INTEGER);
+    return safe ? Number(found) : found;
+  }
+
+  text(from, size) {
+    try {
+      return UTF8.decode(this.body.subarray(from, from + size));
+    } catch {
+      throw new ProtocolError("bad_msgpack", "a string that is not UTF-8");
+    }
+  }
+
+  map(size, depth) {
+    const made = Object.create(null);
+    let problem = null; // an error inside the rest comes first, as it does in the Python SDK
+    for (let n = 0; n < size; n += 1) {
+      const key = this.next(depth + 1);
+      const value = this.next(depth + 1);
+      if (typeof key !== "string") problem ??= new ProtocolError("bad_key", `a key ${shortRepr(key)}, expected a string`);
+      else if (key in made) problem ??= new ProtocolError("duplicate_key", `the key ${shortRepr(key)} twice`);
+      else made[key] = value;
+    }
+    if (problem) throw problem;
+    return made;
+  }
+}
+
+/** Return the map in one body. */
+export const decodeBody = (body) => new Decoder(body).decode();
+
+/** Splits a stream of bytes into the bodies of frames. */
+export class FrameReader {
+  #buffer = Buffer.alloc(0);
+
+  feed(data) {
+    this.#buffer = this.#buffer.length > 0 ? Buffer.concat([this.#buffer, data]) : data;
+  }
+
+  /** Return the next complete body; null if more bytes are needed. */
+  next() {
+    const buffer = this.#buffer;
+    if (buffer.length < 4) return null;
+    const length = buffer.readUInt32BE(0);
+    if (length === 0) throw new ProtocolError("empty_frame", "a frame of 0 bytes, expected at least 1");
+    if (length > MAX_SERVER_FRAME)
+      throw new ProtocolError("oversize_frame", `a frame of ${length} bytes, expected at most ${MAX_SERVER_FRAME}`);
+    if (buffer.length < 4 + length) return null;
+    this.#buffer = buffer.subarray(4 + length);
+    return buffer.subarray(4, 4 + length);
+  }
+
+  get partial() {
+    return this.#buffer.length > 0;
+  }
+}
+
+// --- messages of the server ---------------------------------------------------------------------------------------------
+
+function wrong(name, value, expected) {
+  throw new ProtocolError("bad_field", `${name} is ${shortRepr(value)}, expected ${expected}`);
+}
+const isInteger = (value) => (typeof value === "number" && Number.isInteger(value)) || typeof value === "bigint";
+
+const integer = (lowest, highest) => (name, value) => {
+  if (!isInteger(value) || value < lowest || value > highest) wrong(name, value, `a whole number from ${lowest} to ${highest}`);
+};
+const boolean = (name, value) => {
+  if (typeof value !== "boolean") wrong(name, value, "true or false");
+};
+const text = (most) => (name, value) => {
+  if (typeof value !== "string" || [...value].length > most) wrong(name, value, `text of at most ${most} characters`);
+};
+const hex = (digits) => (name, value) => {
+  if (typeof value !== "string" || value.length !== digits || !/^[0-9a-f]*$/.test(value))
+    wrong(name, value, `${digits} lower-case hexadecimal digits`);
+};
+const oneOf = (...allowed) => (name, value) => {
+  if (!allowed.includes(value)) wrong(name, value, `one of ${allowed.join(", ")}`);
+};
+const orNil = (check) => (name, value) => {
+  if (value !== null) check(name, value);
+};
+const arrayOf = (check) => (name, value) => {
+  if (!Array.isArray(value)) wrong(name, value, "an array");
+  for (const item of value) check(name, item);
+};
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value) && !(value instanceof Float);
+const options = (name, value) => {
+  if (!isMap(value)) wrong(name, value, "a map");
+  for (const [option, setting] of Object.entries(value)) integer(-MAX_ID, MAX_ID)(shortRepr(option), setting);
+};
+const cell = (name, value) => {
+  if (!isInteger(value)) wrong(name, value, "whole numbers");
+};
+const scores = (name, value) => {
+  if (!Array.isArray(value) || value.length !== 2) wrong(name, value, "one for each player");
+};
+const anything = () => {};
+
+const TIMES = {
+  time_kind: oneOf("move", "budget"),
+  time_ms: integer(1, MAX_MS),
+  "increment_ms?": orNil(integer(0, MAX_MS)),
+};
+const GAME = { game: text(MAX_NAME), options, ...TIMES };
+const game = (name, value) => {
+  if (!isMap(value)) wrong(name, value, "a map");
+  check(GAME, value);
+};
+
+/** The fields of each message with their checks. A key with a question mark may be missing. */
+const MESSAGES = {
+  hello: {
+    versions: arrayOf(integer(1, MAX_ID)),
+    nonce: hex(NONCE_DIGITS),
+    contest: text(MAX_NAME),
+    server: text(MAX_NAME),
+    "friendly?": orNil(boolean),
+  },
+  welcome: {
+    team: integer(0, MAX_ID),
+    name: text(MAX_NAME),
+    lag_ms: integer(0, MAX_MS),
+    games: arrayOf(game),
+    "proof?": orNil(hex(MAC_DIGITS)),
+  },
+  start: {
+    match: integer(1, MAX_ID),
+    game: text(MAX_NAME),
+    options,
+    is_black: boolean,
+    opponent: text(MAX_NAME),
+    ...TIMES,
+    lag_ms: integer(0, MAX_MS),
+    resumed: boolean,
+    "friendly?": orNil(boolean),
+  },
+  get_step: {
+    id: integer(1, MAX_ID),
+    move_number: integer(1, MAX_ID),
+    board: arrayOf(arrayOf(cell)),
+    is_black: boolean,
+    time_left_ms: integer(0, MAX_MS),
+    last_move: anything,
+  },
+  penalty: { id: integer(1, MAX_ID), reason: text(MAX_NAME), detail: text(MAX_TEXT) },
+  end: {
+    match: integer(1, MAX_ID),
+    result: oneOf("win", "draw", "loss", "void"),
+    reason: text(MAX_NAME),
+    detail: text(MAX_TEXT),
+    scores: orNil(scores),
+  },
+  goodbye: { reason: text(MAX_NAME), detail: text(MAX_TEXT), retry_ms: orNil(integer(0, MAX_MS)) },
+};
+
+function check(fields, map) {
+  for (const [key, test] of Object.entries(fields)) {
+    const name = key.replace("?", "");
+    if (name in map) test(name, map[name]);
+    else if (name === key) throw new ProtocolError("bad_field", `${name} is missing`);
+  }
+}
+
+/** Check a decoded map, and return it. An optional key that is missing becomes null. */
+export function checkMessage(map) {
+  const { type } = map;
+  if (typeof type !== "string" || !Object.hasOwn(MESSAGES, type))
+    throw new ProtocolError("unknown_type", `type is ${shortRepr(type ?? null)}`);
+  check(MESSAGES[type], map);
+  for (const key of Object.keys(MESSAGES[type])) if (key.endsWith("?")) map[key.slice(0, -1)] ??= null;
+  return map;
+}
+
+/** The states of the conversation, and the messages that each allows: protocol.md, "The conversation". */
+const ALLOWED = {
+  greeting: ["hello"],
+  login: [],
+  deciding: ["welcome"],
+  lobby: ["start"],
+  match: ["get_step", "penalty", "end"],
+  turn: ["penalty", "end"],
+};
+const STATE_AFTER = { hello: "login", welcome: "lobby", start: "match", get_step: "turn", penalty: "match", end: "lobby" };
+
+/** The client's side of one conversation, without a socket. */
+export class Conversation {
+  #reader = new FrameReader();
+  #unanswered = new Set(); // closed without an answer; one late answer to each is allowed
+  state = "greeting";
+  /** The id of the open question, 0 if none is open. */
+  question = 0;
+
+  feed(data) {
+    this.#reader.feed(data);
+  }
+
+  /** Return the next message; null if more bytes are needed. Throws a ProtocolError. */
+  next() {
+    const body = this.state === "closed" ? null : this.#reader.next();
+    if (body === null) return null;
+    const map = decodeBody(body);
+    const known = typeof map.type === "string" && Object.hasOwn(MESSAGES, map.type);
+    if (known && map.type !== "goodbye" && !ALLOWED[this.state].includes(map.type))
+      throw new ProtocolError("out_of_order", `${map.type} in a state that does not allow it`);
+    const message = checkMessage(map);
+    this.#advance(message);
+    return message;
+  }
+
+  joined() {
+    this.state = "deciding";
+  }
+
+  /** Return true if an answer to a closed question may still be sent, as a sign of life. */
+  mayAnswerLate(id) {
+    return (this.state === "match" || this.state === "turn") && id !== this.question && this.#unanswered.has(id);
+  }
+
+  /** Note that an answer is sent, to the open question or late. */
+  answered(id) {
+    if (id === this.question) {
+      this.question = 0;
+      this.state = "match";
+    } else {
+      this.#unanswered.delete(id);
+    }
+  }
+
+  #advance(message) {
+    if (message.type === "get_step") {
+      this.question = message.id;
+    } else if (this.question !== 0) {
+      this.#unanswered.add(this.question);
+      if (this.#unanswered.size > 1000) this.#unanswered.delete(this.#unanswered.values().next().value);
+      this.question = 0;
+    }
+    this.state = STATE_AFTER[message.type] ?? "closed";
+  }
+}
+
+// --- the saved login and the settings ---------------------------------------------------------------------------------
+
+const DEFAULT_PORT = 7777;
+const FRIENDLY_PORT = 7780;
+
+function loginFile() {
+  if (process.env.GETSTEP_LOGIN_FILE) return process.env.GETSTEP_LOGIN_FILE;
+  const home = os.homedir();
+  if (process.platform === "win32")
+    return path.join(process.env.APPDATA || path.join(home, "AppData", "Roaming"), "getstep", "login.json");
+  if (process.platform === "darwin") return path.join(home, "Library", "Application Support", "getstep", "login.json");
+  return path.join(process.env.XDG_CONFIG_HOME || path.join(home, ".config"), "getstep", "login.json");
+}
+
+/** Return the login that `getstep login` keeps; null if there is none. Throws Stop if there is a file that is none. */
+function savedLogin() {
+  const file = loginFile();
+  let content;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+    throw new Stop(2, `The saved login cannot be read: ${error.message}.`);
+  }
+  try {
+    if (content.length > 10_000) throw new Error("it is too long");
+    const { host, port, team, token, seen } = JSON.parse(content.toString("utf8"));
+    if (![host, token].every((word) => typeof word === "string" && word !== "" && escaped(word) === word))
+      throw new Error("a value of the wrong kind");
+    if (!Number.isInteger(port) || port < 1 || port > 65535 || !Number.isInteger(team) || team < 0 || team > MAX_ID)
+      throw new Error(`port ${port}, team ${team}`);
+    return { host, port, team, token, seen: seen ?? null };
+  } catch (error) {
+    throw new Stop(2, `${escaped(file)}: not a saved login (${escaped(error.message)}).\nType getstep login again, or remove the file.`);
+  }
+}
+
+function parseInteger(name, value, lowest, highest) {
+  const digits = String(value).trim();
+  const number = /^[0-9]{1,12}$/.test(digits) ? Number(digits) : -1;
+  if (number < lowest || number > highest)
+    throw new Stop(2, `The ${name} is ${shortRepr(value)}, expected a whole number from ${lowest} to ${highest}.`);
+  return number;
+}
+
+function checkedToken(token, what) {
+  const word = typeof token === "string" ? canonicalToken(token.trim()) : "";
+  if (word === "" || /\s/.test(word) || escaped(word) !== word)
+    throw new Stop(2, `${what} should be one word such as kq3m-x7fd-29pt, as it is on the slip from the host.`);
+  return word;
+}
+
+/** Return the one word in a text file, also if a Windows editor or shell has written it. */
+function tokenFromFile(file) {
+  let content;
+  try {
+    content = readFileSync(file);
+  } catch (error) {
+    throw new Stop(
+      2,
+      `The token file ${shortRepr(file)} cannot be read: ${escaped(error.message)}.\n` +
+        "Put the token from the host's slip into it, alone, as plain text.",
+    );
+  }
+  const [first, second] = content;
+  let word = content.toString("utf8").replace(/^\uFEFF/, "");
+  if (first === 0xff && second === 0xfe) word = content.subarray(2).toString("utf16le");
+  if (first === 0xfe && second === 0xff) word = Buffer.from(content.subarray(2, content.length & ~1)).swap16().toString("utf16le");
+  return checkedToken(word, `The content of the token file ${shortRepr(file)}`);
+}
+
+function findAddress(given) {
+  let host = given.host || process.env.GETSTEP_HOST;
+  let port = DEFAULT_PORT;
+  if (!host) {
+    const saved = savedLogin();
+    host = saved ? saved.host : "127.0.0.1";
+    port = saved ? saved.port : DEFAULT_PORT;
+  }
+  host = String(host).trim();
+  if (host === "" || host.includes("/") || host.split(":").length === 2 || escaped(host) !== host)
+    throw new Stop(
+      2,
+      `The host is ${shortRepr(host)}, expected a name or an address alone, such as 192.168.1.10.\n` +
+        "The port goes into --port or GETSTEP_PORT.",
+    );
+  if (given.friendly) port = FRIENDLY_PORT;
+  const number = given.port ?? (process.env.GETSTEP_PORT || null);
+  return { host, port: number === null ? port : parseInteger("port", number, 1, 65535) };
+}
+
+const addressText = ({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
+
+function findToken(given) {
+  const { GETSTEP_TOKEN, GETSTEP_TOKEN_FILE } = process.env;
+  if (given.token !== undefined) return checkedToken(given.token, "The token");
+  if (given.tokenFile !== undefined) return tokenFromFile(given.tokenFile);
+  if (GETSTEP_TOKEN) return checkedToken(GETSTEP_TOKEN, "The token in the variable GETSTEP_TOKEN");
+  return GETSTEP_TOKEN_FILE ? tokenFromFile(GETSTEP_TOKEN_FILE) : null;
+}
+
+function findLogin(given) {
+  const where = (name) =>
+    `Give it as --${name} on the command line, or in the variable GETSTEP_${name.toUpperCase()}.\n` +
+    "To save host, team and token permanently: getstep login";
+  const value = given.team ?? (process.env.GETSTEP_TEAM || null);
+  let team = value === null ? null : parseInteger("team", value, 0, MAX_ID);
+  let token = findToken(given);
+  if (team === null || token === null) {
+    const saved = savedLogin();
+    team ??= saved ? saved.team : null;
+    if (saved && saved.team === team) token ??= saved.token;
+  }
+  if (team === null)
+    throw new Stop(2, `The team id is missing; the host gave your team one, a number such as 7.\n${where("team")}`);
+  if (token === null)
+    throw new Stop(2, `The token of team ${team} is missing; it is on the slip from the host.\n${where("token")}`);
+  return { team, token };
+}
+
+/** Return the factor for all pauses before a new connection: GETSTEP_TIME_SCALE, for tests of clients. */
+function timeScale() {
+  const scale = Number(process.env.GETSTEP_TIME_SCALE || "none");
+  return scale >= 0.01 && scale <= 1 ? scale : 1;
+}
+
+const USAGE = `usage: node ${path.basename(process.argv[1] ?? "my_bot.mjs")} [--host HOST] [--port PORT] [--team TEAM]
+       [--token TOKEN | --token-file FILE] [--friendly] [--quiet]
+
+Play in a getstep bot contest until it is over. You can start it before the contest: it waits
+for the server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
+
+  --host HOST        the host's name or address (default: the saved one, else 127.0.0.1)
+  --port PORT        the host's port (default 7777; with --friendly 7780)
+  --team TEAM        your team's id, a number
+  --token TOKEN      your team's token
+  --token-file FILE  a text file that holds the token alone
+  --friendly         play against people on the live page; these matches count nowhere
+  --quiet            print problems only
+
+Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and
+GETSTEP_TOKEN_FILE, then from what getstep login has saved.
+
+exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C`;
+
+const ARGUMENTS = { "--host": "host", "--port": "port", "--team": "team", "--token": "token", "--token-file": "tokenFile" };
+
+/** Return the settings of a command line. Throws Stop: with code 0 and the help, or with code 2 and the mistake. */
+function parseArguments(words) {
+  const found = {};
+  for (let n = 0; n < words.length; n += 1) {
+    const [, name, joined] = /^(--[a-z-]+)=(.*)$/s.exec(words[n]) ?? [null, words[n], null];
+    if (joined === null && (name === "--help" || name === "-h")) throw new Stop(0, USAGE);
+    if (joined === null && name === "--version") throw new Stop(0, `getstep JavaScript ${VERSION}`);
+    if (joined === null && (name === "--quiet" || name === "--friendly")) {
+      found[name.slice(2)] = true;
+      continue;
+    }
+    if (!Object.hasOwn(ARGUMENTS, name)) throw new Stop(2, `unknown argument ${shortRepr(words[n])}; --help lists all`);
+    if (joined === null) n += 1;
+    if (n === words.length) throw new Stop(2, `${name} needs a value; --help lists all arguments`);
+    found[ARGUMENTS[name]] = joined ?? words[n];
+  }
+  if (found.token !== undefined && found.tokenFile !== undefined) throw new Stop(2, "give --token or --token-file, not both");
+  return found;
+}
+
+// --- lines for the bot's author -----------------------------------------------------------------------------------------
+
+/** Write a line at once: also if the program ends in the next moment. A closed stream is ignored. */
+function writeLine(stream, line) {
+  let data = Buffer.from(`${line}\n`, "utf8");
+  for (let tries = 0; data.length > 0 && tries < 1000; tries += 1) {
+    try {
+      data = data.subarray(writeSync(stream, data));
+    } catch (error) {
+      if (error.code !== "EAGAIN") return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2); // a pipe that is full for a moment
+    }
+  }
+}
+
+class Console {
+  constructor(quiet) {
+    this.quiet = quiet;
+  }
+
+  /** Print a line of progress. */
+  say(line) {
+    if (!this.quiet) writeLine(1, line);
+  }
+
+  /** Print a problem. */
+  warn(line) {
+    writeLine(2, line);
+  }
+}
+
+const MOVES = {
+  hop: "the piece's square, then each square on its way, for example [[0, 0], [0, 1]]",
+  linkage: 'a colour and two squares, for example ["R", [0, 0], [0, 1]]',
+  longest_path: "[row, column], for example [0, 0]",
+  chain_reaction: "[row, column], for example [0, 0]",
+  pseudo_tonga: "[row, column], for example [0, 0]",
+};
+const expected = (name) =>
+  `Expected for ${escaped(name)}: ${Object.hasOwn(MOVES, name) ? MOVES[name] : "as the contest's rules say"}`;
+
+/** Return the squares in a move as texts "row,column". */
+function squaresOf(move) {
+  if (!Array.isArray(move)) return [];
+  if (move.length === 2 && move.every((item) => Number.isInteger(item))) return [move.join(",")];
+  return move.flatMap(squaresOf);
+}
+
+/** Return a board as lines of numbers, with the squares of an illegal move between exclamation marks. */
+function boardText(board, move) {
+  const marked = new Set(squaresOf(move));
+  const lines = board.map((row, r) => {
+    const cells = row.map((value, c) => {
+      const frame = marked.has(`${r},${c}`) ? "!" : " ";
+      return `${frame}${(value ? String(value) : ".").padStart(2)}${frame}`;
+    });
+    return `   ${cells.join("")}`;
+  });
+  if (marked.size > 0) lines.push("    ! ! the squares that you returned");
+  return lines.join("\n");
+}
+
+/** Return a value of the wire for the bot: floats as numbers. */
+function plain(value) {
+  if (value instanceof Float) return value.value;
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]));
+}
+
+/** A match in progress, and its lines. */
+class Match {
+  constructor(start) {
+    this.start = start;
+    this.number = start.match;
+    this.answered = new Set(); // ids: an answer may be sent again after a reconnect, and counts once
+    this.longestMs = 0;
+    this.totalMs = 0;
+    this.boardsLeft = BOARDS_DRAWN;
+  }
+
+  startText() {
+    const { start } = this;
+    const settings = Object.entries(start.options).map(([name, value]) => `${escaped(name)} ${value}`);
+    const colour = start.is_black ? "the first player (isBlack is true)" : "the second player (isBlack is false)";
+    const added = start.increment_ms ? ` and ${duration(start.increment_ms)} more after each answer` : "";
+    const limit =
+      start.time_kind === "move"
+        ? `${duration(start.time_ms)} a move`
+        : `${duration(start.time_ms)} for all your moves together${added}`;
+    return (
+      `${start.friendly ? "Friendly match" : "Match"} ${this.number}${start.resumed ? " continues" : ""}: ` +
+      `${escaped(start.game)}${settings.length > 0 ? ` (${settings.join(", ")})` : ""} against ${escaped(start.opponent)}, ` +
+      `you are ${colour}; ${limit}, plus ${duration(start.lag_ms)} for network delay` +
+      `${start.friendly ? ". It counts nowhere" : ""}`
+    );
+  }
+
+  turn(ask) {
+    return {
+      game: this.start.game,
+      match: this.number,
+      moveNumber: ask.move_number,
+      opponent: this.start.opponent,
+      lastMove: plain(ask.last_move),
+      timeLeftMs: ask.time_left_ms,
+      options: { ...this.start.options },
+      incrementMs: this.start.increment_ms ?? 0,
+    };
+  }
+
+  /** Return after how many milliseconds the server begins to skip turns; null if one limit takes all. */
+  stalledAfterMs(ask) {
+    const { time_kind: kind, time_ms: ms, lag_ms: lag } = this.start;
+    return kind === "move" ? ask.time_left_ms + lag + (STALLED_MISSES - 1) * (ms + lag) : null;
+  }
+
+  line(ask) {
+    return `Match ${this.number}, move ${ask.move_number}: `;
+  }
+
+  latenessText(ask, ms) {
+    const took = `${this.line(ask)}getStep took ${duration(ms)}`;
+    const limit = duration(ask.time_left_ms);
+    if (ms <= ask.time_left_ms) return `${took} of ${limit}`;
+    return `${took}, ${duration(ms - ask.time_left_ms)} over the limit of ${limit}`;
+  }
+
+  endText(end) {
+    const outcome = { win: "won", draw: "a draw", loss: "lost", void: "void" }[end.result];
+    let line = `Match ${this.number}: ${outcome} (${escaped(end.reason)}): ${withoutLastPoint(escaped(end.detail))}.`;
+    if (end.scores !== null) {
+      const [mine, theirs] = this.start.is_black ? end.scores : [end.scores[1], end.scores[0]];
+      line += ` Score: you ${shortRepr(mine)}, they ${shortRepr(theirs)}.`;
+    }
+    return `${line} Your moves: ${this.answered.size}, longest ${duration(this.longestMs)}, together ${duration(this.totalMs)}.`;
+  }
+}
+
+/** Problems of the bot by their text: each is shown once, and then counted. */
+class RepeatedProblems {
+  #shown = new Set();
+  #again = new Map();
+
+  isNew(problem) {
+    if (this.#shown.has(problem)) {
+      this.#again.set(problem, (this.#again.get(problem) ?? 0) + 1);
+      return false;
+    }
+    if (this.#shown.size < 100) this.#shown.add(problem);
+    return true;
+  }
+
+  endMatch() {
+    const lines = [...this.#again].map(([problem, count]) => {
+      const first = problem.split("\n").find((line) => line.includes("Error")) ?? problem.split("\n")[0];
+      return `the same problem as before occurred ${count} more time${count > 1 ? "s" : ""}: ${escaped(first.trim())}`;
+    });
+    this.#again.clear();
+    return lines;
+  }
+}
+
+// --- the pauses between connections: protocol.md, "Reconnecting" and "Trust" ----------------------------------------------
+
+const between = (lowest, highest) => lowest + Math.random() * (highest - lowest);
+
+class Backoff {
+  constructor() {
+    this.reset();
+  }
+
+  reset() {
+    this.nextMs = FIRST_PAUSE_MS;
+  }
+
+  /** Return the next pause, in milliseconds. */
+  next() {
+    const pause = this.nextMs;
+    this.nextMs = Math.min(2 * pause, LONGEST_PAUSE_MS);
+    return pause * between(1 - JITTER, 1);
+  }
+
+  /** Return how long to wait after a goodbye. */
+  after(goodbye, proved) {
+    if (goodbye.retry_ms === null) return Math.max(this.next(), SHORTEST_RETRY_MS); // a goodbye that is not believed
+    if (proved) return goodbye.retry_ms * between(1, 1 + JITTER);
+    return Math.min(Math.max(goodbye.retry_ms, SHORTEST_RETRY_MS) * between(1, 1 + JITTER), LONGEST_RETRY_MS);
+  }
+}
+
+/** Return true if the bot stops after `goodbye`: the table in protocol.md, "Trust". */
+function endsTheRun(goodbye, { proved, welcomed, everProved }) {
+  if (goodbye.retry_ms !== null) return false;
+  if (proved) return true;
+  if (everProved || goodbye.reason === "contest_over") return false;
+  return !welcomed || goodbye.reason === "replaced";
+}
+
+// --- the connection -----------------------------------------------------------------------------------------------------
+
+function seenText(address) {
+  let saved = null;
+  try {
+    saved = savedLogin();
+  } catch {
+    // it is not needed here
+  }
+  const seen = saved && saved.host === address.host && saved.port === address.port ? saved.seen : null;
+  const at = typeof seen?.at === "number" ? new Date(seen.at * 1000) : null;
+  if (at === null || Number.isNaN(at.getTime()))
+    return "nothing listens there; the server is not running yet, or the port is wrong";
+  const two = (number) => String(number).padStart(2, "0");
+  const when = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+  const contest = shortRepr(String(seen.contest));
+  if (seen.over) return `nothing listens there any more; ${contest} was over when it was last seen, ${when}`;
+  return (
+    `nothing listens there now; ${contest} was there on ${when} and was not over.` +
+    " The host has stopped it for now, or has a new address"
+  );
+}
+
+/** Return why there is no connection, in words for the bot's author. */
+function explain(error, address) {
+  if (error.code === "ECONNREFUSED") return seenText(address);
+  if (error.code === "ETIMEDOUT") return "no answer; the address is wrong, or a firewall or another network is between";
+  if (["EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"].includes(error.code))
+    return "no way to that address; is this computer in the host's network?";
+  return escaped(error.message);
+}
+
+/** A socket to the server, and the client's side of the conversation. `arrived` is called after messages have come. */
+class Connection {
+  constructor(socket) {
+    this.socket = socket;
+    this.conversation = new Conversation();
+    this.messages = [];
+    this.failure = null; // why nothing more will arrive
+    this.arrived = () => {};
+    socket.on("data", (data) => this.#receive(data));
+    socket.on("error", (error) => this.#fail(new ConnectionFailed(escaped(error.message))));
+    socket.on("close", () => this.#fail(new ConnectionFailed("the server closed the connection")));
+  }
+
+  /** Connect to the first of the host's addresses that accepts. */
+  static async open(address) {
+    let found;
+    try {
+      found = await lookup(address.host, { all: true, verbatim: true });
+    } catch (error) {
+      throw new Unreachable(
+        `No computer is called ${shortRepr(address.host)} in this network (${error.code ?? error.message}).\n` +
+          "Check the spelling, or ask the host for the address in numbers, such as 192.168.1.10.",
+      );
+    }
+    let failure = new Error("the name has no address");
+    for (const { address: host } of found) {
+      try {
+        return new Connection(await Connection.#connect(host, address.port));
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw new ConnectionFailed(explain(failure, address));
+  }
+
+  static #connect(host, port) {
+    return new Promise((resolve, reject) => {
+      const socket = net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
+      const fail = (error) => {
+        clearTimeout(timer);
+        socket.destroy();
+        reject(error);
+      };
+      const timer = setTimeout(() => fail(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })), CONNECT_MS);
+      socket.once("error", fail);
+      socket.once("connect", () => {
+        clearTimeout(timer);
+        socket.removeListener("error", fail);
+        resolve(socket);
+      });
+    });
+  }
+
+  get isOpen() {
+    return this.failure === null && !this.socket.destroyed;
+  }
+
+  send(frame) {
+    this.socket.write(frame);
+    if (this.socket.writableLength > MAX_UNSENT) this.#fail(new ConnectionFailed("the server does not read"));
+  }
+
+  close() {
+    this.arrived = () => {};
+    this.socket.destroy();
+  }
+
+  /** Wait until messages have arrived or nothing more will. Return false after `ms`. */
+  wait(ms = null) {
+    if (this.messages.length > 0 || this.failure) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = ms === null ? null : setTimeout(() => resolve(false), ms);
+      this.arrived = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
+  }
+
+  /** Return the next message alone; for the login. */
+  async next(ms) {
+    if (!(await this.wait(ms))) throw Object.assign(new ConnectionFailed(`no answer within ${ms / 1000} s`), { silent: true });
+    if (this.messages.length === 0) throw this.failure;
+    return this.messages.shift();
+  }
+
+  #receive(data) {
+    if (this.failure) return;
+    try {
+      this.conversation.feed(data);
+      for (let message = this.conversation.next(); message; message = this.conversation.next()) this.messages.push(message);
+    } catch (error) {
+      this.#fail(error);
+    }
+    // After all that the system has for this socket, so that of several questions only the open one is thought about.
+    if (this.messages.length > 0) setImmediate(() => this.arrived());
+  }
+
+  #fail(error) {
+    this.failure ??= error;
+    this.socket.destroy();
+    setImmediate(() => this.arrived());
+  }
+}
+
+// --- the bot's thread -----------------------------------------------------------------------------------------------------
+
+/** Return the trace of an error without this file's lines, or its text if it has none. */
+function traceOf(error) {
+  try {
+    if (!(error instanceof Error)) return `a value that is not an Error: ${shortRepr(error)}`;
+    const own = (line) => line.includes("getstep.mjs") || line.includes("node:internal");
+    const lines = String(error.stack ?? error).split("\n").filter((line) => !own(line));
+    const cause = error.cause === undefined ? "" : `\n[cause]: ${shortRepr(String(error.cause))}`;
+    return lines.join("\n").slice(0, 4000) + cause;
+  } catch {
+    return "an error that cannot be shown";
+  }
+}
+
+/** Return the error without its trace, such as "RangeError: no move left". */
+function summaryOf(error) {
+  try {
+    return error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${shortRepr(error)}`;
+  } catch {
+    return "an error that cannot be shown";
+  }
+}
+
+/** Call the function once, and return what the main thread needs to answer. */
+async function callBot(getStep, { id, board, isBlack, turn }) {
+  const started = performance.now();
+  let move;
+  try {
+    move = getStep(board, isBlack, turn);
+    if (typeof move?.then === "function") move = await move;
+  } catch (error) {
+    const ms = performance.now() - started;
+    return { ms, error: sendableText(summaryOf(error)), problem: `getStep threw:\n${traceOf(error)}` };
+  }
+  const ms = performance.now() - started;
+  try {
+    const frame = encodeFrame({ type: "step", id, move });
+    const shown = shortRepr(move);
+    const squares = plain(decodeBody(frame.subarray(4)).move);
+    const missing = move === undefined || move === null;
+    const nothing = `getStep returned ${shown}: is a return missing? It counts as an illegal move.\n${expected(turn.game)}`;
+    return { ms, frame, shown, squares, problem: missing ? nothing : "" };
+  } catch (error) {
+    const text = `getStep returned ${shortRepr(move)}, which cannot be sent: ${summaryOf(error).replace(/^Error: /, "")}`;
+    return { ms, error: sendableText(text), problem: `${text}\n${expected(turn.game)}` };
+  }
+}
+
+/** Serve the questions of the main thread. Never ends: the main thread ends this one. */
+function serveMainThread(getStep) {
+  parentPort.on("message", async (question) => {
+    parentPort.postMessage({ number: question.number, ...(await callBot(getStep, question)) });
+  });
+  parentPort.postMessage({ ready: true });
+  return new Promise(() => {});
+}
+
+/** The thread in which the bot is called. It is started again if the bot ends it. */
+class BotThread {
+  #worker = null;
+  #call = null;
+  #number = 0;
+  #ready = false;
+  #failure = null;
+
+  constructor(onLoadError) {
+    this.onLoadError = onLoadError;
+    this.#start();
+  }
+
+  /** Call the bot; `done` gets the result. One call at a time. */
+  ask(question, done) {
+    this.#number += 1;
+    this.#call = { number: this.#number, done, started: performance.now() };
+    if (this.#worker === null) this.#start();
+    this.#worker.postMessage({ number: this.#number, ...question });
+  }
+
+  stop() {
+    const worker = this.#worker;
+    this.#worker = null;
+    this.#call = null;
+    worker?.terminate();
+  }
+
+  #start() {
+    const worker = new Worker(process.argv[1], { argv: process.argv.slice(2), workerData: { getstep: "bot" } });
+    this.#worker = worker;
+    this.#failure = null;
+    worker.on("message", (message) => {
+      if (message?.ready) this.#ready = true;
+      else if (message?.number === this.#call?.number) this.#finish(message);
+    });
+    worker.on("error", (error) => {
+      this.#failure = error;
+    });
+    worker.on("exit", () => this.#ended(worker));
+  }
+
+  #ended(worker) {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    const error = this.#failure ?? new Error("the thread of the bot has ended; does it call process.exit?");
+    if (!this.#ready) {
+      this.onLoadError(error);
+    } else if (this.#call) {
+      const ms = performance.now() - this.#call.started;
+      this.#finish({ ms, error: sendableText(summaryOf(error)), problem: `getStep ended its thread:\n${traceOf(error)}` });
+    }
+  }
+
+  #finish(result) {
+    const { done } = this.#call;
+    this.#call = null;
+    done(result);
+  }
+}
+
+// --- the client -----------------------------------------------------------------------------------------------------------
+
+const NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)";
+const UPDATE = "Get a newer getstep.mjs from the host's live page.";
+const ADVICE = {
+  bad_token: "Copy the token again from the slip from the host, and check the host's address.",
+  unknown_team: "Ask the host for your team's id, or look at the slip; check the host's address, too.",
+  replaced: "Is a second copy of your bot running? The newest one plays, this one stops.",
+  unsupported_version: UPDATE,
+};
+const NO_FRIENDLY =
+  "This is the port of the contest, not the one for friendly matches.\n" +
+  "The page Play of the host's live page shows the command for friendly matches.";
+const ONLY_FRIENDLY =
+  "This port is for friendly matches, which count nowhere: give --friendly.\n" +
+  `To play in the contest, give its port; it is ${DEFAULT_PORT} unless the host says otherwise.`;
+const FRIENDLY =
+  "People can play friendly matches against this bot now, on the page Play of the host's live page. They count nowhere.\n" +
+  "Your seat in the contest is not touched. Ctrl-C stops the bot.";
+
+const goodbyeText = ({ reason, detail }) => `${escaped(reason)}: ${withoutLastPoint(escaped(detail))}`;
+
+/** Return true if `ask` repeats a question after a reconnect; only the time left has changed. */
+function repeats(ask, before) {
+  const without = ({ time_left_ms: _, ...rest }) =>
+    JSON.stringify(rest, (key, value) => (typeof value === "bigint" ? `${value}n` : value));
+  return ask.id === before.id && without(ask) === without(before);
+}
+
+/** A bot in a contest, over as many connections as it takes. */
+class Client {
+  #backoff = new Backoff();
+  #problems = new RepeatedProblems();
+  #warned = new Set(); // the problems reported since the last good connection
+  #connection = null;
+  #match = null;
+  #question = null; // the newest
+  #thinking = null;
+  #timers = [];
+  #idle = () => {};
+  #welcomed = false;
+  #everWelcomed = false;
+  #proved = false;
+  #everProved = false;
+  #goodbye = null;
+  #aborted = null;
+
+  constructor(address, login, console_, friendly) {
+    this.address = address;
+    this.login = login;
+    this.console = console_;
+    this.friendly = friendly;
+    this.scale = timeScale();
+    this.bot = new BotThread((error) => this.#abort(error));
+  }
+
+  /** Play until the server says not to come back, and return the exit code. */
+  async run() {
+    this.console.say(`Connecting to ${addressText(this.address)} as team ${this.login.team} ...`);
+    try {
+      const aborted = new Promise((_, reject) => {
+        this.#aborted = reject;
+      });
+      return await Promise.race([this.#connections(), aborted]);
+    } finally {
+      this.#connection?.close();
+      await this.#finishCall();
+      this.bot.stop();
+    }
+  }
+
+  #abort(error) {
+    this.console.warn(traceOf(error));
+    this.#aborted?.(new Stop(2, "the bot's file does not load in its thread; the error is above."));
+  }
+
+  /** Give a function that is still running a moment. */
+  async #finishCall() {
+    if (!this.#thinking) return;
+    const finished = new Promise((resolve) => {
+      this.#idle = () => resolve(true);
+    });
+    let timer;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(() => resolve(false), LAST_CALL_MS);
+    });
+    if (!(await Promise.race([finished, late])))
+      this.console.warn("getstep: getStep is still running; the program ends without it");
+    clearTimeout(timer);
+    this.#stopTimers();
+  }
+
+  async #connections() {
+    for (;;) {
+      let pause;
+      try {
+        const goodbye = await this.#oneConnection();
+        const trust = { proved: this.#proved, welcomed: this.#welcomed, everProved: this.#everProved };
+        if (endsTheRun(goodbye, trust)) return this.#endRun(goodbye);
+        const line = `${goodbyeText(goodbye)}. Connecting again.`;
+        const doubt = " The server that said so has not proved that it is your host; Ctrl-C stops the bot.";
+        this.#warnOnce(goodbye.retry_ms === null ? line + doubt : line);
+        pause = this.#backoff.after(goodbye, this.#proved);
+      } catch (error) {
+        pause = this.#afterFailure(error);
+      } finally {
+        this.#connection?.close();
+        this.#connection = null;
+        if (this.#match?.start.friendly) this.#match = null; // it has ended with its connection
+      }
+      await new Promise((resolve) => {
+        setTimeout(resolve, pause * this.scale);
+      });
+    }
+  }
+
+  #afterFailure(error) {
+    let why = error.message;
+    if (error instanceof Unreachable && !this.#everWelcomed) throw new Stop(1, error.message);
+    if (error instanceof ProtocolError) why = `the server broke the protocol (${escaped(error.message)}); please tell the host`;
+    else if (!(error instanceof Unreachable) && !(error instanceof ConnectionFailed)) throw error;
+    const what = this.#welcomed ? "Connection lost" : `No connection to ${addressText(this.address)}`;
+    this.#warnOnce(`${what}: ${why}. Trying again until it works; Ctrl-C stops the bot.`);
+    return this.#backoff.next();
+  }
+
+  async #oneConnection() {
+    this.#welcomed = false;
+    this.#proved = false;
+    this.#goodbye = null;
+    const connection = await Connection.open(this.address);
+    this.#connection = connection;
+    const hello = await this.#firstMessage(connection);
+    if (hello.type === "goodbye") return hello;
+    if (!hello.versions.includes(PROTOCOL_VERSION)) return this.#unsuitable("unsupported_version", this.#versionText(hello));
+    if ((hello.friendly === true) !== this.friendly)
+      return this.#unsuitable("wrong_port", this.friendly ? NO_FRIENDLY : ONLY_FRIENDLY);
+    const nonce = randomBytes(NONCE_DIGITS / 2).toString("hex");
+    if (connection.conversation.state === "login") {
+      const mac = sign(this.login.token, hello.nonce);
+      const client = `getstep JavaScript ${VERSION}`;
+      const { team } = this.login;
+      connection.send(encodeFrame({ type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce }));
+      connection.conversation.joined();
+    }
+    const welcome = await connection.next(WELCOME_MS);
+    if (welcome.type === "goodbye") return welcome;
+    this.#checkProof(hello, nonce, welcome);
+    this.#onWelcome(hello, welcome);
+    return this.#playUntilGoodbye(connection);
+  }
+
+  async #firstMessage(connection) {
+    try {
+      return await connection.next(HELLO_MS);
+    } catch (error) {
+      const behaviour =
+        error instanceof ProtocolError ? "it speaks another protocol" : error.silent ? "it sends nothing" : "it closes the connection at once";
+      throw new ConnectionFailed(`what answers there is no getstep server: ${behaviour}; the port may be wrong`);
+    }
+  }
+
+  /** Return a goodbye for a server that is not logged in to. Throws Stop if none has proved itself. */
+  #unsuitable(reason, detail) {
+    if (!this.#everProved) throw new Stop(1, detail);
+    return { type: "goodbye", reason, detail, retry_ms: null };
+  }
+
+  #versionText(hello) {
+    const theirs = hello.versions.join(", ") || "none";
+    return `The server speaks version ${theirs} of the protocol, this getstep ${VERSION} speaks ${PROTOCOL_VERSION}.\n${UPDATE}`;
+  }
+
+  #checkProof(hello, nonce, welcome) {
+    if (welcome.proof === null) {
+      if (this.#everProved)
+        throw new ConnectionFailed(`${NOT_PROVED}, as it did before; to play there, start the bot again`);
+      return;
+    }
+    const proof = serverProof(this.login.token, hello.nonce, nonce);
+    if (!timingSafeEqual(Buffer.from(proof), Buffer.from(welcome.proof)))
+      throw new ConnectionFailed(
+        "the server's proof that it knows your token is wrong, so it is not your host; check the address",
+      );
+    this.#proved = true;
+  }
+
+  #onWelcome(hello, welcome) {
+    if (this.#everWelcomed) this.console.say("Reconnected.");
+    else {
+      this.console.say(`Connected to ${escaped(hello.contest)} as ${escaped(welcome.name)} (team ${welcome.team}).`);
+      if (this.friendly) this.console.say(FRIENDLY);
+    }
+    this.#welcomed = true;
+    this.#everWelcomed = true;
+    if (this.#proved) {
+      this.#everProved = true;
+      this.#resetProblems();
+    } else {
+      this.#warnOnce(
+        `Careful: ${NOT_PROVED}. The bot plays, but does not stop when this server says that the contest is over;` +
+          " Ctrl-C stops it.",
+      );
+    }
+  }
+
+  async #playUntilGoodbye(connection) {
+    const since = performance.now();
+    try {
+      for (;;) {
+        await connection.wait();
+        for (const message of connection.messages.splice(0)) this.#handle(message);
+        if (this.#goodbye) return this.#goodbye;
+        if (connection.failure) throw connection.failure;
+        this.#think();
+      }
+    } finally {
+      if (performance.now() - since >= STEADY_MS) this.#resetProblems();
+    }
+  }
+
+  /** Answer the open question: with the result that there is already, or by calling the bot if it is free. */
+  #think() {
+    const question = this.#question;
+    if (!question || !this.#connection || this.#connection.conversation.question !== question.ask.id) return;
+    if (question.result) {
+      this.#answer(question);
+    } else if (!this.#thinking) {
+      this.#thinking = question;
+      this.#startTimers(question);
+      const { ask, match } = question;
+      const board = ask.board.map((row) => row.map(Number));
+      this.bot.ask({ id: ask.id, board, isBlack: ask.is_black, turn: match.turn(ask) }, (result) => this.#afterCall(question, result));
+    }
+  }
+
+  #afterCall(question, result) {
+    const { match, ask } = question;
+    this.#thinking = null;
+    this.#stopTimers();
+    match.longestMs = Math.max(match.longestMs, result.ms);
+    match.totalMs += result.ms;
+    if (result.problem && this.#problems.isNew(result.problem)) this.console.warn(match.line(ask) + result.problem);
+    question.result = result;
+    this.#answer(question);
+    this.#idle();
+    this.#think(); // about a question that has come meanwhile
+  }
+
+  /** Send the answer to a question if it is open, or late if its match still runs. Otherwise keep it. */
+  #answer(question) {
+    const { match, ask, result } = question;
+    const conversation = this.#connection?.conversation;
+    const isOpen = question === this.#question && conversation?.question === ask.id;
+    const connected = this.#connection?.isOpen && !this.#goodbye;
+    if (connected && (isOpen || (this.#match === match && conversation.mayAnswerLate(ask.id)))) {
+      const frame = result.frame ?? encodeFrame({ type: "raised", id: ask.id, error: result.error });
+      this.#connection.send(frame);
+      conversation.answered(ask.id);
+      if (isOpen) {
+        question.answered = true;
+        if (result.frame) match.answered.add(ask.id);
+      } else {
+        this.console.warn(
+          `${match.latenessText(ask, result.ms)}; the turn was already over, so the answer changes nothing`,
+        );
+      }
+    } else if (this.#match !== match) {
+      this.console.warn(`${match.latenessText(ask, result.ms)}; the match was already over, so the answer was not sent`);
+    }
+  }
+
+  // --- messages of the server ---
+
+  #handle(message) {
+    if (message.type === "start") this.#onStart(message);
+    else if (message.type === "get_step") this.#onGetStep(message);
+    else if (message.type === "penalty") this.#onPenalty(message);
+    else if (message.type === "end") this.#onEnd(message);
+    else if (message.type === "goodbye") this.#goodbye = message;
+  }
+
+  #onStart(start) {
+    if (this.#match?.number === start.match) {
+      this.console.say(`Match ${start.match} continues.`);
+      return;
+    }
+    if (this.#match)
+      this.console.warn(`Match ${this.#match.number} ended while this bot was not connected; ask the host how.`);
+    this.#match = new Match(start);
+    this.#question = null;
+    this.console.say(this.#match.startText());
+  }
+
+  /** Note the question. If it is repeated on a new connection, the bot's answer is kept, or its call goes on. */
+  #onGetStep(ask) {
+    if (!this.#question || !repeats(ask, this.#question.ask))
+      this.#question = { ask, match: this.#match, result: null, answered: false };
+  }
+
+  #onPenalty(penalty) {
+    const why = `penalty for ${escaped(penalty.reason)}: ${escaped(penalty.detail)}`;
+    const question = this.#question;
+    const match = this.#match;
+    if (!match || question?.ask.id !== penalty.id) {
+      this.console.warn(`Match ${match ? match.number : "?"}, question ${penalty.id}: ${why}`);
+      return;
+    }
+    const { ask, result } = question;
+    const illegal = penalty.reason === "illegal_move";
+    this.console.warn(match.line(ask) + why + (illegal && result?.frame ? ` (you returned ${result.shown})` : ""));
+    if (["illegal_move", "raised", "malformed_answer"].includes(penalty.reason) && match.boardsLeft > 0) {
+      match.boardsLeft -= 1;
+      this.console.warn(boardText(ask.board, result?.squares));
+    }
+    if (["missed_limit", "stalled"].includes(penalty.reason) && question.answered)
+      this.console.warn(`${match.latenessText(ask, result.ms)}; the answer arrived too late`);
+  }
+
+  #onEnd(end) {
+    const match = this.#match;
+    if (!match) return;
+    for (const line of this.#problems.endMatch()) this.console.warn(`Match ${match.number}: ${line}`);
+    this.console.say(match.endText(end));
+    this.#match = null;
+  }
+
+  #endRun(goodbye) {
+    const advice = Object.hasOwn(ADVICE, goodbye.reason) ? ADVICE[goodbye.reason] : null;
+    if (advice || !this.#welcomed)
+      throw new Stop(1, `Team ${this.login.team} may not play: ${goodbyeText(goodbye)}.${advice ? `\n${advice}` : ""}`);
+    this.console.say(escaped(goodbye.detail || goodbye.reason));
+    return 0;
+  }
+
+  // --- what is printed once, and the watchdog ---
+
+  #warnOnce(line) {
+    if (this.#warned.has(line)) return;
+    if (this.#warned.size > 100) this.#warned.clear(); // a server whose every goodbye differs takes no more memory
+    this.#warned.add(line);
+    this.console.warn(line);
+  }
+
+  #resetProblems() {
+    this.#warned.clear();
+    this.#backoff.reset();
+  }
+
+  #startTimers({ ask, match }) {
+    const lateMs = ask.time_left_ms + match.start.lag_ms;
+    const stalledMs = match.stalledAfterMs(ask);
+    const late = () =>
+      this.console.warn(
+        `${match.line(ask)}getStep has taken ${duration(lateMs)}, over the limit of ${duration(ask.time_left_ms)}, and is still running`,
+      );
+    const stalled = () =>
+      this.console.warn(
+        `${match.line(ask)}getStep has taken ${duration(stalledMs)}, ${STALLED_MISSES} limits; your bot is stalled: ` +
+          "unless the match is over, the server skips its turns until getStep returns",
+      );
+    this.#timers = [setTimeout(late, lateMs)];
+    if (stalledMs !== null) this.#timers.push(setTimeout(stalled, stalledMs));
+  }
+
+  #stopTimers() {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers = [];
+  }
+}
+
+// --- play -----------------------------------------------------------------------------------------------------------------
+
+/**
+ * Play in a contest until it is over; the one call that a bot needs. See getstep.d.ts.
+ *
+ * An exception in `getStep` costs that turn only. If the server is not running yet or the connection is lost, `play`
+ * connects again until it succeeds, and resumes a match in progress.
+ */
+export async function play(getStep, settings = {}) {
+  if (!isMainThread && workerData?.getstep === "bot") return serveMainThread(getStep);
+  let code;
+  try {
+    if (typeof getStep !== "function") throw new Stop(2, `getStep is ${shortRepr(getStep)}, expected a function`);
+    if (!process.argv[1]) throw new Stop(2, "save the bot in a file: node my_bot.mjs");
+    const given = { ...settings, ...parseArguments(settings.args ?? process.argv.slice(2)) };
+    const console_ = new Console(given.quiet === true);
+    const stop = () => {
+      console_.say("Stopped.");
+      process.exit(130);
+    };
+    const address = findAddress(given);
+    const login = findLogin(given);
+    process.on("SIGINT", stop);
+    try {
+      code = await new Client(address, login, console_, given.friendly === true).run();
+    } finally {
+      process.removeListener("SIGINT", stop);
+    }
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+    writeLine(error.exitCode === 0 ? 1 : 2, error.exitCode === 0 ? error.message : `getstep: ${error.message}`);
+    code = error.exitCode;
+  }
+  process.exitCode = code;
+  return code;
+}
