@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -9,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from getstep import __version__
 from getstep.cli import main
 from getstep.languages import LANGUAGES, Language
 from getstep_engines import GAMES
+from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from tests.sdk.languages.drivers import compile_cpp, need
@@ -72,14 +76,71 @@ def test_a_first_bot_plays_by_the_rules(
     plays_without_a_fault(language, game, programs, make_contest, tmp_path)
 
 
+def test_a_first_bot_plays(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
+    """The quick one: a language that needs no compiler, and a game with few moves."""
+    plays_without_a_fault(LANGUAGES["javascript"], "linkage", programs, make_contest, tmp_path)
+
+
+def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
+    """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
+    need(*PACKAGES[name])
+    source = LANGUAGES[name].folder / "bots" / f"{bot}{LANGUAGES[name].suffix}"
+    if name == "javascript":
+        return ["node", str(source)]
+    return [str(compile_cpp(source, folder / bot, ["-O2", "-Wno-conversion", "-Wno-sign-conversion"]))]
+
+
 @pytest.mark.long
-def test_the_bot_that_searches_in_cpp(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["cpp", "javascript"])
+def test_it_passes_the_strict_cases_of_the_conformance_suite(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = of_sdk(name, "conformance_bot", tmp_path)
+    assert run_command(["conformance", "--json", str(tmp_path / "report.json"), "--", *command]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert {case["verdict"] for case in report["cases"]} <= {"pass", "informational"}
+
+
+@pytest.fixture(scope="module", params=[pytest.param("cpp", marks=pytest.mark.long), "javascript"], name="echo_bot")
+def the_echo_bot(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Language, list[str]]:
+    """A language, and the command of its echo bot, built once."""
+    return LANGUAGES[request.param], of_sdk(request.param, "echo_bot", tmp_path_factory.mktemp("echo"))
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--help"], 0, "usage: "),
+        (["--version"], 0, f"getstep {{title}} {__version__}"),
+        (["--nonsense"], 2, 'getstep: unknown argument "--nonsense"; --help lists all'),
+        (["--team"], 2, "getstep: --team needs a value"),
+        ([], 2, "getstep: The team id is missing"),
+        (["--team", "-1"], 2, 'getstep: The team is "-1", expected a whole number from 0 to 2147483647.'),
+        (["--team", "7"], 2, "getstep: The token of team 7 is missing"),
+        (["--team", "7", "--token", "two words"], 2, "getstep: The token should be one word"),
+        (["--team", "7", "--token", "a", "--host", "h:1"], 2, 'getstep: The host is "h:1"'),
+        (["--team", "7", "--token", "a", "--token-file", "f"], 2, "give --token or --token-file, not both"),
+    ],
+)
+def test_the_command_line(
+    words: list[str], code: int, says: str, echo_bot: tuple[Language, list[str]], tmp_path: Path
+) -> None:
+    language, command = echo_bot
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
+    environ["GETSTEP_LOGIN_FILE"] = str(tmp_path / "no_such_file")
+    ran = subprocess.run([*command, *words], env=environ, capture_output=True, text=True, encoding="utf-8")
+    assert ran.returncode == code
+    assert says.format(title=language.title) in (ran.stdout if code == 0 else ran.stderr)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["cpp", "javascript"])
+def test_the_bot_that_searches(name: str, programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     """It wins against the first bot, within its time."""
-    need(*PACKAGES["cpp"])
-    language = LANGUAGES["cpp"]
-    source = language.folder / "bots" / "search_pseudo_tonga.cpp"
-    search = [str(compile_cpp(source, tmp_path / "search", ["-O2", "-Wno-conversion", "-Wno-sign-conversion"]))]
-    first = built(language, tmp_path / "bot", "pseudo_tonga")
+    search = of_sdk(name, "search_pseudo_tonga", tmp_path)
+    first = built(LANGUAGES[name], tmp_path / "bot", "pseudo_tonga")
     folder = make_contest(["", ""], game="pseudo_tonga", budget_seconds=4)
     server = programs.serve_in_thread(folder)
     bots = [start(programs, command, server, team, tmp_path) for team, command in ((1, search), (2, first))]

@@ -10,6 +10,8 @@ from getstep import __version__, cli
 from getstep.languages import LANGUAGES, Build, Language, language_of, starter
 from getstep_engines import GAMES
 
+ROOT = Path(__file__).parents[2]
+
 LOGO = Language(
     "logo",
     "Logo",
@@ -113,9 +115,18 @@ def test_every_language_is_whole(language: Language) -> None:
         assert language.install[system]
 
 
+@pytest.mark.parametrize(
+    ("page", "source"),
+    [("cpp.md", "cpp/bots/search_pseudo_tonga.cpp"), ("javascript.md", "javascript/bots/search_pseudo_tonga.mjs")],
+)
+def test_a_page_has_the_bot_that_searches_as_it_is_tested(page: str, source: str) -> None:
+    _, _, code = (ROOT / "sdk" / source).read_text(encoding="utf-8").partition("\n")
+    assert f"\n{code.replace('../getstep', './getstep')}```\n" in (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
 def test_the_sdk_has_the_version_of_the_package() -> None:
     found = {name: content for language in LANGUAGES.values() for name, content in language.sdk_files()}
-    for name in ("getstep.hpp",):
+    for name in ("getstep.hpp", "getstep.mjs"):
         assert f'"{__version__}"'.encode() in found[name]
 
 
