@@ -107,6 +107,14 @@ def test_a_client_that_ends_at_once_fails(tmp_path: Path) -> None:
     assert (case["verdict"], case["why"]) == ("fail", "it has ended, with exit code 3")
 
 
+def test_the_screen_fits_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert conformance("--case", "1.1,2.1,13.3", "--strict", "--", *WRONG_CLIENT, "ends") == 1
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert_golden("conformance-results", out.rpartition("\n\n")[0])  # below: the command, and seconds
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -154,7 +162,7 @@ def test_a_classic_client() -> None:
         ("crashes", {"1.1": "fail"}),
         ("exit code", {"1.1": "fail"}),
         ("ends", {"2.1": "fail", "1.1": "pass"}),
-        ("other move", {"1.1": "informational"}),
+        ("other move", {"1.1": "pass", "10.2": "fail"}),
         ("raw names", {"13.3": "non-strict"}),
         ("spins", {"12.16": "fail", "9.2": "fail"}),
         pytest.param("believes", {"8.2": "non-strict"}, marks=pytest.mark.long),  # they wait for seconds

@@ -354,3 +354,15 @@ def test_a_name_that_no_longer_resolves_is_tried_again(
         play(always, server)
     assert len(server.pauses) == 2
     assert "No computer is called '127.0.0.1'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "scale"), [("0.01", 0.01), ("1", 1), ("0", 1), ("2", 1), ("-1", 1), ("nan", 1), ("x", 1), ("", 1)]
+)
+def test_a_variable_shortens_the_pauses(value: str, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only within bounds: with 0, a client would connect without a pause."""
+    monkeypatch.setenv("GETSTEP_TIME_SCALE", value)
+    with FakeServer(_goes, only_over) as server:
+        play(always, server)
+    (pause,) = server.pauses
+    assert 0.17 * scale < pause <= 0.2 * scale

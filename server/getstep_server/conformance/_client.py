@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import trio
 
@@ -53,6 +54,14 @@ class ClientProcess:
     def exit_code(self) -> int | None:
         """The exit code, None while the client runs; negative for a signal."""
         return self._process.poll()
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time of the client, without its child processes; 0 if it cannot be seen."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def output(self) -> str:

@@ -102,8 +102,8 @@ class Line:
             NotAsRequired: this system does not show it.
         """
         ours, theirs = self.stream.socket.getsockname()[1], self.stream.socket.getpeername()[1]
-        with contextlib.suppress(OSError):
-            for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):  # some systems use an IPv6 socket for IPv4
+            for line in path.read_text().splitlines()[1:] if path.exists() else ():
                 _, local, remote, _, _, timer, *_ = line.split()
                 if [int(place.rpartition(":")[2], 16) for place in (local, remote)] == [theirs, ours]:
                     kind, _, ticks = timer.partition(":")

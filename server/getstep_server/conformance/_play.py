@@ -24,6 +24,10 @@ TOKEN = "kq3m-x7fd-29pt"  # noqa: S105 - the worked example's, not a secret
 CLOCK_TOLERANCE = 0.95
 """A pause may be that much shorter than it should be: clocks of different programs are not the same."""
 
+LONG_SILENCE_SECONDS = 5.0
+BUSY_SHARE = 0.3
+"""A client that uses more of the processor during a long silence polls without a pause."""
+
 _LONGEST_OWN_PAUSE = 5.5
 """Seconds of the longest pause that protocol.md recommends between two attempts to connect, and a bit more."""
 
@@ -111,6 +115,8 @@ class Play:
         self.transcript: list[str] = []
         self.remarks: list[str] = []
         """What an informational case has found."""
+        self.other_moves = 0
+        """How many moves were not those of the test bot, and may be those of another bot."""
         self.left_at = trio.current_time()
         """When the latest connection ended, or its goodbye was sent."""
         self.hello: dict[str, Any] = {}
@@ -335,12 +341,16 @@ class Play:
 
     async def expect_silence(self, seconds: float) -> None:
         """Raise NotAsRequired if the client sends something, or closes the connection, within this time."""
+        cpu = self.client.cpu_seconds()
         with trio.move_on_after(seconds):
             message = await self.line.receive()
             self.note("C", describe(message) if message else "closes the connection")
             what = f"sent {describe(message)}" if message else "closed the connection"
             raise NotAsRequired(f"it {what}, expected nothing{self.exit_text()}")
         self.note("-", f"silence for {seconds:g} s")
+        used = self.client.cpu_seconds() - cpu
+        if seconds >= LONG_SILENCE_SECONDS and used > BUSY_SHARE * seconds:
+            raise NotAsRequired(f"it used {used:.1f} s of processor time in {seconds:g} s of silence", "should")
 
     # --- the login ---
 

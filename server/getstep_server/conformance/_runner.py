@@ -112,6 +112,8 @@ class Suite:
             remarks += play.remarks
         if verdict is Verdict.PASS and play.remarks:
             verdict, why = Verdict.INFORMATIONAL, "; ".join(play.remarks)
+        elif verdict is Verdict.PASS and play.other_moves:
+            why = f"{play.other_moves} moves were on other empty squares than those of the test bot"
         seconds = trio.current_time() - began
         return Outcome(case.number, verdict, why, seconds, tuple(play.transcript), client.output)
 

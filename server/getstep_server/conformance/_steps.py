@@ -210,7 +210,8 @@ class Answer(Step, frozen=True):
         if message["move"] == wanted:
             return
         if _bot_rules.is_plausible(game, board, message["move"]):
-            raise NotAsRequired(f"it played {message['move']!r}, expected the test bot's {wanted!r}", "may")
+            play.other_moves += 1
+            return
         raise NotAsRequired(f"it played {message['move']!r:.60}, expected {wanted!r}")
 
 
