@@ -430,6 +430,27 @@ def test_a_compiled_program_plays_both_colours(tmp_path: Path, name: str, text: 
     assert not (version.files / name).exists()
 
 
+EATER = """
+class PseudoTonga:
+    def init(self, size, row, col):
+        self.eaten = bytearray({} << 20)
+        return 7, 7
+    def move(self, row, col):
+        return 7, 6
+"""
+
+
+def test_a_class_of_the_topcoder_match_has_64_mb(tmp_path: Path) -> None:
+    contest = contest_of(tmp_path, "pseudo_tonga")
+    reasons = []
+    for megabytes in (20, 80):
+        with pytest.raises(ProgramRefused) as caught:
+            add(contest, "bot.py", EATER.format(megabytes))
+        reasons.append(str(caught.value).split("\n")[0])
+    assert "at move 1:" not in reasons[0]
+    assert "at move 1:" in reasons[1]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("convention", sorted(PROGRAMS))
 def test_programs_of_every_convention_are_tried(tmp_path: Path, convention: str) -> None:

@@ -181,7 +181,7 @@ def _checked_command(plan: Plan, folder: Path) -> tuple[str, ...]:
     if "/" not in first and (folder / first).is_file():
         first = f"./{first}"
     names = [first] if "/" in first else []
-    names += [word for word in rest[:1] if word.endswith((".py", ".exe"))]
+    names += [word for word in rest if word.endswith((".py", ".exe"))][:1]
     for name in names:
         path = folder / name
         if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):

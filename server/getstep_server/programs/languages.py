@@ -46,6 +46,9 @@ JVM = Tool("java", "apt install default-jre-headless")
 MCS = Tool("mcs", "apt install mono-mcs")
 MONO = Tool("mono", "apt install mono-runtime")
 NODE = Tool("node", "apt install nodejs")
+VIRTUAL_MACHINES = frozenset(["java", "mono", "node", "dotnet"])
+"""Commands that need more than 64 MB to start."""
+
 TOOLS = (GPP, GCC, JAVAC, JVM, MCS, MONO, NODE)
 
 PYTHON = Language("Python", (".py",), runs="python")

@@ -348,7 +348,8 @@ class _Planner:
         command = [*_JAVA, "-cp", "."]
         build = ["javac", "-encoding", "UTF-8", "-d", "."]
         if self.convention == "topcoder":
-            return [*build, *self._paths(), f"./{JAVA.wrapper}"], [*command, "TopCoderWrapper"]
+            classes = ["java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "."]
+            return [*build, *self._paths(), f"./{JAVA.wrapper}"], [*classes, "TopCoderWrapper"]
         mains = [file for file in self.files if _has(file, _MAIN)]
         if len(mains) != 1:
             which = (
@@ -368,9 +369,11 @@ class _Planner:
         return [*build, *self._paths()], [*command, f"{package[1].decode()}.{name}" if package else name]
 
     def _csharp(self) -> tuple[Sequence[str], Sequence[str]]:
-        wrapper = [f"./{CSHARP.wrapper}"] if self.convention == "topcoder" else []
         output = f"{OUTPUT}.exe"
-        return ["mcs", "-optimize+", f"-out:{output}", *self._paths(), *wrapper], ["mono", output]
+        build = ["mcs", "-optimize+", f"-out:{output}", *self._paths()]
+        if self.convention == "topcoder":
+            return [*build, f"./{CSHARP.wrapper}"], ["mono", "--gc-params=max-heap-size=64m", output]
+        return build, ["mono", output]
 
     def _executable(self) -> tuple[Sequence[str], Sequence[str]]:
         return (), [f"./{self.files[0].path}"]

@@ -39,11 +39,15 @@ from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wra
 from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
 from getstep_server.config.contestants_package import PACKAGES
-from getstep_server.sandbox import PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
+from getstep_server.sandbox import MIB, PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.text import escape_control_chars
 
 from .idle import IdleWatch
+from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
+
+TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
+"""The limits of a program of the TopCoder match."""
 
 ERROR_BYTES = 4096
 """Bytes of standard error that are kept: the last ones."""
@@ -77,9 +81,18 @@ class Job:
     files: Path
     protections: Protections = Protections.ALL
     core: int | None = None
-    limits: Limits = PLAYING
     home: Path | None = None
     """The folder for the copy of its files; None: the system's for temporary files."""
+
+
+def limits_of(job: Job) -> Limits:
+    """Return the limits of a program.
+
+    The TopCoder match gave a program 64 MB. No virtual machine starts with that: there the heap has 64 MB, by the
+    command that `plan` makes.
+    """
+    small = job.convention == "topcoder" and job.command[0] not in VIRTUAL_MACHINES
+    return TOPCODER if small else PLAYING
 
 
 class ErrorTail:
@@ -167,7 +180,7 @@ class HostedProgram:
             process = start(
                 [*command_of(job), *arguments],
                 self.folder.path,
-                job.limits,
+                limits_of(job),
                 job.core,
                 job.protections,
                 environment={"PYTHONPATH": os.pathsep.join(map(str, _python_path()))} if python else None,
