@@ -90,6 +90,9 @@ class RunningProgram(Protocol):
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit code once it has ended. Raises subprocess.TimeoutExpired."""
 
+    def describe_end(self) -> str:
+        """Return how it has ended, such as ``has ended with exit code 3``."""
+
     def kill(self) -> None:
         """End it at once."""
 
@@ -150,6 +153,10 @@ class _LocalProcess(subprocess.Popen[bytes]):
     def __init__(self, command: list[str], folder: _LocalFolder) -> None:
         self.folder = folder
         super().__init__(command, cwd=folder.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def describe_end(self) -> str:
+        """Return its exit code in words."""
+        return f"has ended with exit code {self.wait()}"
 
     def suspend(self) -> None:
         """Do nothing."""
@@ -369,8 +376,7 @@ class _Process:
                     self._changed.notify_all()
                 return found[0]
             if ended:
-                code = self.running.wait()
-                raise RuntimeError(f"the program has ended with exit code {code} and has written no move")
+                raise RuntimeError(f"the program {self.running.describe_end()} and has written no move")
             if now >= deadline:
                 raise _LateError("the program has written no move in time; it was ended")
             with self._changed:

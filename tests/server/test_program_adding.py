@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -165,6 +166,22 @@ def test_another_output_than_a_move_is_told(tmp_path: Path) -> None:
     lines = told(tmp_path, "longest_path", "bot.py", text)
     assert "at move 1: wrote 'hello\\x1b[2J'; expected x and y" in lines[0]
     assert lines[1].startswith("       0  1  2")
+
+
+@pytest.mark.parametrize(
+    ("last", "end"),
+    [
+        ("import ctypes; ctypes.string_at(0)", "crashed with SIGSEGV"),
+        pytest.param(
+            "x = [bytearray(1 << 20) for _ in range(2000)]",
+            "MemoryError|used more than 1024 MB of memory",
+            marks=pytest.mark.long,
+        ),
+    ],
+)
+def test_a_program_that_crashes_is_told_how(tmp_path: Path, last: str, end: str) -> None:
+    lines = told(tmp_path, "longest_path", "bot.py", f"import sys\nsys.stdin.readline()\n{last}\n")
+    assert re.search(end, lines[0])
 
 
 def test_a_program_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ class HostedProcess:
         self._keep = keep
         self.stdin, self.stdout, self.folder = process.stdin, process.stdout, process.folder
         self.pid, self.poll, self.wait, self.kill = process.pid, process.poll, process.wait, process.kill
-        self.suspend, self.resume = process.suspend, process.resume
+        self.suspend, self.resume, self.describe_end = process.suspend, process.resume, process.describe_end
 
     def close(self) -> None:
         """Release what is left of it after its end, and keep its files if they are needed."""
@@ -337,8 +337,8 @@ class _ConventionBot:
         polls_a_file = self._convention.output_file is not None
         watch, began = IdleWatch(process.pid), time.monotonic()
         while not watch.is_idle():
-            if (code := process.poll()) is not None:
-                raise RuntimeError(f"the program has ended with exit code {code} before its first turn")
+            if process.poll() is not None:
+                raise RuntimeError(f"the program {process.describe_end()} before its first turn")
             waited = time.monotonic() - began
             if polls_a_file and waited >= min(SETTLE_SECONDS, seconds):
                 break
@@ -428,7 +428,7 @@ class _FileBot:
         except queue.Empty:
             raise RuntimeError(late) from None
         if not line and self._process is not None:
-            raise RuntimeError(f"the process of get_step has ended with exit code {self._process.wait()}")
+            raise RuntimeError(f"the process of get_step {self._process.describe_end()}")
         try:
             reply = json.loads(line)
         except (ValueError, RecursionError):
