@@ -34,9 +34,9 @@ def load(path: Path, convention: str | None = None) -> Callback:
         BotError: there is no such file, it does not import, or it has no usable ``get_step``.
     """
     if convention is not None:
-        from ._program import ProgramBot  # here: other bots need neither processes nor conventions
+        from ._program import ProgramBot, ProgramCallback  # here: other bots need neither processes nor conventions
 
-        return Callback(ProgramBot(convention, path).get_step)
+        return ProgramCallback(ProgramBot(convention, path).get_step)
     module = _import(find(path))
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")

@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -23,11 +24,12 @@ from getstep_engines import Player
 from ._bot import find
 from ._games import Board
 from ._program_file import check_startable, start_command
-from ._turn import Turn
+from ._turn import Callback, CallResult, Turn
 from .conventions import (
     CONVENTIONS,
     MAX_OUTPUT,
     SILENCE_SECONDS,
+    ConventionError,
     Identity,
     IdLine,
     Input,
@@ -300,6 +302,18 @@ class ProgramBot:
         if talk.output_file is not None:  # an answer to an earlier question, or an earlier match's question
             self._program.folder.remove(talk.output_file)
         return _Process(self._program, talk)
+
+
+class ProgramCallback(Callback):
+    """A program's ``get_step``. Its author reads the reason of a failure, without the traceback of our own code."""
+
+    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        """Ask for a move; see `Callback.call`."""
+        call = super().call(board, is_black, turn)
+        kind, _, reason = (call.error or "").partition(": ")
+        if kind not in (RuntimeError.__name__, ConventionError.__name__):
+            return call
+        return replace(call, problem=reason)
 
 
 def identity_of(program: Path | Program) -> Identity:

@@ -363,7 +363,7 @@ def test_a_program_that_has_mistakes(checked: Checked, tmp_path: Path) -> None:
     nowhere = Address("no-such-host.invalid", 7777)
     assert not checked.at(nowhere, program, convention="linkage")
     assert checked.marks == ["BAD name", "ok bot", "-- id line", "BAD game"]
-    assert "order.txt is missing or empty" in checked.last
+    assert "order.txt is missing or empty" in " ".join(checked.last.split())
     assert not checked.at(nowhere, tmp_path / "bot.cpp", convention="linkage")
     assert checked.marks == ["BAD name", "BAD bot"]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from getstep._bot import load
 from getstep._errors import BotError
 from getstep._program import LocalProgram, ProgramBot, RunningProgram, identity_of, kill_running
 from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
@@ -376,6 +377,18 @@ def test_practice_with_a_program(
     out = capsys.readouterr().out
     assert "chain_reaction" in out
     assert "Game 2 of 2" in out
+
+
+def test_the_author_of_a_program_reads_no_traceback_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text("print('hello')")
+    call = load(tmp_path / "program.py", "prodrive").call([[0] * 11] * 11, True, turn_of("longest_path"))
+    assert call.error == f"ConventionError: {call.problem}"
+    assert call.problem == "wrote 'hello'; expected x and y (column and row) on a line, such as 3 4"
+    assert main(["practice", "program.py", "--as", "prodrive", "--against", "random", "--games", "1"]) == 1
+    assert capsys.readouterr().out.count("wrote 'hello'") == 1
 
 
 def test_programs_against_each_other(

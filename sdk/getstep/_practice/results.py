@@ -195,7 +195,7 @@ def _fault(match: PlayedMatch, turn: PlayedTurn, count: int, draw: Callable[[Pic
     yield from _wrap(f"Game {match.number}, move {turn.number}, {turn.code}: {turn.reason}{times}")
     if turn.where:
         yield f"  get_step was at {turn.where}"
-    if turn.problem and turn.code != FaultCode.STALLED:
+    if turn.problem and turn.code != FaultCode.STALLED and turn.problem not in turn.reason:
         lines = turn.problem.splitlines()
         cut = ["  ..."] if len(lines) > _TRACE_LINES else []
         yield from (f"  {line}" for line in [*cut, *lines[-_TRACE_LINES:]])
