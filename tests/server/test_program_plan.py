@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -215,3 +217,12 @@ def test_all_mistakes_of_program_toml_are_told_with_their_places() -> None:
 def test_a_command_has_a_bounded_length() -> None:
     assert plan(toml(f'run = "./a {"x" * 1990}"'), "linkage")
     assert "at most 2000 characters" in refusal(toml(f'run = "./a {"x" * 2000}"'), ["linkage"])
+
+
+@pytest.mark.parametrize("page", ["host.md", "contestant.md"])
+def test_the_examples_of_the_documents_are_valid(page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    found = [block for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "run = " in block]
+    assert found
+    for block in found:
+        assert plan(toml(block), "linkage").build[0] == "/bin/sh"
