@@ -25,7 +25,7 @@ from getstep_server.config.contest import PageTable, ProgramsTable, ServerTable,
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "docs/**/*.md", "sdk/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "sdk/*.md", "bots/**/*.md")
     for path in ROOT.glob(pattern)
 )
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES)

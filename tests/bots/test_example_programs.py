@@ -70,6 +70,14 @@ def test_there_is_an_example_for_each_convention_and_language() -> None:
     assert wanted == {path for path in EXAMPLES.rglob("*") if path.suffix in LANGUAGES}
 
 
+@pytest.mark.parametrize("language", TOOLS)
+def test_the_readme_has_the_commands_that_getstep_prints(language: str) -> None:
+    readme, source = (EXAMPLES / "README.md").read_text(encoding="utf-8"), SOURCES[language]
+    for convention, command in (("prodrive", source.build), ("topcoder", source.wrapped)):
+        file = example(convention, language)
+        assert f"\n{command.format(file=file.name, name=file.stem)}\n" in readme
+
+
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_an_example_in_python(tmp_path: Path, convention: str) -> None:
     games_won(convention, copied(convention, ".py", tmp_path), 1)

@@ -13,12 +13,19 @@ from tests.server.command_line import Command
     ("arguments", "message"),
     [
         ("nobody greedy", "'nobody', expected a bot's file or one of the sample bots: greedy, "),
-        ("greedy house_pseudo_tonga", "house_pseudo_tonga.py plays pseudo_tonga only; give --game pseudo_tonga\n"),
+        (
+            "greedy house_pseudo_tonga --game hop",
+            "house_pseudo_tonga.py plays pseudo_tonga only; give --game pseudo_tonga\n",
+        ),
         ("greedy mcts --pairs 0", "--pairs = 0, expected at least 1\n"),
         ("greedy mcts --at-once 0", "--at-once 0, expected 1 to 8\n"),
         ("greedy mcts --elo1 3", "--elo1 3: there is no test without --sprt; give --sprt as well\n"),
         ("greedy mcts --sprt --elo1 -3", "--elo1 = -3.0, expected more than elo0, which is 0.0\n"),
         ("greedy mcts --sprt --alpha 2", "--alpha = 2.0, expected less than 0.5\n"),
+        (
+            "greedy house_pseudo_tonga --option size=3",
+            "--option size = 3, expected a whole number from 6 to 16 in steps of 2\n",
+        ),
         ("greedy mcts --game go", "--game = 'go', expected an installed game (unknown game 'go'; installed: "),
         ("greedy mcts --option size", "--option 'size', expected a name and a whole number such as size=8\n"),
         ("greedy mcts --option size=8", "--option size = 8, expected an option of hop, which has none\n"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from getstep._errors import SetupError
+from getstep._games import only_game
 from getstep._open import open_in_browser
 from getstep._text import Console, short_repr
 from getstep.conventions import CONVENTIONS
@@ -47,10 +48,12 @@ def practise(options: argparse.Namespace, console: Console) -> int:
 
 
 def _game_name(options: argparse.Namespace) -> str | None:
-    """Return the game that was asked for, or the only one that a program of this convention plays."""
-    if options.convention is None or options.game is not None:
-        return str(options.game) if options.game is not None else None
-    return CONVENTIONS[options.convention].game
+    """Return the game that was asked for, or the only one that a program or the opponent plays; None if unknown."""
+    if options.game is not None:
+        return str(options.game)
+    conventions = (options.convention, options.against_convention)
+    found = [CONVENTIONS[name].game for name in conventions if name is not None]
+    return found[0] if found else only_game(options.against)
 
 
 def options_named(given: Sequence[str]) -> dict[str, int]:

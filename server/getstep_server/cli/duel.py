@@ -10,6 +10,7 @@ from typing import Any
 
 import trio
 
+from getstep._games import only_game
 from getstep.conventions import CONVENTIONS
 from getstep_server.bot_runner.processes import Bot
 from getstep_server.config.contest import Contest
@@ -87,7 +88,7 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.description = _DUEL
     parser.add_argument("bots", action="append", metavar="A", help="a bot's file, or the name of a sample bot")
     parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
-    parser.add_argument("--game", help="the game (default: that of the convention, else hop)")
+    parser.add_argument("--game", help="the game (default: the only one that a bot plays, else hop)")
     both = f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}"
     for flag, name, text in (
         ("--as", "convention", both),
@@ -159,9 +160,15 @@ def _pair(args: argparse.Namespace) -> list[Bot]:
 
 
 def _game(args: argparse.Namespace) -> str:
-    """Return the game that was asked for, or the one of the programs' convention."""
+    """Return the game that was asked for, or the only one that a program or a sample bot plays."""
+    if args.game is not None:
+        return str(args.game)
     name = args.convention or args.convention_a or args.convention_b
-    return args.game or (DEFAULT_GAME if name is None else CONVENTIONS[name].game)
+    if name is not None:
+        return CONVENTIONS[name].game
+    return next(
+        (game for text in args.bots if (game := only_game(text)) and not Path(text).is_file()), DEFAULT_GAME
+    )
 
 
 def _watched(contest: Contest, args: argparse.Namespace) -> LiveBoard | None:
