@@ -115,6 +115,7 @@ def test_bots_that_never_vary_are_warned_of(duel: Callable[..., Duel]) -> None:
     assert "\n3 of 3 pairs played.\n! All 3 pairs are copies of 1 pair, move for move." in ran.out
 
 
+@pytest.mark.long  # 1 s of playing; quick tests hold the arguments, and that programs play over the network
 def test_programs_by_their_conventions(duel: Callable[..., Duel], tmp_path: Path) -> None:
     """Two conventions of one game; each match has processes of its own."""
     folders = {name: tmp_path / name for name in ("csefest-console", "csefest-file")}
