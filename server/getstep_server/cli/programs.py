@@ -197,7 +197,7 @@ def _table(contest: Contest, versions: Sequence[ProgramVersion], in_use: set[Pat
             Column("convention", [one.convention for one in versions], justify="left"),
             Column("SHA-256", [one.sha256[:8] for one in versions], justify="left"),
             Column("added", added, justify="left"),
-            Column("by", [one.added_by for one in versions], spare=True, justify="left"),
+            Column("by", [one.added_by for one in versions], justify="left"),
             Column("trial games", [one.trial for one in versions], spare=True, justify="left"),
         ]
     )
