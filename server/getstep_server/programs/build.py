@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -165,8 +166,8 @@ def check_files(folder: Path) -> None:
         for path in folder.rglob("*"):
             count += 1
             status = path.lstat()
-            name = escape_control_chars(str(path.relative_to(folder)))
-            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+                name = escape_control_chars(str(path.relative_to(folder)))
                 raise ProgramRefused(f"{name}: the build made a link or a device; expected files")
             size += status.st_size
             if size > MAX_BUILT_BYTES or count > MAX_BUILT_FILES:
