@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from getstep_server.cli.main import run_command
 from getstep_server.events import MatchEnded
 from getstep_server.incident import Incident
 from tests.patience import PATIENCE_SECONDS
@@ -61,3 +62,9 @@ async def test_it_shows_why_it_is_refused(tmp_path: Path) -> None:
             process = await run_client(minimal_client(tmp_path), server.port, 1, "wrong-token")
     assert (process.returncode, process.stderr) == (0, b"")
     assert b"'bad_token'" in process.stdout
+
+
+def test_it_reads_every_encoding_and_ignores_what_it_does_not_know(tmp_path: Path) -> None:
+    """It need not come back after a lost connection, and asks for no proof."""
+    client = [sys.executable, str(minimal_client(tmp_path)), "{host}", "{port}", "{team}", "{token}"]
+    assert run_command(["conformance", "--strict", "--case", "1.2,3.12,4.1", "--", *client]) == 0

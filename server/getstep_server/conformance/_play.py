@@ -24,6 +24,8 @@ TOKEN = "kq3m-x7fd-29pt"  # noqa: S105 - the worked example's, not a secret
 CLOCK_TOLERANCE = 0.95
 """A pause may be that much shorter than it should be: clocks of different programs are not the same."""
 
+NO_NONCE = "join has no nonce: the client does not ask the server to prove itself"
+
 LONG_SILENCE_SECONDS = 5.0
 BUSY_SHARE = 0.3
 """A client that uses more of the processor during a long silence polls without a pause."""
@@ -354,6 +356,11 @@ class Play:
 
     # --- the login ---
 
+    @property
+    def asks_for_proof(self) -> bool:
+        """True if the client has asked the server to prove itself."""
+        return self.join.get("nonce") is not None
+
     async def greet(self, style: str = "shortest", cut: Cut = "whole", **changes: Any) -> None:
         """Send hello and check the client's join.
 
@@ -370,16 +377,18 @@ class Play:
     def proof(self, kind: str) -> str | None:
         """Return the server's proof: ``right``, ``wrong``, ``mac`` (the client's own mac), or None.
 
+        A client that does not ask for a proof gets no right one.
+
         Raises:
-            NotAsRequired: the client has not asked for one.
+            NotAsRequired: the case needs a wrong proof, and the client has not asked for any.
         """
-        if kind == "none":
+        nonce = self.join.get("nonce")
+        if kind == "none" or (kind == "right" and nonce is None):
             return None
+        if nonce is None:
+            raise NotAsRequired(NO_NONCE, "should")
         if kind == "mac":
             return str(self.join["mac"])
-        nonce = self.join.get("nonce")
-        if nonce is None:
-            raise NotAsRequired("join has no nonce: the client does not ask the server to prove itself", "should")
         return prove_server(self.token if kind == "right" else "not the token", self.hello["nonce"], nonce)
 
     async def admit(
@@ -388,7 +397,7 @@ class Play:
         """Send welcome."""
         text = self.proof(proof)
         await self.send("welcome", style, cut, **({} if text is None else {"proof": text}), **changes)
-        self.line.note_welcome(proved=proof == "right")
+        self.line.note_welcome(proved=proof == "right" and text is not None)
 
     async def log_in(self, proof: str = "right", least: float = 0, most: float | None = None) -> None:
         """Accept a connection and bring it to the lobby."""

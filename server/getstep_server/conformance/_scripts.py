@@ -13,7 +13,7 @@ from getstep.wire._limits import MAX_TEXT_BYTES
 from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, pack
 from ._play import Play, describe, framed
-from ._steps import Accept, Answer, Closed
+from ._steps import Accept, Answer, Closed, Nonce
 
 Script: TypeAlias = Callable[[Play], Awaitable[None]]
 
@@ -144,7 +144,8 @@ async def fresh_nonces(play: Play) -> None:
     seen = set()
     for _ in range(3):
         await play.log_in()
-        seen.add(play.join.get("nonce"))
+        await Nonce(need="should").do(play)
+        seen.add(play.join["nonce"])
         await play.close()
     if len(seen) < 3:
         raise NotAsRequired(f"its nonces were {', '.join(map(str, seen))}, expected a new one for each connection")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import trio
 from msgspec import Meta, field
@@ -14,7 +14,7 @@ from . import _bot_rules
 from ._line import Cut
 from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, Raw, pack
-from ._play import Play, describe, framed, padded
+from ._play import NO_NONCE, Play, describe, framed, padded
 
 Seconds = Annotated[float, Meta(ge=0, le=100)]
 
@@ -39,6 +39,9 @@ class Step(Model, frozen=True, forbid_unknown_fields=True):
     """The base of all steps. ``need`` is the word of protocol.md for what the step requires of the client."""
 
     need: Need = "must"
+
+    goes_on: ClassVar[bool] = False
+    """True if the case can go on after a requirement of this step, unless it is a *must*, is not met."""
 
     async def do(self, play: Play) -> None:
         """Do it.
@@ -328,6 +331,8 @@ class Ended(Step, frozen=True, kw_only=True):
                 wanted = {"zero": "0", "failure": "another one than 0", "any": "no signal"}[self.code]
                 raise NotAsRequired(f"it ended with exit code {code}, expected {wanted}")
             return
+        if not play.asks_for_proof:
+            raise NotAsRequired("not checked: a client that asks for no proof may go on", "may")
         raise NotAsRequired(f"it still ran {play.times.patience:g} s later, expected it to end")
 
 
@@ -338,6 +343,8 @@ class Shown(Step, frozen=True):
         text: what the output has to contain.
         never: what it must not contain.
     """
+
+    goes_on = True
 
     text: str = ""
     never: str = ""
@@ -352,8 +359,20 @@ class Shown(Step, frozen=True):
             raise NotAsRequired(f"its output has {self.never!r}")
 
 
+class Nonce(Step, frozen=True):
+    """Expect that the client has asked the server to prove itself."""
+
+    goes_on = True
+
+    async def run(self, play: Play) -> None:
+        if not play.asks_for_proof:
+            raise NotAsRequired(NO_NONCE)
+
+
 class KeepAlive(Step, frozen=True, kw_only=True):
     """Expect TCP keep-alive on the client's socket, with the first probe after at most this time."""
+
+    goes_on = True
 
     most: Annotated[float, Meta(ge=1)]
 
@@ -390,6 +409,7 @@ STEPS: Mapping[str, type[Step]] = {
     "refuse": Refuse,
     "ended": Ended,
     "shown": Shown,
+    "nonce": Nonce,
     "keep_alive": KeepAlive,
 }
 """The steps by the value of their key ``do``."""
