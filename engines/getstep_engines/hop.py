@@ -84,6 +84,7 @@ START = (
 Path: TypeAlias = list[tuple[int, int]]
 
 _STRIDE = SIZE + 1
+_SIDE = frozenset(range(SIZE))
 _BOARD = full(SIZE)
 _BOTH: tuple[Player, Player] = (0, 1)
 _OTHER: tuple[Player, Player] = (1, 0)
@@ -128,7 +129,7 @@ class HopState(State):
     def board(self) -> list[list[int]]:
         if self._rows is None:
             self._rows = write_board(self.pieces, SIZE)
-        return [row.copy() for row in self._rows]
+        return [*map(list.copy, self._rows)]
 
     def score(self, player: Player) -> int:
         """Return the number of the player's pieces in its own target region."""
@@ -228,7 +229,7 @@ class HopState(State):
         for pair in move:
             if isinstance(pair, (list, tuple)) and len(pair) == 2:
                 row, column = pair
-                if type(row) is type(column) is int and 0 <= row < SIZE and 0 <= column < SIZE:
+                if type(row) is type(column) is int and row in _SIDE and column in _SIDE:
                     path.append(row * _STRIDE + column)
                     continue
             square(pair, SIZE)  # raises

@@ -46,6 +46,7 @@ _TYPES = {
 }
 _MAX_FRAME = {Role.SERVER: MAX_SERVER_FRAME, Role.CLIENT: MAX_CLIENT_FRAME}
 _MAX_FRAME_BEFORE_LOGIN = {Role.SERVER: MAX_SERVER_FRAME, Role.CLIENT: MAX_LOGIN_FRAME}
+_MATCH, _TURN = State.MATCH, State.TURN  # in Python 3.11, looking up a member of an Enum takes longer than a call
 _PEER = {Role.SERVER: Role.CLIENT, Role.CLIENT: Role.SERVER}
 
 
@@ -61,6 +62,7 @@ class Connection:
 
     def __init__(self, role: Role) -> None:
         self.role = role
+        self._is_server = role is Role.SERVER
         self.state = State.GREETING
         self.question: int | None = None
         """The id of the open question, in state TURN."""
@@ -99,7 +101,7 @@ class Connection:
         if move is _frames.NO_MOVE:
             return None
         step = Step(self.question, move)
-        self.question, self.state = None, State.MATCH
+        self.question, self.state = None, _MATCH
         return step
 
     def next_event(self) -> Event:
@@ -127,7 +129,7 @@ class Connection:
         Raises:
             LocalProtocolError: the state does not allow ``message``, or it cannot be encoded; nothing has changed.
         """
-        if type(message) is GetStep and self.role is Role.SERVER and self.state is State.MATCH:
+        if type(message) is GetStep and self.state is _MATCH and self._is_server:
             return self._ask(message)
         late = self._closed_question_of(message)
         following = self.state if late else self._check_allowed(message)
@@ -151,7 +153,7 @@ class Connection:
         else:
             data = _frames.frame(body, self._max_frame)
         self._step_head = _frames.STEP_HEAD % packed_id
-        self.question, self.state = question.id, State.TURN
+        self.question, self.state = question.id, _TURN
         return data
 
     def _next_event(self) -> Event:

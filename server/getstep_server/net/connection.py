@@ -90,6 +90,7 @@ class State(Enum):
 
 
 _READING = (State.LOGIN, State.SEATED)
+_CLOSING = State.CLOSING  # in Python 3.11, looking up a member of an Enum takes longer than a call
 
 
 class PeerClosed(Exception):  # noqa: N818 - an end, not an error
@@ -166,7 +167,7 @@ class Connection(ABC):
 
     def send(self, message: Message) -> None:
         """Hand a message to the kernel; see `seat.Peer`."""
-        if self._state is State.CLOSING:
+        if self._state is _CLOSING:
             return
         try:
             data = self._encode(message)

@@ -23,9 +23,11 @@ _SO_TIMESTAMPNS = 35
 """
 
 _MACHINES = frozenset({"x86_64", "aarch64", "riscv64", "i686", "armv7l", "ppc64le", "s390x"})
+_SOL_SOCKET = socket.SOL_SOCKET
 _TIMESPEC = struct.Struct("@ll")
+_TIMESPEC_BYTES = _TIMESPEC.size
 _CLOCK_STEP_NS = round(CLOCK_STEP_SECONDS * 1e9)
-_ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size) if hasattr(socket, "CMSG_SPACE") else 0
+_ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC_BYTES) if hasattr(socket, "CMSG_SPACE") else 0
 
 
 def timestamps_supported() -> bool:
@@ -58,7 +60,7 @@ def receive(sock: socket.socket) -> tuple[bytes, int | None]:
         return sock.recv(RECEIVE_BYTES), None
     data, ancillary, _, _ = sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
     for level, kind, value in ancillary:
-        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(value) == _TIMESPEC.size:
+        if kind == _SO_TIMESTAMPNS and level == _SOL_SOCKET and len(value) == _TIMESPEC_BYTES:
             seconds, nanoseconds = _TIMESPEC.unpack(value)
             return data, seconds * 1_000_000_000 + nanoseconds
     return data, None

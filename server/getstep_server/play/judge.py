@@ -31,6 +31,9 @@ from .deadlines import DeadlineScheduler
 from .mailbox import AwaitCommit, Effect, MatchMailbox, MatchScript, Run, WaitUntil
 from .scoresheet import Scoresheet
 
+# In Python 3.11, looking up a member of an Enum takes longer than a call.
+_PENDING, _FAILED = WriteResult.PENDING, WriteResult.FAILED
+
 
 @dataclass(slots=True)
 class _Progress:
@@ -139,7 +142,7 @@ def _turn(p: _Progress) -> MatchScript:
     elif isinstance(received.what, ProtocolViolation):
         yield from _forfeit(p, received, received.what)
     else:
-        yield from _judge(p, player, received.what, _ms(max(0.0, received.at - asked)), stamped=received.stamped)
+        yield from _judge(p, player, received.what, _ms(received.at - asked), stamped=received.stamped)
 
 
 def _overdue(
@@ -271,15 +274,15 @@ def _write(p: _Progress, turn: dict[str, Any]) -> MatchScript:
     if p.late:
         turn["late_ms"] = _ms(p.late)
     result = p.sheet.write(turn)
-    if result is WriteResult.PENDING:
+    if result is _PENDING:
         result = yield p.commit
-    if result is WriteResult.FAILED:
+    if result is _FAILED:
         yield Run(p.sheet.retry_until_written)
 
 
 def _ms(seconds: float) -> float:
-    """Return milliseconds with three decimals; `round(..., 3)` takes twice as long."""
-    return round(seconds * 1_000_000) / 1000
+    """Return milliseconds with three decimals, at least 0; `round(..., 3)` takes twice as long."""
+    return round(seconds * 1_000_000) / 1000 if seconds > 0 else 0.0
 
 
 def end_message(result: Result, player: Player) -> End:

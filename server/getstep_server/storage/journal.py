@@ -63,6 +63,9 @@ class WriteResult(Enum):
     """The disk did not take them, and they are kept: `Journal.flush` tries again."""
 
 
+_PENDING = WriteResult.PENDING  # in Python 3.11, looking up a member of an Enum takes longer than a call
+
+
 def tag_of(match: int, attempt: int) -> bytes:
     """Return the key that the lines of one attempt to play a match share, such as ``b"7-1"``."""
     return b"%d-%d" % (match, attempt)
@@ -159,7 +162,7 @@ class Journal:
             self._collected.append(b"%08x %b\n" % (zlib.crc32(content), content))
         self._lines[tag] = number
         if self._batching:
-            return WriteResult.PENDING
+            return _PENDING
         self.flush()
         return WriteResult.WRITTEN
 
