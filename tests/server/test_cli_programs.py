@@ -70,6 +70,20 @@ def test_ctrl_c_is_told(command: Command, contest: Path, monkeypatch: pytest.Mon
     assert (ran.code, ran.out, ran.err) == (130, "", "Stopped; nothing was stored.\n")
 
 
+def test_ctrl_c_in_the_last_moment_is_told(
+    command: Command, contest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from getstep_server.programs import adding
+
+    def stop(*_: object) -> None:
+        stored(ProgramStore(contest))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(adding, "add_program", stop)
+    Path("bot.py").write_text("", encoding="utf-8")
+    assert command("programs", "add", "autumn", "Ada", "bot.py").err == "Stopped; version 1 is stored already.\n"
+
+
 def test_the_versions_are_listed(command: Command, contest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     store = ProgramStore(contest)

@@ -127,6 +127,7 @@ def _add(args: argparse.Namespace) -> int:
 
     contest, team = _contest_and_team(args)
     name = contest.team_name(team)
+    before = len(ProgramStore(contest.folder).versions(team))
     if contest.file.programs.sandbox == "none":
         say_notes(['contest.toml has sandbox = "none": programs run on this machine without protection'])
     try:
@@ -142,7 +143,9 @@ def _add(args: argparse.Namespace) -> int:
             print(escape_control_chars(line), file=sys.stderr)
         return EXIT_FAILED
     except KeyboardInterrupt:
-        print("Stopped; nothing was stored.", file=sys.stderr)
+        stored = ProgramStore(contest.folder).versions(team)[before:]
+        what = f"version {stored[-1].number} is stored already" if stored else "nothing was stored"
+        print(f"Stopped; {what}.", file=sys.stderr)
         raise
     _print_added(contest, version, in_use=not args.no_use)
     return EXIT_OK
