@@ -43,7 +43,7 @@ def test_a_program_that_is_refused(command: Command, contest: Path) -> None:
     ran = command("programs", "add", "autumn", "1", "bot.py")
     assert (ran.code, ran.out) == (1, "")
     lines = ran.err.splitlines()
-    assert lines[0] == "The program of Ada was not stored: it does not compile: python ended with exit code 1"
+    assert lines[0] == "The program of Ada was not stored: it does not compile: python has ended with exit code 1"
     assert lines[1] == '    File "bot.py", line 1'
     assert command("programs", "list", "autumn").out.startswith("No programs: all bots connect over the network.")
 

@@ -141,7 +141,7 @@ def test_a_sandbox_that_does_not_protect_is_not_used(tmp_path: Path, monkeypatch
 
 def test_a_mistake_of_syntax_is_told_with_its_line(tmp_path: Path) -> None:
     lines = told(tmp_path, "hop", "bot.py", "x = 1\ndef get_step(board, is_black)\n    pass\n")
-    assert lines[0] == "it does not compile: python ended with exit code 1"
+    assert lines[0] == "it does not compile: python has ended with exit code 1"
     assert lines[1] == '    File "bot.py", line 2'
     assert lines[-1].startswith("  SyntaxError: ")
 
@@ -257,7 +257,7 @@ def built(folder: Path, command: str) -> list[str]:
 
 def test_the_compilers_output_is_bounded_and_harmless(tmp_path: Path) -> None:
     lines = built(tmp_path, r"for n in $(seq 40); do printf 'a.c:%d: \033[31merror\n' $n; done; exit 3")
-    assert lines[0] == "it does not compile: the command build ended with exit code 3"
+    assert lines[0] == "it does not compile: the command build has ended with exit code 3"
     assert lines[1] == "  a.c:1: \\u001b[31merror"
     assert (len(lines), lines[-1]) == (32, "  and 10 more lines")
 
@@ -315,7 +315,7 @@ def test_a_missing_compiler_is_named_for_the_host(tmp_path: Path, monkeypatch: p
 def test_a_compilers_message_has_the_line(tmp_path: Path) -> None:
     need("g++")
     lines = told(tmp_path, "linkage", "bot.cpp", "int main() {\n  return x;\n}\n")
-    assert lines[0] == "it does not compile: g++ ended with exit code 1"
+    assert lines[0] == "it does not compile: g++ has ended with exit code 1"
     assert any("bot.cpp:2:" in line and "x" in line for line in lines)
 
 

@@ -37,7 +37,6 @@ from .protection import no_sandbox
 from .source import Source
 
 _SHOWN_CHARS = 200  # of a line
-_KILLED = -9
 _TICK_SECONDS = 0.1
 _REST_SECONDS = 1.0
 _DISK_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -129,7 +128,8 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         output.join()
         output.check()
         if code:
-            raise ProgramRefused("\n".join([_failure(plan, code), *_shown(output.lines())]))
+            failure = f"it does not compile: {_named(plan)} {process.describe_end()}"
+            raise ProgramRefused("\n".join([failure, *_shown(output.lines())]))
         try:
             process.folder.save(folder) if protections is not Protections.NONE else None
         except OSError as error:
@@ -138,11 +138,9 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
             raise ProgramRefused(f"what the compiler wrote cannot be kept: {error.strerror or error}") from error
 
 
-def _failure(plan: Plan, code: int) -> str:
-    what = plan.build[0] if plan.build[0] != "/bin/sh" else "the command build"
-    if code == _KILLED:
-        return f"it does not compile: {what} was killed; it may have used too much memory"
-    return f"it does not compile: {what} ended with exit code {code}"
+def _named(plan: Plan) -> str:
+    """Return a name of what builds the program."""
+    return plan.build[0] if plan.build[0] != "/bin/sh" else "the command build"
 
 
 def _shown(lines: list[str]) -> list[str]:
