@@ -21,7 +21,7 @@ from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.e2e.bot_commands import bots_of, no_bots_on
+from tests.e2e.bot_commands import all_commands, bots_of, no_bots_on
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 from tests.server.screens import OnTerminal
@@ -128,6 +128,27 @@ def test_programs_by_their_conventions(duel: Callable[..., Duel], tmp_path: Path
     assert ran.code == 0, ran.err
     assert "csefest-console – csefest-file: chain_reaction, match, " in ran.out
     assert [result.faults for result in results_of(load_contest(kept))] == [(0, 0)] * 2
+
+
+@pytest.mark.long  # 1 s of playing; a quick test holds the end of such a process
+def test_nothing_plays_on_after_a_duel_was_killed(programs: Programs, tmp_path: Path) -> None:
+    """A program of csefest-file has no sign of the end, and polls its file forever."""
+    homes = [tmp_path / "one", tmp_path / "other"]
+    for home in homes:
+        home.mkdir()
+        (home / "polls.py").write_text(PROGRAMS["csefest-file"], encoding="utf-8")
+    files = [str(home / "polls.py") for home in homes]
+    program = programs.start(*MATCH, *files, "--as", "csefest-file", "--pairs", "500")
+    port = port_of(program)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not all(any(f"{file} R" in line or f"{file} G" in line for line in all_commands()) for file in files):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    program.signal(signal.SIGKILL)
+    assert no_bots_on(port)
+    while any(str(tmp_path) in line for line in all_commands()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_pairs_at_a_time(programs: Programs, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import trio
 
 from getstep_server.config.contest import Contest, Team
 
+from .bot_process import HOUSE
 from .output import BotOutput
 from .processes import run_process
 from .sample_bots import sample_bots
@@ -46,7 +47,7 @@ async def run_house_bot(contest: Contest, team: int, host: str, port: int) -> in
 async def _start(file: Path, team: Team, host: str, port: int) -> trio.Process:
     arguments = [str(file), "--team", str(team.id), "--host", host, "--port", str(port)]
     return await trio.lowlevel.open_process(
-        [sys.executable, "-m", "getstep_server.bot_runner.house_bot_process", "play", *arguments],
+        [sys.executable, "-m", "getstep_server.bot_runner.bot_process", HOUSE, "play", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -76,12 +76,13 @@ async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: tri
 
 
 async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
-    command = [sys.executable, "-m", "getstep", "play", str(bot.file), "--team", str(team.id)]
+    command = [sys.executable, "-m", "getstep_server.bot_runner.bot_process", "getstep", "play", str(bot.file)]
+    command += ["--team", str(team.id)]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     command += [] if bot.convention is None else ["--as", bot.convention]
     return await trio.lowlevel.open_process(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,  # the bot ends when it is closed, by this process or with it
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, **bot.environment, "GETSTEP_TOKEN": team.token, "PYTHONIOENCODING": "utf-8"},

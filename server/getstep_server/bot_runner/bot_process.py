@@ -1,0 +1,50 @@
+"""The process of a bot that this machine runs: ``bot_process getstep play ...``, or ``bot_process house play ...``.
+
+It plays as ``getstep`` does with the same arguments, a house bot at a low priority. It ends when its standard input
+does, with all that it has started. So it cannot outlive the process that started it, however that one dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+HOUSE = "house"
+NICENESS = 19
+"""Added to the niceness of a house bot, as for the page: if both want the same core, the server gets 98 % of it."""
+
+
+def _take_input() -> int:
+    """Return the descriptor of standard input, and give the bot an empty input in its place."""
+    taken, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return taken
+
+
+def _end_with_the_starter(taken: int) -> None:
+    """End this process when its input ends, which it does with the process that holds the other end."""
+    while os.read(taken, 4096):
+        pass
+    if sys.platform != "win32" and os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # also programs that the bot has started, which may go on forever
+    if (program := sys.modules.get("getstep._program")) is not None:
+        program.kill_running()
+    os._exit(0)  # also out of a search that would go on for a second
+
+
+def main() -> int:
+    """Play as long as the process that started this one lives."""
+    threading.Thread(target=_end_with_the_starter, args=(_take_input(),), daemon=True).start()
+    kind, *arguments = sys.argv[1:]
+    if kind == HOUSE and hasattr(os, "nice"):
+        os.nice(NICENESS)
+    from getstep.cli import main as getstep  # here: the server imports this module for the name of a house bot
+
+    return getstep(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
