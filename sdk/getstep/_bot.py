@@ -12,6 +12,7 @@ from typing import Any
 
 from ._errors import BotError
 from ._turn import Callback, author_trace
+from .languages import language_of
 
 loading = False
 """True while a bot's file is imported: `play` must not start from there."""
@@ -31,12 +32,18 @@ def load(path: Path, convention: str | None = None) -> Callback:
     original contest, which plays by that convention (see `getstep.conventions`).
 
     Raises:
-        BotError: there is no such file, it does not import, or it has no usable ``get_step``.
+        BotError: there is no such file, it is in another language, it does not import, or it has no usable ``get_step``.
     """
     if convention is not None:
         from ._program import ProgramBot, ProgramCallback  # here: other bots need neither processes nor conventions
 
         return ProgramCallback(ProgramBot(convention, path).get_step)
+    language = language_of(path.suffix)
+    if language is not None:
+        raise BotError(
+            f"{path.name} is a bot in {language.title}, which plays in contests without Python: build it and start it.\n"
+            + "\n".join(f"  {line}" for line in language.builds_here()[0].commands(path))
+        )
     module = _import(find(path))
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")

@@ -8,7 +8,7 @@
 //
 //     play(getStep);
 //
-// This file is all you need, with Node 18 or newer; getstep.d.ts beside it has the types. To play:
+// This file is all you need, with Node 18 or newer; getstep.d.mts beside it has the types. To play:
 //
 //     node my_bot.mjs --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 //
@@ -1600,7 +1600,7 @@ class Client {
 // --- play -----------------------------------------------------------------------------------------------------------------
 
 /**
- * Play in a contest until it is over; the one call that a bot needs. See getstep.d.ts.
+ * Play in a contest until it is over; the one call that a bot needs. See getstep.d.mts.
  *
  * An exception in `getStep` costs that turn only. If the server is not running yet or the connection is lost, `play`
  * connects again until it succeeds, and resumes a match in progress.

@@ -129,7 +129,7 @@ _TABLE = (
         "javascript",
         "JavaScript",
         ".mjs",
-        ("getstep.mjs", "getstep.d.ts"),
+        ("getstep.mjs", "getstep.d.mts"),
         (Build("node", "", "node {file}"),),
         {
             "linux": "sudo apt install nodejs",

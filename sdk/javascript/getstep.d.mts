@@ -30,7 +30,10 @@ export interface Turn {
 }
 
 /** Your function. It may also return a promise, but while a synchronous one thinks, the connection is served as well. */
-export type GetStep = (board: Board, isBlack: boolean, turn: Turn) => Move | Promise<Move>;
+export type GetStep = (board: Board, isBlack: boolean, turn: Turn) => AnyMove | Promise<AnyMove>;
+
+/** What `getStep` may return: a move, also if the compiler only knows that it is an array. */
+export type AnyMove = Move | readonly (number | string | readonly number[])[];
 
 /** What the command line does not say. */
 export interface Settings {
