@@ -32,7 +32,8 @@ def load(path: Path, convention: str | None = None) -> Callback:
     original contest, which plays by that convention (see `getstep.conventions`).
 
     Raises:
-        BotError: there is no such file, it is in another language, it does not import, or it has no usable ``get_step``.
+        BotError: there is no such file, it is in another language, it does not import, or it has no usable
+            ``get_step``.
     """
     if convention is not None:
         from ._program import ProgramBot, ProgramCallback  # here: other bots need neither processes nor conventions
@@ -41,7 +42,7 @@ def load(path: Path, convention: str | None = None) -> Callback:
     language = language_of(path.suffix)
     if language is not None:
         raise BotError(
-            f"{path.name} is a bot in {language.title}, which plays in contests without Python: build it and start it.\n"
+            f"{path.name} is a bot in {language.title}, which plays without getstep. Start it instead:\n"
             + "\n".join(f"  {line}" for line in language.builds_here()[0].commands(path))
         )
     module = _import(find(path))

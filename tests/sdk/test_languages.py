@@ -132,15 +132,15 @@ def test_the_sdk_has_the_version_of_the_package() -> None:
 
 @pytest.mark.parametrize("command", ["check", "play", "practice"])
 def test_a_bot_in_another_language_is_not_read_as_python(
-    command: str, logo: Language, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.platform", "linux")
-    Path("frog.logo").write_text("to frog // plays hop")
+    monkeypatch.chdir(tmp_path)
+    Path("frog.mjs").write_text("// plays hop")
     login = [] if command == "practice" else ["--host", "127.0.0.1", "--port", "9", "--team", "1", "--token", "a"]
-    assert cli.main([command, "frog.logo", *login]) in (1, 2)
+    assert cli.main([command, "frog.mjs", *login]) in (1, 2)
     said = "".join(capsys.readouterr())
-    assert "frog.logo is a bot in Logo, which plays in contests without Python" in said
-    assert "ucblogo --check frog.logo" in said
+    assert "frog.mjs is a bot in JavaScript, which plays without getstep" in said
+    assert "  node frog.mjs\n" in said
 
 
 def test_the_first_tool_that_is_installed_builds() -> None:
