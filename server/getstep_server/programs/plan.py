@@ -218,7 +218,7 @@ def _convention(source: Source, games: Sequence[str]) -> str:
     if not found:
         raise ProgramRefused(
             f"{_listed(sorted(set(games)))} is played by a Python file with get_step(board, is_black),"
-            " and no file here has it"
+            " and no file here has it; bots in other languages connect over the network"
         )
     return found[0]
 
