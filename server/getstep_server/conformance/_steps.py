@@ -162,14 +162,17 @@ class Bytes(Step, frozen=True):
     """Send any bytes.
 
     Attributes:
-        hex: the bytes.
-        text: or the bytes as ASCII text.
-        repeat: how often.
+        head: the first bytes.
+        hex: the bytes behind them.
+        text: or these bytes as ASCII text.
+        repeat: how often they come.
+        tail: the last bytes.
         body: they are the body of a frame.
         cut: how they are delivered.
         hold: deliver them together with the next ones.
     """
 
+    head: Hex = ""
     hex: Hex = ""
     text: str = ""
     repeat: Annotated[int, Meta(ge=1, le=16384)] = 1
@@ -179,7 +182,8 @@ class Bytes(Step, frozen=True):
     hold: bool = False
 
     async def run(self, play: Play) -> None:
-        data = (bytes.fromhex(self.hex) + self.text.encode("ascii")) * self.repeat + bytes.fromhex(self.tail)
+        repeated = (bytes.fromhex(self.hex) + self.text.encode("ascii")) * self.repeat
+        data = bytes.fromhex(self.head) + repeated + bytes.fromhex(self.tail)
         shown = data.hex(" ") if len(data) <= 16 else f"{data[:16].hex(' ')} ..."
         play.note("S", f"{'a frame of' if self.body else ''} {len(data)} bytes: {shown}".strip())
         data = framed(data) if self.body else data
