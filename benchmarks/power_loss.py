@@ -35,6 +35,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding
 from tests.e2e.ledger import OnRecord, audit, on_record, read_ledger
 from tests.e2e.programs import Program, Server, free_port, write_contest
+from tests.server.sqlite_store import connection_of
 
 SHUTDOWN = 0x8004587D
 """The ioctl: EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)."""
@@ -244,7 +245,7 @@ def serve(synchronous: str, arguments: Sequence[str]) -> None:
     def _open(self: Store) -> None:
         opened(self)
         if synchronous != "FULL":
-            self._db.execute(f"PRAGMA synchronous = {synchronous}")
+            connection_of(self).execute(f"PRAGMA synchronous = {synchronous}")
 
     Store._open = _open  # type: ignore[method-assign]  # the method of every Store of this process
     cli.main(arguments)

@@ -46,6 +46,7 @@ _ALIVE = "tests/server/test_listener.py::test_a_dead_connection_is_noticed_after
 _SESSION = "tests/server/test_connection.py::"
 _BOARD = "tests/server/test_poller.py::"
 _DOORWAY = "tests/server/test_listener.py::"
+_POSTGRES = "tests/server/test_postgres.py::"
 _PAGE = "tests/server/test_web_http.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
 _FIND = "tests/sdk/test_discovery.py::"
@@ -145,6 +146,8 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SUBMISSION_SECONDS": ("10.0**6", f"{_SUBMIT}test_a_worker_that_does_not_end_is_ended"),
     "SUBMISSION_LINES": ("10**6", f"{_SUBMIT}test_the_lines_are_bounded"),
     "SUBMISSION_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
+    "DATABASE_DOUBT_SECONDS": ("10.0**6", f"{_POSTGRES}test_a_lost_answer_that_cannot_be_found_out_ends_the_run"),
+    "DATABASE_CONNECT_SECONDS": ("10**6", f"{_POSTGRES}test_a_server_that_says_nothing_is_given_up"),
     "PAGE_BODY_BYTES": ("10**6", f"{_PAGE}test_a_body_has_at_most_4_kib"),
     "PAGE_REQUEST_SECONDS": ("1e9", f"{_PAGE}test_a_request_has_ten_seconds"),
     "PAGE_IDLE_SECONDS": ("1e9", f"{_PAGE}test_the_next_request_has_thirty_seconds"),

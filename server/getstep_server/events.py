@@ -227,8 +227,16 @@ class DatabaseLocked:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseAway:
+    """The server of the database of the contest in ``folder`` does not answer: no match starts until it does."""
+
+    folder: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class DiskUsable:
-    """The disk can be written again, after `DiskFull` or `DatabaseLocked`."""
+    """The disk can be written again, after `DiskFull`, `DatabaseLocked` or `DatabaseAway`."""
 
     folder: str
 
@@ -304,6 +312,7 @@ Event: TypeAlias = (
     | DecisionTaken
     | JournalCut
     | DiskFull
+    | DatabaseAway
     | DatabaseLocked
     | DiskUsable
     | Waiting

@@ -232,6 +232,12 @@ A frame of control characters takes 24 kB as JSON, and a bot may send one in eac
 SETTINGS_SHOWN = 20
 """The changed settings shown in full, one line each. A change of the list of teams may have 256 lines."""
 
+DATABASE_CONNECT_SECONDS = 5
+"""The time to connect to a PostgreSQL server, and for its kernel to confirm what was sent to it."""
+
+DATABASE_DOUBT_SECONDS = 60.0
+"""The time in which a server that went away during a commit may come back. Then the run ends; it can be resumed."""
+
 # --- the live page, a process of its own ---
 
 MAX_PAGE_CONNECTIONS = 1024

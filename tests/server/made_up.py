@@ -28,6 +28,7 @@ from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.server.players import token_of
+from tests.server.sqlite_store import connection_of
 
 STARTED = 1.7e9
 
@@ -61,7 +62,7 @@ def make_up(
     teams_path(folder).write_text(tomlkit.dumps({"team": teams}), encoding="utf-8")
     made = load_contest(folder)
     with Store(made.database) as store:
-        store._run(lambda: store._db.execute("PRAGMA synchronous = OFF"))  # nobody will miss it
+        store._run(lambda: connection_of(store).execute("PRAGMA synchronous = OFF"))  # nobody will miss it
         trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate)))
     return made
 

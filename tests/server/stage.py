@@ -191,7 +191,7 @@ class DecidedStage(Stage):
         """Check that the records are valid, and that the director has followed them."""
         contest = self.tournament.contest
         with Store(folder / "check.db") as store:
-            store._run(partial(store._transact, partial(store._write_records, self.store.chain, None)))
+            store._run(partial(store._db.transact, partial(store._write_records, self.store.chain, None)))
             assert verify(contest, store).records == len(self.store.chain)
             again = Tournament(contest, store.record_headers())
         assert again.tables() == self.tournament.tables()

@@ -25,6 +25,7 @@ from getstep_server.events import (
     Announced,
     ContestOver,
     ContestStarted,
+    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,

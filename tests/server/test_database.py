@@ -20,9 +20,9 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.events import ContestStarted
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.runtime import run
-from getstep_server.storage import database
+from getstep_server.storage import sqlite
 from getstep_server.storage.contest_state import check_database
-from getstep_server.storage.database import StoreError
+from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.store import Store
 from tests.patience import PATIENCE_SECONDS
 from tests.server.command_line import Command
@@ -160,7 +160,7 @@ async def test_a_check_is_given_up_when_the_contest_is_stopped(
 
 
 def test_a_check_that_is_given_up_says_nothing(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "_STEPS", 1)
+    monkeypatch.setattr(sqlite, "_STEPS", 1)
     damage(finished / "contest.db", 0.5)
     with pytest.raises(StoreError, match="damaged: "):
         check_database(load_contest(finished), lambda: False)
@@ -301,5 +301,5 @@ def test_commands_that_fail_on_read_only_media(tmp_path: Path, read_only: Path) 
 
 def test_a_reader_stores_nothing(finished: Path) -> None:
     with Store(finished / "contest.db", reading=True) as store:
-        with pytest.raises(sqlite3.OperationalError, match="attempt to write a readonly database"):
+        with pytest.raises(DatabaseError, match="attempt to write a readonly database"):
             trio.run(store.save, record_of_pairings(PAIRINGS))

@@ -30,6 +30,7 @@ from getstep_server.runtime.director import Director
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import results_of
+from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.tournament import Tournament
@@ -278,7 +279,7 @@ async def test_attempts_on_record_have_no_gaps(
         ) -> None:
             games = [parse(record.content()) for record in records if record.match is not None]
             if any(is_void(result_of(game)) for game in games):
-                raise sqlite3.OperationalError("database is locked")
+                raise DatabaseError("database is locked")
             await super().save(*records, based_on=based_on, after=after)
 
     stage = Stage(make_contest(tmp_path, 2, **SMALL), store=Refusing())
@@ -342,7 +343,7 @@ async def test_a_slow_disk_holds_matches_up_no_longer_than_it_writes(
 
 async def test_a_result_that_cannot_be_stored_is_never_announced(tmp_path: Path, autojump_clock: MockClock) -> None:
     async def fails(result: Result) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        raise DatabaseError("database or disk is full")
 
     stage = Stage(make_contest(tmp_path, 2, **SMALL), store=MemoryStore(fails))
     with pytest.RaisesGroup(ContestStopped, flatten_subgroups=True):
@@ -354,7 +355,7 @@ async def test_a_result_that_cannot_be_stored_is_never_announced(tmp_path: Path,
 
 
 async def test_a_disk_that_fails_once_costs_one_more_match(tmp_path: Path, autojump_clock: MockClock) -> None:
-    failures = [sqlite3.OperationalError("database is locked")]
+    failures = [DatabaseError("database is locked")]
 
     async def fails_once(result: Result) -> None:
         if failures:
@@ -374,7 +375,7 @@ async def test_announced_results_are_on_disk(tmp_path: Path) -> None:
 
     def look(event: Event) -> None:
         if isinstance(event, MatchEnded):
-            database = sqlite3.connect(contest.database)
+            database = sqlite3.connect(contest.database_file)
             on_disk.append(
                 (
                     event.done,

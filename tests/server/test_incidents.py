@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sqlite3
 import time
 import tracemalloc
 from pathlib import Path
@@ -44,6 +43,7 @@ from getstep_server.runtime.incidents import OTHERS, IncidentTally
 from getstep_server.runtime.run_log import RunLog
 from getstep_server.runtime.throttle import BURST_SECONDS, EventThrottle, is_milestone
 from getstep_server.storage.contest_state import incidents_of
+from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.store import Store
 from getstep_server.tournament.combined import Tables
 from tests.patience import PATIENCE_SECONDS
@@ -299,7 +299,7 @@ class SlowStore(Store):
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         self.batches += 1
         if self.batches <= self.failures:
-            raise sqlite3.OperationalError("disk I/O error")
+            raise DatabaseError("disk I/O error", DatabaseProblem.FULL)
         await super().count_incidents(rows)
 
 

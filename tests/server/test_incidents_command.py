@@ -132,7 +132,7 @@ async def test_a_time_that_cannot_be_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], column: str, seconds: float
 ) -> None:
     await recorded(folder)
-    with contextlib.closing(sqlite3.connect(load_contest(folder).database, isolation_level=None)) as database:
+    with contextlib.closing(sqlite3.connect(load_contest(folder).database_file, isolation_level=None)) as database:
         assert database.execute(f"UPDATE incidents SET {column} = ? WHERE code = 'flood'", (seconds,)).rowcount == 1
     for form in ([], ["--json"]):
         assert run_command(["incidents", str(folder), *form]) == EXIT_FAILED

@@ -38,6 +38,7 @@ from getstep_server.records.pairings import record_of_pairings
 from getstep_server.runtime.run import run_contest
 from getstep_server.runtime.run_log import RunLog
 from getstep_server.runtime.start import StartCondition
+from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import Journal, JournalError, read, segments
 from getstep_server.storage.store import Store
@@ -46,6 +47,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.server.attack_target import TARGET, runner_at
 from tests.server.kept_sheets import Kept
 from tests.server.players import Recorder, connected, make_contest, running, seated
+from tests.server.sqlite_store import connection_of
 from tests.server.stored_records import PAIRINGS
 
 # --- the tool ---------------------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ async def test_a_contest_of_too_many_matches_issues_none(tmp_path: Path) -> None
         ConfigError, match=r"toml:3: .*at most 525000 matches; with 35 teams these are up to 595000$"
     ):
         await run_contest(contest, Bus(), StartCondition(now=True))
-    assert not contest.database.exists()
+    assert not contest.database_file.exists()
 
 
 # --- connections ------------------------------------------------------------------------------------------------
@@ -253,8 +255,9 @@ async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest
 async def test_a_database_that_another_program_holds_is_no_full_disk(tmp_path: Path) -> None:
     recorder = Recorder()
     disk = Disk(tmp_path, recorder)
-    with Store(tmp_path / "contest.db") as store, contextlib.closing(sqlite3.connect(store.path)) as other:
-        store._run(lambda: store._db.execute("PRAGMA busy_timeout = 10"))
+    path = tmp_path / "contest.db"
+    with Store(path) as store, contextlib.closing(sqlite3.connect(path)) as other:
+        store._run(lambda: connection_of(store).execute("PRAGMA busy_timeout = 10"))
         other.isolation_level = None
         other.execute("BEGIN IMMEDIATE")
         async with trio.open_nursery() as nursery:
@@ -269,8 +272,7 @@ async def test_a_database_that_another_program_holds_is_no_full_disk(tmp_path: P
 
 
 async def test_each_kind_of_disk_problem_is_reported_once(tmp_path: Path, autojump_clock: MockClock) -> None:
-    busy = sqlite3.OperationalError("database is locked")
-    busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    busy = DatabaseError("database is locked", DatabaseProblem.LOCKED)
     troubles = [busy, OSError(errno.ENOSPC, "No space left on device")] * 3
 
     async def write() -> None:

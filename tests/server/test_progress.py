@@ -18,6 +18,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import (
     Announced,
     ContestStarted,
+    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
@@ -145,6 +146,7 @@ SCENARIOS: dict[str, list[Event]] = {
     "storage trouble": [
         DiskFull("autumn", "1.0 MB are free"),
         DatabaseLocked("autumn", "database is locked"),
+        DatabaseAway("autumn", "connection refused"),
         DiskUsable("autumn"),
     ],
     "floods that are not throttled: nothing is shown": [

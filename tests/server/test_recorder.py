@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +20,7 @@ from getstep_server.records.record import Record
 from getstep_server.records.result import Result, unplayed
 from getstep_server.runtime.recorder import Recorder
 from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import utc_time
@@ -182,7 +182,7 @@ async def test_a_record_that_cannot_be_stored_fails_alone(tmp_path: Path, autoju
     class Refusing(MemoryStore):
         async def save(self, *records: Record, **more: Any) -> None:
             if any(record.match is not None and record.match.number == 3 for record in records):
-                raise sqlite3.IntegrityError("UNIQUE constraint failed")
+                raise DatabaseError("UNIQUE constraint failed")
             await super().save(*records, **more)
 
     store, release = holding(1)
@@ -194,7 +194,7 @@ async def test_a_record_that_cannot_be_stored_fails_alone(tmp_path: Path, autoju
     async def save(match: Match) -> None:
         try:
             await desk.save(match)
-        except sqlite3.IntegrityError:
+        except DatabaseError:
             failed.append(match.number)
 
     async with trio.open_nursery() as nursery:

@@ -278,7 +278,7 @@ def test_the_files_count_for_a_contest_of_an_earlier_version(
 
 @pytest.fixture
 def forged(played: Contest) -> Iterator[Forged]:
-    copy = Forged(played.database, Path("forged.db"))
+    copy = Forged(played.database_file, Path("forged.db"))
     yield copy
     copy.close()
 

@@ -177,9 +177,9 @@ def test_a_record_with_an_invalid_turn_is_shown_up_to_that_turn(
     command: Command, tmp_path: Path, form: tuple[str, ...]
 ) -> None:
     played = play_scenes(tmp_path / "played", "linkage", lambda _: [Scene(1), Scene(2)])
-    forged = Forged(played.database, tmp_path / "forged.db")
+    forged = Forged(played.database_file, tmp_path / "forged.db")
     forged.turns(1, lambda turns: turns.pop(4)).reseal().close()
-    (tmp_path / "forged.db").replace(played.database)
+    (tmp_path / "forged.db").replace(played.database_file)
     ran = command("show", str(played.folder), "1", *form)
     assert ran.code == 1
     assert [number for number in range(1, 9) if re.search(rf"(^| ) {number}  (\w+  )?[RBGY] \d", ran.out)] in (

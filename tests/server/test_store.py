@@ -16,10 +16,11 @@ from getstep_server.records.game import result_of as read_result
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import hash_of, parse, sealed
 from getstep_server.records.result import Result
-from getstep_server.storage.database import StoreError
+from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.disk import more_room_helps
 from getstep_server.storage.store import Conflict, Store
 from tests.patience import PATIENCE_SECONDS
+from tests.server.sqlite_store import connection_of
 from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
 
 
@@ -44,7 +45,7 @@ async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
     with Store(tmp_path / "contest.db") as store:
         await store.save(record_of_pairings(PAIRINGS))
         await store.save(record_of(result_of(SCHEDULE[0])))
-        with pytest.raises(sqlite3.IntegrityError):
+        with pytest.raises(DatabaseError):
             await store.save(record_of(result_of(SCHEDULE[0])))
         assert len(results_in(store)) == 1
         assert store.chain()[0] == len(list(store.lines())) == 2
@@ -55,7 +56,7 @@ async def test_several_records_are_stored_together_or_not_at_all(tmp_path: Path)
     with Store(tmp_path / "contest.db") as store:
         await store.save(record_of_pairings(PAIRINGS))
         chain = store.chain()
-        with pytest.raises(sqlite3.IntegrityError):
+        with pytest.raises(DatabaseError):
             await store.save(one, other, one)
         assert store.chain() == chain
         await store.save(one, other, based_on=1)
@@ -76,7 +77,7 @@ async def test_a_full_disk_has_its_own_error_and_nothing_is_half_stored(tmp_path
         chain, record = store.chain(), record_of(result_of(SCHEDULE[0]), MatchLog(turns))
         limit_pages(store, 1)  # sets it to the current size
         for _ in range(2):
-            with pytest.raises(sqlite3.OperationalError) as caught:
+            with pytest.raises(DatabaseError) as caught:
                 await store.save(record)
             assert more_room_helps(caught.value)
             assert store.chain() == chain
@@ -127,7 +128,7 @@ async def test_a_record_without_a_base_is_appended_to_any_chain(tmp_path: Path) 
 
 def limit_pages(store: Store, most: int) -> None:
     """Make SQLite report a full disk when the database has this many pages."""
-    store._run(lambda: store._db.execute(f"PRAGMA max_page_count = {most}"))
+    store._run(lambda: connection_of(store).execute(f"PRAGMA max_page_count = {most}"))
 
 
 async def test_the_records_are_a_chain(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from getstep_server.errors import ConfigError, UsageError
 from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
-from getstep_server.storage.database import StoreError
+from getstep_server.storage.database import StoreError, database_exists, not_there
 from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
@@ -238,6 +238,6 @@ def records_of(contest: Contest) -> Store:
     Raises:
         StoreError: the database does not exist yet.
     """
-    if not contest.database.exists():
-        raise StoreError(f"{contest.database}: no such file; nothing has been played yet")
+    if not database_exists(contest.database):
+        raise StoreError(f"{not_there(contest.database)}; nothing has been played yet")
     return Store(contest.database, reading=True)

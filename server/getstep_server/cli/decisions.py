@@ -26,6 +26,7 @@ from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
 from getstep_server.storage.contest_state import load_tournament
+from getstep_server.storage.database import database_exists, not_there
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import escape_control_chars, local_minute, pluralize, sentence, utc_time
@@ -340,10 +341,8 @@ def decide(args: argparse.Namespace, make: Callable[[Contest, Tournament], Decis
 
 def _decide_all(args: argparse.Namespace, make: Callable[[Contest, Tournament], list[Decision]]) -> int:
     contest = load_contest(args.contest)
-    if not contest.database.exists():
-        raise UsageError(
-            f"{contest.database}: no such file; the contest has not started, so edit its files instead"
-        )
+    if not database_exists(contest.database):
+        raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
     dry_run = getattr(args, "dry_run", False)
     with Store(contest.database) as store:
         decisions, before = _record(contest, store, make, dry_run=dry_run)

@@ -302,14 +302,13 @@ def _declaration_of(name: str) -> _Declare:
 
 def _failures() -> tuple[type[Exception], ...]:
     """Return the errors that have exit code 1 and no traceback. Their modules are imported only after an error."""
-    import sqlite3
 
     from getstep_server.errors import ContestStopped
     from getstep_server.records.record import RecordError
-    from getstep_server.storage.database import StoreError
+    from getstep_server.storage.database import DatabaseError, StoreError
     from getstep_server.storage.journal import JournalError
 
-    return StoreError, RecordError, JournalError, ContestStopped, sqlite3.Error
+    return StoreError, RecordError, JournalError, ContestStopped, DatabaseError
 
 
 def _wrong_input() -> tuple[type[Exception], ...]:

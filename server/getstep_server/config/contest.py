@@ -19,6 +19,7 @@ from getstep_server.limits import MAX_EVENTS, MAX_SEATS, MAX_TEAMS
 from getstep_server.text import escape_control_chars
 from getstep_server.validation import Check, Location, Mistake, ValidationError, validated, wrong
 
+from .database_address import DatabaseAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
 from .fields import Address, Host, Model, Name, Port, Seconds, TeamId, check_unique
 from .toml_file import SettingError, config_error, errors_of, load
@@ -48,7 +49,7 @@ class ServerTable(Model, frozen=True, kw_only=True):
 
     ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
     one is taken, the next free one is used. ``web_names`` are names, beside this machine's own, under which
-    spectators reach the page.
+    spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -56,6 +57,7 @@ class ServerTable(Model, frozen=True, kw_only=True):
     classic_port: Port | None = None
     web_port: Port = 8080
     friendly_port: Port = FRIENDLY_PORT
+    database: Annotated[str, Check(postgres_address, max_length=1000)] | None = None
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
 
     @classmethod
@@ -213,7 +215,14 @@ class Contest:
         return self.file.time.lag_ms / 1000
 
     @property
-    def database(self) -> Path:
+    def database(self) -> DatabaseAddress:
+        """Where the records are."""
+        address = self.file.server.database
+        return database_path(self.folder) if address is None else postgres_address(address)
+
+    @property
+    def database_file(self) -> Path:
+        """The file of SQLite, in which the records are if they are in the folder."""
         return database_path(self.folder)
 
     @property

@@ -9,6 +9,7 @@ from getstep_server.config.handout import reachable_host
 from getstep_server.events import (
     Announced,
     ContestStarted,
+    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
@@ -97,6 +98,9 @@ class EventLines:
                 return _disk_full(event)
             case DatabaseLocked():
                 return _database_locked(event)
+            case DatabaseAway(why=why):
+                wait = "no match starts and no result counts until it does"
+                return f"! The database's server does not answer ({why}): {wait}. Nothing is lost."
             case DiskUsable():
                 return "The disk and the database can be written again; the contest continues."
             case MatchEnded():

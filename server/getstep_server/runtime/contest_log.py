@@ -30,6 +30,7 @@ from getstep_server.events import (
     Announced,
     ContestOver,
     ContestStarted,
+    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
@@ -123,6 +124,8 @@ class ContestLog:
                 self._write("error", "disk_full", folder=folder, why=why)
             case DatabaseLocked(folder, why):
                 self._write("error", "database_held", folder=folder, why=why)
+            case DatabaseAway(folder, why):
+                self._write("error", "database_away", folder=folder, why=why)
             case DiskUsable(folder):
                 self._write("info", "disk_usable", folder=folder)
             case MatchEnded():

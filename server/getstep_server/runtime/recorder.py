@@ -29,7 +29,6 @@ published in the order of the chain, and never before COMMIT.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -50,6 +49,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.pairings import TeamProgram, record_of_pairings, with_programs
 from getstep_server.records.record import Record, RecordError, parse
 from getstep_server.records.result import Result
+from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.disk import Disk, more_room_helps
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import utc_time
@@ -374,7 +374,7 @@ class Recorder:
         try:
             await self._write(group)
         except Exception as error:
-            full = isinstance(error, (OSError, sqlite3.Error)) and more_room_helps(error)
+            full = isinstance(error, (OSError, DatabaseError)) and more_room_helps(error)
             if full or len(group) == 1:  # SQLite waits 5 s for a locked database: do not wait for each
                 for entry in group:
                     entry.error = error

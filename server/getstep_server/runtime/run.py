@@ -82,6 +82,7 @@ async def run_contest(contest: Contest, bus: Bus, when: StartCondition) -> RunOu
     check_matches(contest)
     sys.setswitchinterval(THREAD_TURN_SECONDS)
     with ContestLock(contest.folder), Store(contest.database) as store:
+        store.claim()
         tournament = load_tournament(contest, store)
         with open_ports(contest) as ports:
             sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import orjson
 
 from getstep_server.config.contest import Contest, contest_path
+from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.errors import ConfigError
 from getstep_server.incident import IncidentRow
 from getstep_server.records.record import FIRST, RecordError, hash_of
 from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
-from .database import advice, damaged
+from .database import advice, damaged, database_exists
 from .journal import segments
 from .store import Store
 
@@ -68,7 +68,7 @@ def check_database(contest: Contest, stop: Callable[[], bool]) -> None:
 
 def tournament_of(contest: Contest) -> Tournament:
     """Return the tournament on record; an empty one if the contest has not run yet."""
-    if not contest.database.exists():
+    if not database_exists(contest.database):
         return Tournament(contest)
     with Store(contest.database, reading=True) as store:
         return Tournament(contest, store.record_headers())
@@ -80,7 +80,7 @@ def tournament_to_resume(contest: Contest) -> Tournament:
     Raises:
         ConfigError, StoreError, RecordError: like `load_tournament`.
     """
-    if not (contest.database.exists() or segments(contest.running)):
+    if not database_exists(contest.database) and not segments(contest.running):
         return Tournament(contest)
     with Store(contest.database, reading=True) as store:
         return load_tournament(contest, store)
@@ -93,13 +93,13 @@ def results_of(contest: Contest) -> list[Result]:
 
 def incidents_of(contest: Contest) -> list[IncidentRow]:
     """Return the incidents of all runs."""
-    if not contest.database.exists():
+    if not database_exists(contest.database):
         return []
     with Store(contest.database, reading=True) as store:
         return store.incidents()
 
 
-def games_of(database: Path) -> dict[int, object]:
+def games_of(database: DatabaseAddress) -> dict[int, object]:
     """Return the timing-independent parts of each match: turns without times, winner, scores, reason."""
     with Store(database, reading=True) as store:
         records = [orjson.loads(line) for line in store.lines()]

@@ -1,217 +1,157 @@
-"""The file of a contest's database: opens it to write or to read, and detects damage."""
+"""What a contest's database has to do, and its errors. `sqlite` and `postgres` do it, `store` uses it.
+
+All functions of a `Database` are called in one thread, and block it.
+"""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Protocol, TypeAlias
 
-SCHEMA_VERSION = 1
-_SCHEMA = """
-CREATE TABLE records (
-    place INTEGER PRIMARY KEY,
-    number INTEGER,
-    event INTEGER,
-    pairing INTEGER,
-    leg INTEGER,
-    attempt INTEGER,
-    head TEXT NOT NULL,
-    turns TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    UNIQUE (event, pairing, leg, attempt)
-) STRICT;
-CREATE TABLE chain (length INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
-INSERT INTO chain VALUES (0, '0000000000000000000000000000000000000000000000000000000000000000');
-CREATE TABLE incidents (
-    team INTEGER,
-    address TEXT NOT NULL,
-    code TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    first REAL NOT NULL,
-    last REAL NOT NULL,
-    detail TEXT NOT NULL,
-    first_bytes TEXT NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX incident_kinds ON incidents (code, ifnull(team, -1), address);
+from getstep_server.config.database_address import DatabaseAddress, PostgresAddress
+
+RecordRow: TypeAlias = tuple[
+    int, int | None, int | None, int | None, int | None, int | None, bytes, bytes, bytes, bytes
+]
+"""A record: place, match number, event, pairing, leg, attempt, head, turns, previous hash, hash.
+
+The texts are bytes: a damaged one need not be UTF-8.
 """
 
-
-_UNWRITABLE = frozenset([sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM])
-_DAMAGE = frozenset([sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB])
-
-_STEPS = 100_000
-"""SQLite instructions between two calls of ``stop``: a few milliseconds."""
+IncidentColumns: TypeAlias = tuple[int | None, str, str, int, float, float, str, str]
+"""The counts of an incident: team, address, code, count, first, last, detail, first bytes."""
 
 
 class StoreError(Exception):
-    """Raised when the database file cannot be used; the message is for the host.
+    """Raised when the database cannot be used; the message is for the host.
 
-    Unlike `RecordError`, it is about the file, its pages and its tables, and not about the contents of a record.
-    Unlike `JournalError`, it is not about the journal of running matches. A full disk stays a `sqlite3.Error`:
-    the server waits and tries again.
+    Unlike `RecordError`, it is about the database and its tables, and not about the contents of a record.
+    Unlike `JournalError`, it is not about the journal of running matches. A `DatabaseError` is about one read or
+    write, and the next one may succeed.
     """
 
 
-# --- opening ----------------------------------------------------------------------------------------------------
+class DatabaseProblem(Enum):
+    """Why a read or a write has failed. After all but OTHER the server waits, and tries again."""
+
+    FULL = "full"  # the disk is full, fails, or cannot be written
+    LOCKED = "locked"  # another program has locked the database
+    AWAY = "away"  # the database's server does not answer
+    OTHER = "other"
 
 
-def database_to_write(path: Path) -> sqlite3.Connection:
-    """Open a database to read and write; create the tables of an empty one.
+class DatabaseError(Exception):
+    """Raised when a read or a write has failed; nothing was stored."""
+
+    def __init__(self, message: str, problem: DatabaseProblem = DatabaseProblem.OTHER) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
+class Database(Protocol):
+    """An open database."""
+
+    errors: type[Exception]
+    """The exceptions that its functions raise; `error` converts them."""
+
+    def error(self, error: Exception) -> Exception:
+        """Return one of `errors` as a `DatabaseError`, or as a `StoreError` if the database is damaged."""
+
+    def close(self) -> None:
+        """Close it. An error is ignored."""
+
+    def begin(self) -> None:
+        """Begin a transaction in which all reads see one state."""
+
+    def rollback(self) -> None:
+        """End the transaction of `begin`."""
+
+    def transact(self, write: Callable[[], None]) -> None:
+        """Call ``write`` in a transaction that no other writer's overlaps, and make what it has written durable."""
+
+    def chain(self) -> list[tuple[int, bytes]]:
+        """Return the rows of the table with the length and the last hash of the chain: there should be one."""
+
+    def end(self) -> tuple[int, int, bytes | None]:
+        """Return how many records there are, the last place, and the hash of the record there."""
+
+    def headers(self, place: int) -> list[bytes]:
+        """Return the headers of the records behind ``place``."""
+
+    def records(self, after: int, match: int | None) -> Sequence[RecordRow]:
+        """Return up to 64 records behind the place ``after``, of one match or of all, in order."""
+
+    def append(self, row: RecordRow) -> None:
+        """Append a record, and count it in the chain. Call it in `transact`."""
+
+    def incidents(self) -> Sequence[IncidentColumns]:
+        """Return all counts of incidents, in the order in which they came."""
+
+    def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
+        """Add counts to those that are there. Call it in `transact`."""
+
+    def is_current(self) -> bool:
+        """Return False once another database has taken the place of this one."""
+
+    def claim(self) -> None:
+        """Take the lock of the server that runs the contest, until `close`.
+
+        Raises:
+            StoreError: another server has it.
+        """
+
+    def damage(self, stop: Callable[[], bool]) -> str:
+        """Return the first damage found by reading all pages; "" if there is none, or ``stop`` returned True."""
+
+
+def open_database(address: DatabaseAddress, *, reading: bool) -> Database:
+    """Open a database; create the tables of an empty one unless it is opened for reading.
 
     Raises:
-        StoreError: another version made the file, or its log has no database.
-        sqlite3.Error: the file cannot be used.
+        StoreError: it cannot be used.
     """
-    _check_log(path)
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
-        database.execute("PRAGMA foreign_keys = ON")
-        if _is_empty(path, database):
-            database.execute("BEGIN IMMEDIATE")
-            _create(database)
-            database.execute("COMMIT")
-    except BaseException:
-        database.close()
-        raise
-    return database
+    if isinstance(address, PostgresAddress):
+        from .postgres import PostgresDatabase  # only where it is used: psycopg is an extra
+
+        return PostgresDatabase(address, reading=reading)
+    from .sqlite import SqliteDatabase
+
+    return SqliteDatabase(address, reading=reading)
 
 
-def database_to_read(path: Path) -> sqlite3.Connection:
-    """Open a database to read; a missing or empty file is read as an empty database.
-
-    The file may be on a disk that cannot be written. No other file is left behind.
+def database_exists(address: DatabaseAddress) -> bool:
+    """Return True if there is a database.
 
     Raises:
-        StoreError: like `database_to_write`, or the latest records cannot be read without writing.
-        sqlite3.Error: the file cannot be used.
+        StoreError: its server does not answer.
     """
-    _check_log(path)
-    if _size(path):
-        database = _readable(path)
-        try:
-            if not _is_empty(path, database):
-                return database
-        except BaseException:
-            database.close()
-            raise
-        database.close()
-    database = sqlite3.connect(":memory:", isolation_level=None)
-    _create(database)
-    return database
+    if isinstance(address, PostgresAddress):
+        from .postgres import has_contest
+
+        return has_contest(address)
+    return address.exists()
 
 
-def _readable(path: Path) -> sqlite3.Connection:
-    """Return a connection that can read, opened in the first way that works.
-
-    SQLite reads a database in WAL mode through a shared-memory file, which it creates beside the database. If it
-    cannot be created, a running server of another user may have created it. If there is no log, no process has
-    the database open, and the database file holds all records.
-    """
-    try:
-        return _connected(path, "mode=rw")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
-            raise
-    log = _log_of(path)
-    if not _size(log):
-        return _connected(path, "mode=ro&immutable=1")
-    try:
-        return _connected(path, "mode=ro")
-    except sqlite3.OperationalError as error:
-        raise StoreError(
-            f"{path}: cannot be read here: the latest records are in {log.name}, and this disk cannot be written"
-            f" ({error}); copy the whole folder to one that can, and read the copy"
-        ) from error
+def not_there(address: DatabaseAddress) -> str:
+    """Return the words for a database that is not there."""
+    return f"{address}: no such {'schema' if isinstance(address, PostgresAddress) else 'file'}"
 
 
-def _connected(path: Path, query: str) -> sqlite3.Connection:
-    database = sqlite3.connect(f"{path.absolute().as_uri()}?{query}", uri=True, isolation_level=None)
-    try:
-        database.execute("PRAGMA query_only = ON")
-        database.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # SQLite opens the file only now
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _is_empty(path: Path, database: sqlite3.Connection) -> bool:
-    """Return True if the database has no tables yet.
-
-    Raises:
-        StoreError: another version made the tables.
-    """
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version not in (0, SCHEMA_VERSION):
-        raise StoreError(f"{path}: made by another version (schema {version}, expected {SCHEMA_VERSION})")
-    return bool(version == 0)
-
-
-def _create(database: sqlite3.Connection) -> None:
-    for statement in _SCHEMA.split(";\n"):
-        database.execute(statement)
-    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-
-
-def _log_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _check_log(path: Path) -> None:
-    """Refuse a log without its database: SQLite would delete the log, and with it the records that only it has."""
-    log = _log_of(path)
-    size = _size(log)
-    if size and not _size(path):
-        raise StoreError(
-            f"{path}: empty or not there, and {log.name} beside it has {size} bytes that belong to it;"
-            f" put the database back, or delete {log.name}"
-        )
-
-
-# --- damage -----------------------------------------------------------------------------------------------------
-
-
-def page_damage(database: sqlite3.Connection, stop: Callable[[], bool]) -> str:
-    """Return the first damage that SQLite's quick check finds; "" if there is none, or ``stop`` returned True."""
-    database.set_progress_handler(lambda: int(stop()), _STEPS)
-    try:
-        (found,) = database.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_INTERRUPT:
-            raise
-        return ""
-    finally:
-        database.set_progress_handler(None, 0)
-    return "" if found == "ok" else str(found).replace("\n", " ")
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return True if an error means that the file is damaged."""
-    code: int = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in _DAMAGE
-
-
-def store_error(path: Path, error: sqlite3.Error) -> StoreError:
-    """Return an error of SQLite as a `StoreError`."""
-    return damaged(path, str(error)) if is_damage(error) else StoreError(f"{path}: {error}")
-
-
-def damaged(path: Path, what: str) -> StoreError:
+def damaged(address: DatabaseAddress, what: str) -> StoreError:
     """Return the error for a damaged database, with advice."""
-    return StoreError(f"{path}: damaged: {what}; {advice(path)}")
+    return StoreError(f"{address}: damaged: {what}; {advice(address)}")
 
 
-def advice(path: Path) -> str:
+def advice(address: DatabaseAddress) -> str:
     """Return the advice for a damaged database."""
+    if isinstance(address, PostgresAddress):
+        return (
+            "put a backup of its schema back. Without one: getstep-server verify names the first record that does"
+            " not fit, and getstep-server export --matches writes the records before the damage"
+        )
     return (
         "put a copy of the contest's folder back. Without a copy: getstep-server verify names the first record that"
         " does not fit, getstep-server export --matches writes the records before the damage, and"
-        f" sqlite3 {path.name} .recover writes all that SQLite can still read"
+        f" sqlite3 {address.name} .recover writes all that SQLite can still read"
     )

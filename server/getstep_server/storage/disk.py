@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import errno
 import shutil
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import trio
 
-from getstep_server.events import DatabaseLocked, DiskFull, DiskUsable, Publish
+from getstep_server.events import DatabaseAway, DatabaseLocked, DiskFull, DiskUsable, Publish
 from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES
+
+from .database import DatabaseError, DatabaseProblem
 
 T = TypeVar("T")
 
-StorageProblem: TypeAlias = DiskFull | DatabaseLocked
+StorageProblem: TypeAlias = DiskFull | DatabaseLocked | DatabaseAway
 
 _SYSTEM = frozenset(
     getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS") if hasattr(errno, name)
 )
-_DATABASE = frozenset([sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY])
+_EVENTS: dict[DatabaseProblem, type[StorageProblem]] = {
+    DatabaseProblem.FULL: DiskFull,
+    DatabaseProblem.LOCKED: DatabaseLocked,
+    DatabaseProblem.AWAY: DatabaseAway,
+}
+"""The event for each problem after which a later write may succeed."""
 
 
 class Disk:
@@ -56,7 +62,7 @@ class Disk:
         """
         try:
             return await write()
-        except (OSError, sqlite3.OperationalError) as error:
+        except (OSError, DatabaseError) as error:
             if not more_room_helps(error):
                 raise
             self._waiting += 1
@@ -72,7 +78,7 @@ class Disk:
             await trio.sleep(DISK_CHECK_SECONDS)
             try:
                 return await write()
-            except (OSError, sqlite3.OperationalError) as error:
+            except (OSError, DatabaseError) as error:
                 if not more_room_helps(error):
                     raise
                 self._publish_once(self._problem(error))
@@ -94,9 +100,9 @@ class Disk:
         except OSError:  # the next write tells what is wrong
             return float("inf")
 
-    def _problem(self, error: OSError | sqlite3.Error) -> StorageProblem:
-        held = isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_BUSY
-        return (DatabaseLocked if held else DiskFull)(str(self._folder), str(error))
+    def _problem(self, error: OSError | DatabaseError) -> StorageProblem:
+        kind = _EVENTS[error.problem] if isinstance(error, DatabaseError) else DiskFull
+        return kind(str(self._folder), str(error))
 
     def _publish_once(self, problem: StorageProblem) -> None:
         """Publish each kind of problem once, until everything can be written again."""
@@ -110,12 +116,8 @@ class Disk:
             self._publish(DiskUsable(str(self._folder)))
 
 
-def more_room_helps(error: OSError | sqlite3.Error) -> bool:
-    """Return True if a later write may succeed: the disk is full or fails, or the database is in use."""
+def more_room_helps(error: OSError | DatabaseError) -> bool:
+    """Return True if a later write may succeed: the disk is full or fails, or the database is in use or away."""
     if isinstance(error, OSError):
         return error.errno in _SYSTEM
-    return _code(error) in _DATABASE
-
-
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return error.problem in _EVENTS

@@ -1,4 +1,4 @@
-"""The contest's database: the chain of records and the counts of incidents, in SQLite.
+"""The contest's database: the chain of records and the counts of incidents, in SQLite or PostgreSQL.
 
 Theory of operation
 -------------------
@@ -11,11 +11,12 @@ text (`record.sealed`). Both are known only inside the transaction that inserts 
 sealed there. The table ``chain`` holds the length and the last hash: a start detects missing records without
 reading all of them.
 
-*Durability.* The database is in WAL mode with ``synchronous=FULL``. A result is announced only after `Store.save`
-has returned, which is after COMMIT. So a power cut takes back nothing that a client was told. A commit takes 300
-µs with FULL, of which ``fdatasync`` takes 195 µs. With NORMAL it takes 15 µs, but SQLite then syncs only at a
-checkpoint and a power cut loses the latest commits. FULL is affordable because turns do not go through here: the
-journal keeps them until their match is over. Records that are saved together share one commit.
+*Durability.* SQLite's database is in WAL mode with ``synchronous=FULL``. A result is announced only after
+`Store.save` has returned, which is after COMMIT. So a power cut takes back nothing that a client was told. A
+commit takes 300 µs with FULL, of which ``fdatasync`` takes 195 µs. With NORMAL it takes 15 µs, but SQLite then
+syncs only at a checkpoint and a power cut loses the latest commits. FULL is affordable because turns do not go
+through here: the journal keeps them until their match is over. Records that are saved together share one commit.
+`postgres` says how it keeps the same promises.
 
 *One thread.* One thread owns the connection and runs jobs in the order of their arrival, one transaction at a
 time. The event loop never waits for the disk, and SQLite never sees two threads. A caller that waits for a write
@@ -40,56 +41,26 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
+from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
-from .database import (
-    StoreError,
-    damaged,
-    database_to_read,
-    database_to_write,
-    is_damage,
-    page_damage,
-    store_error,
-)
+from .database import Database, IncidentColumns, StoreError, damaged, open_database
 
 T = TypeVar("T")
-
-_COUNT_INCIDENTS = """
-INSERT INTO incidents VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (code, ifnull(team, -1), address)
-DO UPDATE SET count = count + excluded.count, last = max(last, excluded.last)
-"""
-
-_READ_RECORDS = """
-SELECT place, number, event, pairing, leg, attempt,
-    CAST(ifnull(head, '') AS BLOB), CAST(ifnull(turns, '') AS BLOB),
-    CAST(ifnull(previous, '') AS BLOB), CAST(ifnull(hash, '') AS BLOB)
-FROM records WHERE place > ? AND (? IS NULL OR number = ?) ORDER BY place LIMIT 64
-"""  # as bytes: a damaged text need not be UTF-8
-
-_READ_HEADERS = "SELECT CAST(ifnull(head, '') AS BLOB) FROM records WHERE place > ? ORDER BY place"
-
-_READ_END = """
-SELECT count(*), ifnull(max(place), 0),
-    (SELECT CAST(ifnull(hash, '') AS BLOB) FROM records ORDER BY place DESC LIMIT 1)
-FROM records
-"""
 
 
 class Conflict(Exception):  # noqa: N818 - nothing is wrong
     """Raised when a record was built from fewer records than the chain has; nothing was stored.
 
-    Unlike `StoreError` and `sqlite3.Error`, nothing is wrong: apply `Store.tail` and build the record again.
+    Unlike `StoreError` and `DatabaseError`, nothing is wrong: apply `Store.tail` and build the record again.
     """
 
 
@@ -118,27 +89,24 @@ class Store:
     Other processes may read and store at the same time.
 
     Args:
-        path: the file of the database.
-        reading: open the file to read only; it may be on a disk that cannot be written.
+        address: of the database: its file, or its schema in a PostgreSQL server.
+        reading: open it to read only; a file may be on a disk that cannot be written.
 
     Raises:
-        StoreError: the file is not a database of this program and version, or cannot be written or read.
+        StoreError: it is not a database of this program and version, or cannot be written or read.
     """
 
-    def __init__(self, path: Path, *, reading: bool = False) -> None:
-        self.path = path
+    def __init__(self, address: DatabaseAddress, *, reading: bool = False) -> None:
+        self.path = address
         self._reading = reading
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._database: sqlite3.Connection | None = None
+        self._database: Database | None = None
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
 
     def __enter__(self) -> Store:
         self._thread.start()
         try:
             self._run(self._open)
-        except sqlite3.Error as error:
-            self.close()
-            raise store_error(self.path, error) from error
         except StoreError:
             self.close()
             raise
@@ -152,6 +120,14 @@ class Store:
         self._jobs.put(self._close)
         self._jobs.put(None)
         self._thread.join()
+
+    def claim(self) -> None:
+        """Take the lock of the server that runs the contest, until the end; the folder's own lock is `lock`'s.
+
+        Raises:
+            StoreError: another server has it.
+        """
+        self._run(lambda: self._db.claim())
 
     # --- reading: these block, so call them before the first match or without an event loop ---
 
@@ -181,13 +157,7 @@ class Store:
         Raises:
             StoreError: the table ``chain`` does not have exactly one row.
         """
-        rows = self._run(
-            lambda: self._db.execute("SELECT length, CAST(ifnull(hash, '') AS BLOB) FROM chain").fetchall()
-        )
-        if len(rows) != 1:
-            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
-        length, digest = rows[0]
-        return length, _text(digest)
+        return self._run(self._chain)
 
     def check_end(self) -> None:
         """Check that the records end where the chain does; `verify` checks their contents.
@@ -197,7 +167,7 @@ class Store:
         """
         with self.snapshot():
             length, digest = self.chain()
-            count, place, last = self._run(lambda: self._db.execute(_READ_END).fetchone())
+            count, place, last = self._run(lambda: self._db.end())
         found, expected = (count, place, FIRST if last is None else _text(last)), (length, length, digest)
         if found != expected:
             raise StoreError(
@@ -215,14 +185,14 @@ class Store:
         Raises:
             StoreError: a page is damaged.
         """
-        if damage := self._run(partial(page_damage, self._db, stop)):
+        if damage := self._run(lambda: self._db.damage(stop)):
             raise damaged(self.path, damage)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Make all reads in this block see one state of the database, whatever another process stores
         concurrently."""
-        self._run(lambda: self._db.execute("BEGIN"))
+        self._run(lambda: self._db.begin())
         try:
             yield
         finally:
@@ -246,11 +216,11 @@ class Store:
 
         Raises:
             Conflict: the chain does not have ``based_on`` records; nothing was stored.
-            sqlite3.Error: the disk is full or gone, or an attempt has a record already; nothing was stored.
+            DatabaseError: the disk is full or gone, or an attempt has a record already; nothing was stored.
         """
 
         def write() -> None:
-            self._transact(partial(self._write_records, records, based_on))
+            self._db.transact(partial(self._write_records, records, based_on))
             with contextlib.suppress(OSError):
                 after()
 
@@ -260,15 +230,19 @@ class Store:
         """Return the records behind ``place`` in the order of the chain: their JSON without the turns of games.
 
         Raises:
-            sqlite3.Error: the database cannot be read.
+            DatabaseError: the database cannot be read.
         """
         return await self._run_async(partial(self._read_headers, place))
+
+    async def is_current(self) -> bool:
+        """Return False once another database has taken the place of this one."""
+        return await self._run_async(lambda: self._db.is_current())
 
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         """Add the counts of ``rows`` to those stored, in one transaction.
 
         Raises:
-            sqlite3.Error: the disk is full or gone; no count was stored.
+            DatabaseError: the disk is full or gone; no count was stored.
         """
         await self._run_async(lambda: self._write_incidents(rows))
 
@@ -286,12 +260,10 @@ class Store:
             try:
                 answer.put((function(), None))
             except Exception as error:
-                answer.put((None, error))
+                answer.put((None, self._converted(error)))
 
         self._jobs.put(job)
         value, error = answer.get()
-        if isinstance(error, sqlite3.Error) and is_damage(error):
-            raise store_error(self.path, error) from error
         if error is not None:
             raise error
         return value  # type: ignore[return-value]  # None only if function returned it
@@ -309,7 +281,7 @@ class Store:
             try:
                 returned.append(function())
             except Exception as error:  # raised again below: the thread has to survive it
-                failure.append(error)
+                failure.append(self._converted(error))
             token.run_sync_soon(done.set)
 
         self._jobs.put(job)
@@ -320,30 +292,35 @@ class Store:
         return returned[0]
 
     @property
-    def _db(self) -> sqlite3.Connection:
+    def _db(self) -> Database:
         if self._database is None:
             raise StoreError(f"{self.path}: used before it was opened")
         return self._database
 
     def _open(self) -> None:
-        self._database = (database_to_read if self._reading else database_to_write)(self.path)
+        self._database = open_database(self.path, reading=self._reading)
 
     def _close(self) -> None:
         if self._database is not None:
             self._database.close()
 
-    def _transact(self, function: Callable[[], None]) -> None:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            function()
-            self._db.execute("COMMIT")
-        except BaseException:
-            if self._db.in_transaction:  # on a full disk SQLite has rolled back already
-                self._db.execute("ROLLBACK")
-            raise
+    def _converted(self, error: Exception) -> Exception:
+        """Return an exception of the database's library as a `DatabaseError` or a `StoreError`."""
+        if self._database is None or not isinstance(error, self._database.errors):
+            return error
+        converted = self._database.error(error)
+        converted.__cause__ = error
+        return converted
+
+    def _chain(self) -> tuple[int, str]:
+        rows = self._db.chain()
+        if len(rows) != 1:
+            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
+        length, digest = rows[0]
+        return length, _text(digest)
 
     def _write_records(self, records: Sequence[Record], based_on: int | None) -> None:
-        length, previous = self._db.execute("SELECT length, hash FROM chain").fetchone()
+        length, previous = self._chain()
         if based_on not in (None, length):
             raise Conflict(f"{length} records, expected {based_on}")
         for place, record in enumerate(records, start=length + 1):
@@ -352,33 +329,31 @@ class Store:
     def _write_record(self, record: Record, place: int, previous: str) -> str:
         """Append a record and return its hash."""
         _, digest = sealed(record.content(), place, previous)
-        match, turns = record.match, b",".join(record.turns).decode()
-        keys: tuple[int | None, ...] = (None,) * 5
-        if match is not None:
+        match, turns = record.match, b",".join(record.turns)
+        texts = (record.header, turns, previous.encode(), digest.encode())
+        if match is None:
+            self._db.append((place, None, None, None, None, None, *texts))
+        else:
             keys = (match.number, match.event, match.pairing, match.leg, record.attempt)
-        row = (place, *keys, record.header.decode(), turns, previous, digest)
-        self._db.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        self._db.execute("UPDATE chain SET length = ?, hash = ?", (place, digest))
+            self._db.append((place, *keys, *texts))
         return digest
 
     def _write_incidents(self, rows: list[IncidentRow]) -> None:
-        def write() -> None:
-            self._db.executemany(_COUNT_INCIDENTS, map(_incident_columns, rows))
-
-        self._transact(write)
+        columns = list(map(_incident_columns, rows))
+        self._db.transact(lambda: self._db.count_incidents(columns))
 
     def _read_headers(self, place: int) -> list[bytes]:
         """Return the headers of the records behind ``place``."""
-        return [header for (header,) in self._db.execute(_READ_HEADERS, (place,))]
+        return self._db.headers(place)
 
     def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
-        return [_stored_record(*row) for row in self._db.execute(_READ_RECORDS, (after, match, match))]
+        return [_stored_record(*row) for row in self._db.records(after, match)]
 
     def _read_incidents(self) -> list[IncidentRow]:
-        return [_incident_row(*row) for row in self._db.execute("SELECT * FROM incidents ORDER BY rowid")]
+        return [_incident_row(*row) for row in self._db.incidents()]
 
 
-def _incident_columns(row: IncidentRow) -> tuple[object, ...]:
+def _incident_columns(row: IncidentRow) -> IncidentColumns:
     incident = row.incident
     kind = (incident.team, incident.address, incident.code)
     return (*kind, row.count, row.first, row.last, incident.detail, incident.first_bytes)

@@ -5,7 +5,6 @@ The records are read in order. Verification ends at the first contradiction.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from getstep_server.tournament.forfeits import FINAL
 from getstep_server.tournament.settings_record import changes
 from getstep_server.tournament.tournament import Tournament
 
-from .database import store_error
+from .database import DatabaseError, StoreError
 from .store import Store, StoredRecord
 
 _NOT_IN_HEAD = ("turns", "place", "previous", "hash")
@@ -111,8 +110,8 @@ def verify(
     try:
         with store.snapshot():
             return _verify(contest, store, expected_hash, progress)
-    except sqlite3.Error as error:
-        raise store_error(store.path, error) from error
+    except DatabaseError as error:
+        raise StoreError(f"{store.path}: {error}") from error
 
 
 def _verify(

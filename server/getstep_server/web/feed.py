@@ -24,6 +24,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
+from getstep_server.storage.database import database_exists
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
 from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
@@ -121,19 +122,19 @@ class Feed:
             ConfigError, StoreError, RecordError: the contest cannot be read.
         """
         while True:
-            while not self._database_is_there():
+            while not await trio.to_thread.run_sync(self._database_is_there):
                 self._poll_status()
                 await trio.sleep(1)
             await self._follow(loaded)
 
     def _database_is_there(self) -> bool:
-        path = self.contest.database
-        return path.exists() and path.stat().st_size > 0
+        address = self.contest.database
+        # SQLite makes its file some milliseconds before the tables.
+        return database_exists(address) and not (isinstance(address, Path) and address.stat().st_size == 0)
 
     async def _follow(self, loaded: Callable[[], None]) -> None:
         """Follow one database until it is replaced."""
         contest = load_contest(self.folder)
-        inode = contest.database.stat().st_ino
         with Store(contest.database, reading=True) as store:
             self._take(await trio.to_thread.run_sync(_project, contest, store))
             self.store = store
@@ -143,7 +144,7 @@ class Feed:
             loaded()
             round_ = 0
             try:
-                while round_ % RECORDS_EVERY or _inode(contest.database) == inode:
+                while round_ % RECORDS_EVERY or await store.is_current():
                     self._poll_turns(tail)
                     if round_ % RECORDS_EVERY == 0:
                         await self._poll_records(store)
@@ -230,10 +231,3 @@ def _project(contest: Contest, store: Store, last: int | None = None) -> _Projec
     if whole.frozen_at is None:
         return whole, whole, []
     return whole, Tournament(contest, headers[: whole.frozen_at]), headers[whole.frozen_at :]
-
-
-def _inode(path: Path) -> int | None:
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return None

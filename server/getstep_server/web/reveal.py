@@ -201,7 +201,7 @@ async def end_freeze(contest: Contest, decide: Callable[[], Decision]) -> None:
     """Record the end of the freeze, unless it has ended.
 
     Raises:
-        StoreError, sqlite3.Error: the decision cannot be stored.
+        StoreError, DatabaseError: the decision cannot be stored.
     """
     with Store(contest.database) as store:  # this blocks for some milliseconds, in the process of the page only
         while True:

@@ -1,0 +1,320 @@
+"""A contest's database as a schema of a PostgreSQL server, which several contests share.
+
+Theory of operation
+-------------------
+
+*The same promises as with SQLite.* ``synchronous_commit`` is on in each session, so COMMIT returns once the record
+is in the server's log on disk. The row of ``chain`` is locked by each writer, so one process writes at a time and
+the optimistic concurrency control of `store` holds. Texts are compared and hashed as the same bytes.
+
+*A connection that is lost.* The next call connects again; until it succeeds, each call fails with AWAY and the
+server of the contest waits, as for a full disk. If the connection is lost during COMMIT, nobody knows whether the
+record is stored. Then `transact` asks again, for up to DATABASE_DOUBT_SECONDS, whether the chain has grown as
+written: only this process can have written that hash. If that cannot be found out, the run ends, and the next run
+reads the truth.
+
+*One server for each contest.* The lock of the contest's folder does not see a second folder with the same schema.
+So a writer that runs the contest also holds an advisory lock, `Database.claim`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+
+from getstep_server.config.database_address import PostgresAddress
+from getstep_server.limits import DATABASE_CONNECT_SECONDS, DATABASE_DOUBT_SECONDS
+
+from .database import DatabaseError, DatabaseProblem, IncidentColumns, RecordRow, StoreError
+
+SCHEMA_VERSION = 1
+_TABLES = """
+CREATE TABLE records (
+    place bigint PRIMARY KEY,
+    number bigint,
+    event bigint,
+    pairing bigint,
+    leg bigint,
+    attempt bigint,
+    head text NOT NULL,
+    turns text NOT NULL,
+    previous text NOT NULL,
+    hash text NOT NULL,
+    UNIQUE (event, pairing, leg, attempt)
+);
+CREATE INDEX records_of_a_match ON records (number, place);
+CREATE TABLE chain (length bigint NOT NULL, hash text NOT NULL, version integer NOT NULL);
+CREATE TABLE incidents (
+    came bigint GENERATED ALWAYS AS IDENTITY,
+    team bigint,
+    address text NOT NULL,
+    code text NOT NULL,
+    count bigint NOT NULL,
+    first double precision NOT NULL,
+    last double precision NOT NULL,
+    detail text NOT NULL,
+    first_bytes text NOT NULL
+);
+CREATE UNIQUE INDEX incident_kinds ON incidents (code, coalesce(team, -1), address);
+"""
+_FIRST_HASH = "0" * 64
+
+_COUNT_INCIDENTS = """
+INSERT INTO incidents AS old (team, address, code, count, first, last, detail, first_bytes)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (code, coalesce(team, -1), address)
+DO UPDATE SET count = old.count + excluded.count, last = greatest(old.last, excluded.last)
+"""
+_READ_RECORDS = """
+SELECT place, number, event, pairing, leg, attempt, head, turns, previous, hash FROM records
+WHERE place > %(after)s AND (%(match)s::bigint IS NULL OR number = %(match)s) ORDER BY place LIMIT 64
+"""
+_READ_END = """
+SELECT count(*), coalesce(max(place), 0), (SELECT hash FROM records ORDER BY place DESC LIMIT 1) FROM records
+"""
+_FULL = (errors.DiskFull, errors.OutOfMemory, errors.InsufficientResources, errors.IoError)
+_RETRY_SECONDS = 0.5
+
+
+class PostgresDatabase:
+    """A database in a schema of a PostgreSQL server; see `database.Database`.
+
+    Args:
+        address: the server's, and the schema.
+        reading: read only; the schema must be there.
+
+    Raises:
+        StoreError: the server does not answer, or the schema is not of this program and version.
+    """
+
+    errors: type[Exception] = psycopg.Error
+
+    def __init__(self, address: PostgresAddress, *, reading: bool) -> None:
+        self._address = address
+        self._reading = reading
+        self._claimed = False
+        try:
+            self._connection = _connected(address, reading=reading)
+            if not reading:
+                self._create()
+            self._check_version()
+        except psycopg.Error as error:
+            raise StoreError(f"{address}: {_words(error)}") from error
+
+    # --- the connection ---
+
+    def _create(self) -> None:
+        """Create the tables, unless they are there."""
+        with self._connection.transaction():
+            key = f"create {self._address.schema}"
+            self._connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (key,))
+            if _version(self._connection, self._address.schema) is None:
+                self._connection.execute(
+                    sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self._address.schema))
+                )
+                self._connection.execute(_TABLES)
+                self._connection.execute("INSERT INTO chain VALUES (0, %s, %s)", (_FIRST_HASH, SCHEMA_VERSION))
+
+    def _check_version(self) -> None:
+        version = _version(self._connection, self._address.schema)
+        if version != SCHEMA_VERSION:
+            made = f"made by another version (schema {version}, expected {SCHEMA_VERSION})"
+            raise StoreError(f"{self._address}: {'no contest in it' if version is None else made}")
+
+    def _open(self) -> psycopg.Connection[Any]:
+        """Return the connection, a new one if the last was lost."""
+        if self._connection.closed:
+            self._connection = _connected(self._address, reading=self._reading)
+            if self._claimed:
+                self._claim()
+        return self._connection
+
+    def claim(self) -> None:
+        """Take the lock of the server that runs this contest; it is held until `close`.
+
+        Raises:
+            StoreError: another server has it.
+        """
+        self._claim()
+        self._claimed = True
+
+    def _claim(self) -> None:
+        key = f"run {self._address.schema}"
+        found = self._connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (key,)).fetchone()
+        if found != (True,):
+            raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
+
+    def error(self, error: Exception) -> Exception:
+        """Convert an exception of psycopg."""
+        if isinstance(error, _FULL):
+            problem = DatabaseProblem.FULL
+        elif isinstance(error, errors.LockNotAvailable):
+            problem = DatabaseProblem.LOCKED
+        elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+            problem = DatabaseProblem.AWAY
+        else:
+            problem = DatabaseProblem.OTHER
+        return DatabaseError(_words(error), problem)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(psycopg.Error):
+            self._connection.close()
+
+    # --- transactions ---
+
+    def begin(self) -> None:
+        """Begin a transaction in which all reads see one state."""
+        self._open().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def rollback(self) -> None:
+        """End that transaction."""
+        if not self._connection.closed:
+            self._connection.execute("ROLLBACK")
+
+    def transact(self, write: Callable[[], None]) -> None:
+        """Write and commit, or store nothing.
+
+        Raises:
+            StoreError: it cannot be found out whether the commit has succeeded.
+        """
+        connection = self._open()
+        connection.execute("BEGIN")
+        try:
+            connection.execute("SELECT FROM chain FOR UPDATE")
+            before = self.chain()
+            write()
+            written = self.chain()
+        except BaseException:
+            if not connection.closed:
+                connection.execute("ROLLBACK")
+            raise
+        try:
+            connection.execute("COMMIT")
+        except psycopg.OperationalError:
+            if before == written or not self._has_stored(written):
+                raise
+
+    def _has_stored(self, written: list[tuple[int, bytes]]) -> bool:
+        """Return True if a commit whose answer was lost has succeeded: the chain has the hash that was written."""
+        until = time.monotonic() + DATABASE_DOUBT_SECONDS
+        ((place, digest),) = written
+        while True:
+            try:
+                row = self._open().execute("SELECT hash FROM records WHERE place = %s", (place,)).fetchone()
+            except psycopg.Error as error:
+                if time.monotonic() > until:
+                    raise StoreError(
+                        f"{self._address}: the connection was lost while record {place} was stored, and the server"
+                        f" does not answer ({_words(error)}): run the contest again when it does"
+                    ) from error
+                time.sleep(_RETRY_SECONDS)
+            else:
+                return row is not None and row[0].encode() == digest
+
+    # --- reading and writing ---
+
+    def chain(self) -> list[tuple[int, bytes]]:
+        """Return the rows of the table ``chain``."""
+        rows = self._open().execute("SELECT length, hash FROM chain").fetchall()
+        return [(length, digest.encode()) for length, digest in rows]
+
+    def end(self) -> tuple[int, int, bytes | None]:
+        """Return the number of records, the last place and the hash there."""
+        row = self._open().execute(_READ_END).fetchone()
+        if row is None:
+            raise StoreError(f"{self._address}: no answer to a count")
+        count, place, digest = row
+        return count, place, None if digest is None else digest.encode()
+
+    def headers(self, place: int) -> list[bytes]:
+        """Return the headers of the records behind ``place``."""
+        rows = self._open().execute("SELECT head FROM records WHERE place > %s ORDER BY place", (place,))
+        return [head.encode() for (head,) in rows]
+
+    def records(self, after: int, match: int | None) -> Sequence[RecordRow]:
+        """Return up to 64 records."""
+        rows = self._open().execute(_READ_RECORDS, {"after": after, "match": match})
+        return [(*row[:6], *(text.encode() for text in row[6:])) for row in rows]
+
+    def append(self, row: RecordRow) -> None:
+        """Append a record."""
+        texts = [text.decode() for text in row[6:]]
+        self._connection.execute(
+            "INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", (*row[:6], *texts)
+        )
+        self._connection.execute("UPDATE chain SET length = %s, hash = %s", (row[0], texts[3]))
+
+    def incidents(self) -> Sequence[IncidentColumns]:
+        """Return all counts of incidents."""
+        columns = "team, address, code, count, first, last, detail, first_bytes"
+        return self._open().execute(f"SELECT {columns} FROM incidents ORDER BY came").fetchall()  # noqa: S608 - a literal
+
+    def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
+        """Add counts of incidents."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_COUNT_INCIDENTS, rows)
+
+    def is_current(self) -> bool:
+        """Return True: a schema that is dropped is missed by the next read."""
+        return True
+
+    def damage(self, stop: Callable[[], bool]) -> str:  # noqa: ARG002 - see below
+        """Return "": the server checks its own pages, if it was made with checksums."""
+        return ""
+
+
+def has_contest(address: PostgresAddress) -> bool:
+    """Return True if the schema has the tables of a contest.
+
+    Raises:
+        StoreError: the server does not answer.
+    """
+    try:
+        with _connected(address, reading=True) as connection:
+            return _version(connection, address.schema) is not None
+    except psycopg.Error as error:
+        raise StoreError(f"{address}: {_words(error)}") from error
+
+
+def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection[Any]:
+    connection = psycopg.connect(
+        address.url,
+        autocommit=True,
+        connect_timeout=DATABASE_CONNECT_SECONDS,
+        application_name="getstep-server",
+        # A server that has vanished is noticed by the kernel, and not by a commit that waits for minutes.
+        keepalives_idle=10,
+        keepalives_interval=5,
+        keepalives_count=3,
+        tcp_user_timeout=1000 * DATABASE_CONNECT_SECONDS,
+    )
+    try:
+        connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema)))
+        connection.execute("SET synchronous_commit TO on")
+        connection.execute("SET lock_timeout TO '5s'")
+        if reading:
+            connection.execute("SET default_transaction_read_only TO on")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _version(connection: psycopg.Connection[Any], schema: str) -> int | None:
+    """Return the version of the tables in a schema; None if there are none."""
+    there = connection.execute("SELECT to_regclass(%s)", (f"{schema}.chain",)).fetchone()
+    if there is None or there[0] is None:
+        return None
+    row = connection.execute("SELECT version FROM chain").fetchone()
+    return None if row is None else int(row[0])
+
+
+def _words(error: Exception) -> str:
+    """Return the first line of an error: the others are hints for programmers."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
