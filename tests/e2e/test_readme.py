@@ -49,7 +49,7 @@ def blocks(page: str) -> list[str]:
 
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
-*_OF_A_CONTEST, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
+*_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
@@ -163,6 +163,18 @@ def test_a_program_practises_as_the_page_says(
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
+
+
+def test_the_command_that_copies_records_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    install, copy = map(shlex.split, POSTGRES.splitlines())
+    assert install[1:] == ["install", "getstep-server[postgres]"]
+    assert copy[0] == "getstep-server"
+    assert run_command(["init", "autumn", "--game", "hop"]) == 0
+    assert run_command(copy[1:]) == 1
+    assert "autumn/contest.db: no such file; nothing has been played yet" in capsys.readouterr().err
 
 
 def test_the_command_that_submits_a_program_is_one(

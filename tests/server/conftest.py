@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from getstep_server.config.contest import Contest, contest_path, load_contest
+from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.net import registry
 from getstep_server.play import deadlines
 from getstep_server.records.pairings import record_of_pairings
@@ -19,6 +20,7 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.server.command_line import Command
 from tests.server.decided_contests import save
+from tests.server.postgres_server import PostgresServer, needs_postgres
 from tests.server.recorded import play_scenes, scenes_of_hop
 
 
@@ -99,3 +101,19 @@ def begun(autumn: Path, seeded: None) -> Path:
 def on_a_lan(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address of this machine on the LAN is 192.0.2.7."""
     monkeypatch.setattr("getstep_server.config.handout.lan_address", lambda: "192.0.2.7")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server of the tests' own. Each test takes an `address` in it."""
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=[pytest.mark.long, needs_postgres])])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> DatabaseAddress:
+    """The address of an empty database of each kind."""
+    if request.param == "sqlite":
+        return tmp_path / "contest.db"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.address()

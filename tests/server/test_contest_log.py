@@ -25,7 +25,6 @@ from getstep_server.events import (
     Announced,
     ContestOver,
     ContestStarted,
-    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,

@@ -99,7 +99,7 @@ def test_most_damage_is_where_something_is(finished: Path) -> None:
         (finished / "contest.db").write_bytes(whole)
         damage(finished / "contest.db", percent / 100)
         try:
-            check_database(load_contest(finished), lambda: False)
+            check_database(load_contest(finished).database, lambda: False)
         except StoreError:
             found += 1
     assert found >= 8
@@ -163,8 +163,8 @@ def test_a_check_that_is_given_up_says_nothing(finished: Path, monkeypatch: pyte
     monkeypatch.setattr(sqlite, "_STEPS", 1)
     damage(finished / "contest.db", 0.5)
     with pytest.raises(StoreError, match="damaged: "):
-        check_database(load_contest(finished), lambda: False)
-    check_database(load_contest(finished), lambda: True)
+        check_database(load_contest(finished).database, lambda: False)
+    check_database(load_contest(finished).database, lambda: True)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------

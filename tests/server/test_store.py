@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.records.game import MatchLog
 from getstep_server.records.game import result_of as read_result
 from getstep_server.records.pairings import record_of_pairings
@@ -28,21 +29,21 @@ def results_in(store: Store) -> list[Result]:
     return [read_result(fields) for fields in store.record_headers() if fields.get("type") == "game"]
 
 
-async def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
+async def test_everything_comes_back_as_it_went_in(address: DatabaseAddress) -> None:
     results = [result_of(SCHEDULE[3]), result_of(SCHEDULE[0], None), result_of(SCHEDULE[1], ((1, 0, 2), (4,)))]
-    with Store(tmp_path / "contest.db") as store:
+    with Store(address) as store:
         assert store.record_headers() == []
         await store.save(record_of_pairings(PAIRINGS))
         for result in results:
             await store.save(record_of(result))
-    with Store(tmp_path / "contest.db") as store:
+    with Store(address) as store:
         assert store.record_headers()[0] == PAIRINGS
         assert len(store.record_headers()) == 4
         assert results_in(store) == results
 
 
-async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
-    with Store(tmp_path / "contest.db") as store:
+async def test_an_attempt_has_one_record(address: DatabaseAddress) -> None:
+    with Store(address) as store:
         await store.save(record_of_pairings(PAIRINGS))
         await store.save(record_of(result_of(SCHEDULE[0])))
         with pytest.raises(DatabaseError):
@@ -51,9 +52,9 @@ async def test_an_attempt_has_one_record(tmp_path: Path) -> None:
         assert store.chain()[0] == len(list(store.lines())) == 2
 
 
-async def test_several_records_are_stored_together_or_not_at_all(tmp_path: Path) -> None:
+async def test_several_records_are_stored_together_or_not_at_all(address: DatabaseAddress) -> None:
     one, other, third = (record_of(result_of(match)) for match in SCHEDULE[:3])
-    with Store(tmp_path / "contest.db") as store:
+    with Store(address) as store:
         await store.save(record_of_pairings(PAIRINGS))
         chain = store.chain()
         with pytest.raises(DatabaseError):
@@ -63,7 +64,7 @@ async def test_several_records_are_stored_together_or_not_at_all(tmp_path: Path)
         await store.save(third, based_on=3)
         assert [result.match.number for result in results_in(store)] == [1, 2, 3]
         assert store.chain()[0] == len(list(store.lines())) == 4
-        with Store(tmp_path / "contest.db") as another:
+        with Store(address) as another:
             await store.save(record_of(result_of(SCHEDULE[3])))
             with pytest.raises(Conflict):
                 await another.save(*(record_of(result_of(match)) for match in SCHEDULE[4:6]), based_on=4)
@@ -87,10 +88,9 @@ async def test_a_full_disk_has_its_own_error_and_nothing_is_half_stored(tmp_path
         assert store.chain()[0] == len(list(store.lines())) == 2
 
 
-async def test_a_record_that_was_built_on_stale_state_is_rejected(tmp_path: Path) -> None:
+async def test_a_record_that_was_built_on_stale_state_is_rejected(address: DatabaseAddress) -> None:
     """Two processes write, and one of them has not read all records."""
-    path = tmp_path / "contest.db"
-    with Store(path) as one, Store(path) as other:
+    with Store(address) as one, Store(address) as other:
         await one.save(record_of_pairings(PAIRINGS), based_on=0)
         assert await one.tail(1) == []
         with pytest.raises(Conflict, match="1 records, expected 0"):
@@ -109,8 +109,8 @@ async def test_a_record_that_was_built_on_stale_state_is_rejected(tmp_path: Path
         assert len(results_in(one)) == 3
 
 
-async def test_own_and_foreign_records_are_in_one_tail(tmp_path: Path) -> None:
-    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
+async def test_own_and_foreign_records_are_in_one_tail(address: DatabaseAddress) -> None:
+    with Store(address) as one, Store(address) as other:
         for place, match in enumerate(SCHEDULE):
             await (one, other)[place % 2].save(record_of(result_of(match)), based_on=place)
         for place in range(len(SCHEDULE)):
@@ -118,8 +118,8 @@ async def test_own_and_foreign_records_are_in_one_tail(tmp_path: Path) -> None:
             assert [fields["match"] for fields in tail] == [match.number for match in SCHEDULE[place:]]
 
 
-async def test_a_record_without_a_base_is_appended_to_any_chain(tmp_path: Path) -> None:
-    with Store(tmp_path / "contest.db") as one, Store(tmp_path / "contest.db") as other:
+async def test_a_record_without_a_base_is_appended_to_any_chain(address: DatabaseAddress) -> None:
+    with Store(address) as one, Store(address) as other:
         await one.save(record_of_pairings(PAIRINGS))
         await other.save(record_of(result_of(SCHEDULE[0])))
         await one.save(record_of(result_of(SCHEDULE[1])))
@@ -131,8 +131,8 @@ def limit_pages(store: Store, most: int) -> None:
     store._run(lambda: connection_of(store).execute(f"PRAGMA max_page_count = {most}"))
 
 
-async def test_the_records_are_a_chain(tmp_path: Path) -> None:
-    with Store(tmp_path / "contest.db") as store:
+async def test_the_records_are_a_chain(address: DatabaseAddress) -> None:
+    with Store(address) as store:
         await store.save(record_of_pairings(PAIRINGS))
         turns = MatchLog(
             turns=[b'{"player":0,"move":[0,1],"ms":1.5,"timed":"kernel"}', b'{"player":1,"pass":true}']
@@ -151,9 +151,9 @@ async def test_the_records_are_a_chain(tmp_path: Path) -> None:
 
 
 async def test_a_record_that_cannot_be_stored_leaves_no_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    address: DatabaseAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Store(tmp_path / "contest.db") as store:
+    with Store(address) as store:
         await store.save(record_of_pairings(PAIRINGS))
         before = store.chain()
         monkeypatch.setattr(Store, "_write_record", None)

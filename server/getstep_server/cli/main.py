@@ -145,6 +145,7 @@ _COMMANDS = {
     "sdk": "write the files for bots in other languages than Python",
     "report": "write one HTML page with tables, ratings and incidents",
     "site": "write the contest as static pages to publish",
+    "copy": "copy the records to PostgreSQL, or back into the folder",
     "verify": "check the records, the matches and the standings",
     "matches": "list matches; correct them: adjudicate, rematch",
     "decisions": "show the decisions of the host",
@@ -193,6 +194,10 @@ def _declaration_of(name: str) -> _Declare:
             from .teams import add_teams_actions
 
             return add_teams_actions
+        case "copy":
+            from .copy import add_copy
+
+            return add_copy
         case "programs":
             from .programs import add_programs_actions
 

@@ -35,6 +35,15 @@ def _hidden(found: re.Match[str]) -> str:
     return f"{found[1]}:***@" if found[1] is not None else f"{found[2]}***"
 
 
+def database_address(text: str) -> DatabaseAddress:
+    """Return the address that a text names: a PostgreSQL URL with a schema, or the path of a file.
+
+    Raises:
+        ValueError: it is a URL, and not one of these.
+    """
+    return postgres_address(text) if "://" in text else Path(text)
+
+
 def postgres_address(text: str) -> PostgresAddress:
     """Return the address that a text such as ``postgresql://host/contests#autumn`` names.
 

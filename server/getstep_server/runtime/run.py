@@ -163,7 +163,7 @@ async def _check_database(contest: Contest) -> None:
     """
     given_up = threading.Event()
     try:
-        await trio.to_thread.run_sync(check_database, contest, given_up.is_set, abandon_on_cancel=True)
+        await trio.to_thread.run_sync(check_database, contest.database, given_up.is_set, abandon_on_cancel=True)
     finally:
         given_up.set()
 

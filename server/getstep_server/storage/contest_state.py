@@ -43,19 +43,19 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     return tournament
 
 
-def check_database(contest: Contest, stop: Callable[[], bool]) -> None:
+def check_database(address: DatabaseAddress, stop: Callable[[], bool]) -> None:
     """Check the pages of the database, and the hash of each record.
 
     This reads the whole file and takes 1.5 times as long as its SHA-256: a few seconds per GB.
 
     Args:
-        contest: the contest.
+        address: of the database.
         stop: called after each record, and every few milliseconds; the check ends once it returns True.
 
     Raises:
         StoreError: a page or a record is damaged; the message says what to do.
     """
-    with Store(contest.database, reading=True) as store, store.snapshot():
+    with Store(address, reading=True) as store, store.snapshot():
         store.check_pages(stop)
         previous = FIRST
         for record in store.records():

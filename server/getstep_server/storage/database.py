@@ -5,7 +5,8 @@ All functions of a `Database` are called in one thread, and block it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -112,8 +113,8 @@ def open_database(address: DatabaseAddress, *, reading: bool) -> Database:
         StoreError: it cannot be used.
     """
     if isinstance(address, PostgresAddress):
-        from .postgres import PostgresDatabase  # only where it is used: psycopg is an extra
-
+        with _psycopg_for(address):
+            from .postgres import PostgresDatabase
         return PostgresDatabase(address, reading=reading)
     from .sqlite import SqliteDatabase
 
@@ -127,10 +128,21 @@ def database_exists(address: DatabaseAddress) -> bool:
         StoreError: its server does not answer.
     """
     if isinstance(address, PostgresAddress):
-        from .postgres import has_contest
-
+        with _psycopg_for(address):
+            from .postgres import has_contest
         return has_contest(address)
     return address.exists()
+
+
+@contextlib.contextmanager
+def _psycopg_for(address: PostgresAddress) -> Iterator[None]:
+    """Say how to install the library for PostgreSQL, which is an extra, if it cannot be imported."""
+    try:
+        yield
+    except ImportError as error:
+        raise StoreError(
+            f"{address}: PostgreSQL needs psycopg ({error}); install it: pip install 'getstep-server[postgres]'"
+        ) from error
 
 
 def not_there(address: DatabaseAddress) -> str:

@@ -20,8 +20,8 @@ So a writer that runs the contest also holds an advisory lock, `Database.claim`.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
@@ -100,9 +100,13 @@ class PostgresDatabase:
         self._claimed = False
         try:
             self._connection = _connected(address, reading=reading)
-            if not reading:
-                self._create()
-            self._check_version()
+            try:
+                if not reading:
+                    self._create()
+                self._check_version()
+            except BaseException:
+                self._connection.close()
+                raise
         except psycopg.Error as error:
             raise StoreError(f"{address}: {_words(error)}") from error
 
@@ -202,18 +206,18 @@ class PostgresDatabase:
 
     def _has_stored(self, written: list[tuple[int, bytes]]) -> bool:
         """Return True if a commit whose answer was lost has succeeded: the chain has the hash that was written."""
-        until = time.monotonic() + DATABASE_DOUBT_SECONDS
+        until = monotonic() + DATABASE_DOUBT_SECONDS
         ((place, digest),) = written
         while True:
             try:
                 row = self._open().execute("SELECT hash FROM records WHERE place = %s", (place,)).fetchone()
             except psycopg.Error as error:
-                if time.monotonic() > until:
+                if monotonic() > until:
                     raise StoreError(
                         f"{self._address}: the connection was lost while record {place} was stored, and the server"
                         f" does not answer ({_words(error)}): run the contest again when it does"
                     ) from error
-                time.sleep(_RETRY_SECONDS)
+                sleep(_RETRY_SECONDS)
             else:
                 return row is not None and row[0].encode() == digest
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -52,7 +52,7 @@ from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
-from .database import Database, IncidentColumns, StoreError, damaged, open_database
+from .database import Database, IncidentColumns, RecordRow, StoreError, damaged, open_database
 
 T = TypeVar("T")
 
@@ -201,6 +201,33 @@ class Store:
     def incidents(self) -> list[IncidentRow]:
         """Return the incidents of all runs."""
         return self._run(self._read_incidents)
+
+    # --- copying: these block, too ---
+
+    def rows(self) -> Iterator[Sequence[RecordRow]]:
+        """Yield the rows of all records in the order of their places, 64 at a time."""
+        last = -(2**63)
+        while rows := self._run(partial(self._read_rows, last)):
+            yield rows
+            last = rows[-1][0]
+
+    def _read_rows(self, after: int) -> Sequence[RecordRow]:
+        return self._db.records(after, None)
+
+    def fill(self, batches: Iterable[Sequence[RecordRow]], incidents: Sequence[IncidentRow]) -> None:
+        """Write rows and counts of incidents into an empty database, all of them or none.
+
+        Raises:
+            DatabaseError: they cannot be written; nothing was stored.
+        """
+
+        def write() -> None:
+            for rows in batches:
+                for row in rows:
+                    self._db.append(row)
+            self._db.count_incidents(list(map(_incident_columns, incidents)))
+
+        self._run(lambda: self._db.transact(write))
 
     # --- while matches are being played ---
 

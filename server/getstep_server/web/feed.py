@@ -19,12 +19,13 @@ from typing import Any, TypeAlias
 import trio
 
 from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.database_address import PostgresAddress
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
-from getstep_server.storage.database import database_exists
+from getstep_server.storage.database import DatabaseError, StoreError, database_exists
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
 from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
@@ -122,10 +123,15 @@ class Feed:
             ConfigError, StoreError, RecordError: the contest cannot be read.
         """
         while True:
-            while not await trio.to_thread.run_sync(self._database_is_there):
-                self._poll_status()
-                await trio.sleep(1)
-            await self._follow(loaded)
+            try:
+                while not await trio.to_thread.run_sync(self._database_is_there):
+                    self._poll_status()
+                    await trio.sleep(1)
+                await self._follow(loaded)
+            except (DatabaseError, StoreError):
+                if not isinstance(self.contest.database, PostgresAddress):
+                    raise
+                await trio.sleep(1)  # its server is away: the pages stay as they are until it is back
 
     def _database_is_there(self) -> bool:
         address = self.contest.database

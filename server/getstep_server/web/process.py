@@ -131,7 +131,8 @@ async def _refresh(app: App) -> None:
 
 async def _end_of_input() -> None:
     """Wait until standard input ends, which it does with the process that holds its other end."""
-    await trio.to_thread.run_sync(sys.stdin.buffer.read, abandon_on_cancel=True)
+    # Not by `sys.stdin`: Python cannot end while an abandoned thread holds its lock.
+    await trio.to_thread.run_sync(os.read, sys.stdin.fileno(), 1, abandon_on_cancel=True)
 
 
 def main() -> None:

@@ -1,0 +1,295 @@
+"""A contest's records in PostgreSQL: addresses, lost connections, two servers, copies."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import trio
+
+from getstep_server.config.contest import load_contest
+from getstep_server.config.database_address import PostgresAddress, postgres_address
+from getstep_server.errors import ConfigError
+from getstep_server.records.pairings import record_of_pairings
+from getstep_server.storage import postgres as postgres_module
+from getstep_server.storage.contest_state import check_database
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, StoreError, database_exists
+from getstep_server.storage.postgres import PostgresDatabase
+from getstep_server.storage.store import Store
+from tests.patience import PATIENCE_SECONDS
+from tests.server.command_line import Command
+from tests.server.contest_files import CONTEST, OTHER, TEAM
+from tests.server.made_up import make_up
+from tests.server.postgres_server import PostgresServer, needs_postgres
+from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
+
+HOP = '[[event]]\ngame = "hop"\n'
+
+
+# --- addresses --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://host/contests#autumn", "postgresql://host/contests#autumn"),
+        ("postgres://ada:secret@host:5433/contests#a_1", "postgres://ada:***@host:5433/contests#a_1"),
+        ("postgresql://host/db?password=secret&x=y#a", "postgresql://host/db?password=***&x=y#a"),
+        (
+            "postgresql:///contests?host=/run/postgresql#autumn",
+            "postgresql:///contests?host=/run/postgresql#autumn",
+        ),
+    ],
+)
+def test_an_address_is_shown_without_its_password(text: str, shown: str) -> None:
+    assert str(postgres_address(text)) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://host/contests",
+        "postgresql://host/contests#",
+        "postgresql://host/contests#Autumn",
+        "postgresql://host/contests#autumn; drop table x",
+        "postgresql://host/contests#" + "a" * 64,
+        "mysql://host/contests#autumn",
+        "autumn",
+    ],
+)
+def test_another_text_is_no_address(tmp_path: Path, text: str) -> None:
+    (tmp_path / "contest.toml").write_text(f'{CONTEST}{HOP}[server]\ndatabase = "{text}"\n')
+    (tmp_path / "teams.toml").write_text(TEAM + OTHER)
+    with pytest.raises(ConfigError, match=r"server\.database = .*expected a PostgreSQL database"):
+        load_contest(tmp_path)
+
+
+def test_a_contest_has_the_address_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "contest.toml").write_text(f'{CONTEST}{HOP}[server]\ndatabase = "postgresql://h/c#autumn"\n')
+    (tmp_path / "teams.toml").write_text(TEAM + OTHER)
+    assert load_contest(tmp_path).database == PostgresAddress("postgresql://h/c", "autumn")
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    address = PostgresAddress("postgresql://ada:secret@127.0.0.1:1/c", "autumn")
+    for use in (lambda: Store(address).__enter__(), lambda: database_exists(address)):
+        with pytest.raises(StoreError) as told:
+            use()
+        assert str(told.value).startswith("postgresql://ada:***@127.0.0.1:1/c#autumn: connection failed")
+        assert "secret" not in str(told.value)
+
+
+# --- a real server ----------------------------------------------------------------------------------------------
+
+LONG = [pytest.mark.long, needs_postgres]
+
+
+@pytest.fixture
+def address(postgres: PostgresServer) -> PostgresAddress:
+    return postgres.address()
+
+
+def connection_of(store: Store) -> psycopg.Connection[object]:
+    database = store._db
+    assert isinstance(database, PostgresDatabase)
+    return database._connection
+
+
+class TestServer:
+    """What needs a server."""
+
+    pytestmark = LONG
+
+    async def test_a_lost_connection_is_opened_again(self, address: PostgresAddress) -> None:
+        with Store(address) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+            store._run(lambda: connection_of(store).close())
+            await store.save(record_of(result_of(SCHEDULE[0])))
+            assert store.chain()[0] == 2
+
+    async def test_a_server_that_is_away_is_waited_for(self) -> None:
+        with PostgresServer() as server, Store(server.address()) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+            server.stop()
+            for _ in range(2):
+                with pytest.raises(DatabaseError) as away:
+                    await store.save(record_of(result_of(SCHEDULE[0])))
+                assert away.value.problem is DatabaseProblem.AWAY
+            server.start()
+            await store.save(record_of(result_of(SCHEDULE[0])))
+            store.check_end()
+            assert store.chain()[0] == 2
+
+    @pytest.mark.parametrize("stored", [True, False])
+    async def test_an_answer_that_is_lost_is_asked_for_again(
+        self, address: PostgresAddress, monkeypatch: pytest.MonkeyPatch, *, stored: bool
+    ) -> None:
+        """The connection ends before or after the server has committed, and the client cannot know."""
+        with Store(address) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+            self._lose_next_commit(store, monkeypatch, stored=stored)
+            if stored:
+                await store.save(record_of(result_of(SCHEDULE[0])), based_on=1)
+            else:
+                with pytest.raises(DatabaseError):
+                    await store.save(record_of(result_of(SCHEDULE[0])), based_on=1)
+                await store.save(record_of(result_of(SCHEDULE[0])), based_on=1)
+            store.check_end()
+            assert store.chain()[0] == 2
+
+    @staticmethod
+    def _lose_next_commit(store: Store, monkeypatch: pytest.MonkeyPatch, *, stored: bool) -> None:
+        connection = connection_of(store)
+        execute = connection.execute
+
+        def lossy(query: Any, *more: Any) -> object:
+            if query != "COMMIT":
+                return execute(query, *more)
+            if stored:
+                execute(query)
+            connection.close()
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+        monkeypatch.setattr(connection, "execute", lossy)
+
+    async def test_only_one_server_runs_a_contest(self, address: PostgresAddress) -> None:
+        with Store(address) as one:
+            one.claim()
+            with Store(address) as other:  # a decision of the host
+                await other.save(record_of_pairings(PAIRINGS))
+                with pytest.raises(StoreError, match="in use by another server"):
+                    other.claim()
+        with Store(address) as other:
+            other.claim()
+
+    def test_two_processes_may_make_the_tables(self, address: PostgresAddress) -> None:
+        failures: list[Exception] = []
+
+        def make() -> None:
+            try:
+                with Store(address):
+                    pass
+            except Exception as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=make) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(PATIENCE_SECONDS)
+        assert failures == []
+
+    async def test_a_row_that_was_changed_is_found(self, address: PostgresAddress) -> None:
+        with Store(address) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+        check_database(address, lambda: False)
+        with psycopg.connect(address.url, autocommit=True) as other:
+            other.execute(f"UPDATE {address.schema}.records SET head = replace(head, '1', '2')")
+        with pytest.raises(StoreError, match="damaged: the record at place 1 is not what was written"):
+            check_database(address, lambda: False)
+
+    def test_a_schema_of_another_version_is_refused(self, address: PostgresAddress) -> None:
+        with Store(address):
+            pass
+        with psycopg.connect(address.url, autocommit=True) as other:
+            other.execute(f"UPDATE {address.schema}.chain SET version = 99")
+        with pytest.raises(StoreError, match="schema 99, expected 1"):
+            Store(address).__enter__()
+
+    def test_a_reader_stores_nothing(self, address: PostgresAddress) -> None:
+        with pytest.raises(StoreError, match="no contest in it"):
+            Store(address, reading=True).__enter__()
+        assert not database_exists(address)
+        with Store(address), Store(address, reading=True) as reader:
+            assert database_exists(address)
+            with pytest.raises(DatabaseError, match="read-only"):
+                trio.run(reader.save, record_of_pairings(PAIRINGS))
+
+    def test_a_contest_is_copied_there_and_back(
+        self, address: PostgresAddress, tmp_path: Path, command: Command
+    ) -> None:
+        folder = make_up(tmp_path / "made", [{"game": "hop"}], ["Ada", "Blaise", "Charles"]).folder
+        toml, file, old = folder / "contest.toml", folder / "contest.db", tmp_path / "old.db"
+        shown = [["standings", str(folder)], ["verify", str(folder)], ["export", str(folder), "--matches"]]
+        before = [command(*arguments) for arguments in shown]
+        text, url = toml.read_text(), f"{address.url}#{address.schema}"
+        copied = command("copy", str(folder), "--to", url)
+        assert copied.err == ""
+        assert (copied.code, f'[server]: database = "{url}"' in copied.out) == (0, True)
+        toml.write_text(f'{text}[server]\ndatabase = "{url}"\n')
+        file.rename(old)
+        assert [command(*arguments) for arguments in shown] == before
+        assert command("copy", str(folder), "--to", str(file)).code == 0
+        with Store(old) as one, Store(file) as other:
+            assert list(one.lines()) == list(other.lines())
+            assert one.incidents() == other.incidents()
+        toml.write_text(text)
+        again = command("copy", str(folder), "--to", url)
+        assert (again.code, "it has records" in again.err) == (1, True)
+        assert [command(*arguments) for arguments in shown] == before
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@pytest.mark.long
+@needs_postgres
+async def test_a_lost_answer_that_cannot_be_found_out_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 1.0, 59.0, 61.0, 100.0])
+    monkeypatch.setattr(postgres_module, "monotonic", lambda: next(times))
+    monkeypatch.setattr(postgres_module, "_RETRY_SECONDS", 0)
+    with PostgresServer() as server, Store(server.address()) as store:
+        await store.save(record_of_pairings(PAIRINGS))
+        connection = connection_of(store)
+        execute = connection.execute
+
+        def lossy(query: Any, *more: Any) -> object:
+            if query == "COMMIT":
+                server.stop()
+            return execute(query, *more)
+
+        monkeypatch.setattr(connection, "execute", lossy)
+        with pytest.raises(StoreError, match="the connection was lost while record 2 was stored"):
+            await store.save(record_of(result_of(SCHEDULE[0])))
+
+
+@pytest.mark.long
+@needs_postgres
+def test_a_server_that_says_nothing_is_given_up() -> None:
+    with PostgresServer() as server, Store(server.address()) as store:
+        server.suspend()
+        try:
+            began = time.monotonic()
+            with pytest.raises((DatabaseError, StoreError)):
+                _within(30, lambda: Store(server.address()).__enter__())
+            assert time.monotonic() - began < 20
+        finally:
+            server.resume()
+        assert store.chain()[0] == 0
+
+
+def _within(seconds: float, function: Callable[[], object]) -> None:
+    """Call a function in a thread; raise TimeoutError if it takes longer."""
+    raised: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            function()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise TimeoutError
+    with contextlib.suppress(IndexError):
+        raise raised[0]
