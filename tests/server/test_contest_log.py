@@ -25,6 +25,7 @@ from getstep_server.events import (
     Announced,
     ContestOver,
     ContestStarted,
+    DatabaseAway,
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
@@ -91,6 +92,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (
         DatabaseLocked("autumn", "busy"),
         {"level": "error", "event": "database_held", "folder": "autumn", "why": "busy"},
+    ),
+    (
+        DatabaseAway("autumn", "refused"),
+        {"level": "error", "event": "database_away", "folder": "autumn", "why": "refused"},
     ),
     (ContestOver(), {"level": "info", "event": "contest_over"}),
     (DiskUsable("autumn"), {"level": "info", "event": "disk_usable", "folder": "autumn"}),

@@ -19,7 +19,8 @@ from getstep_server.errors import ConfigError
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.storage import postgres as postgres_module
 from getstep_server.storage.contest_state import check_database
-from getstep_server.storage.database import DatabaseError, DatabaseProblem, StoreError, database_exists
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, StoreError
+from getstep_server.storage.opening import database_exists
 from getstep_server.storage.postgres import PostgresDatabase
 from getstep_server.storage.store import Store
 from tests.patience import PATIENCE_SECONDS

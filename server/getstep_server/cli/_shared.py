@@ -22,7 +22,8 @@ from getstep_server.errors import ConfigError, UsageError
 from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
-from getstep_server.storage.database import StoreError, database_exists, not_there
+from getstep_server.storage.database import StoreError, not_there
+from getstep_server.storage.opening import database_exists
 from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament

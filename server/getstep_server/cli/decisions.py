@@ -26,7 +26,8 @@ from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
 from getstep_server.storage.contest_state import load_tournament
-from getstep_server.storage.database import database_exists, not_there
+from getstep_server.storage.database import not_there
+from getstep_server.storage.opening import database_exists
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import escape_control_chars, local_minute, pluralize, sentence, utc_time

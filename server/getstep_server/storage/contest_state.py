@@ -14,8 +14,9 @@ from getstep_server.records.record import FIRST, RecordError, hash_of
 from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
-from .database import advice, damaged, database_exists
+from .database import advice, damaged
 from .journal import segments
+from .opening import database_exists
 from .store import Store
 
 

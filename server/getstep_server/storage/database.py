@@ -5,8 +5,7 @@ All functions of a `Database` are called in one thread, and block it.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol, TypeAlias
 
@@ -104,45 +103,6 @@ class Database(Protocol):
 
     def damage(self, stop: Callable[[], bool]) -> str:
         """Return the first damage found by reading all pages; "" if there is none, or ``stop`` returned True."""
-
-
-def open_database(address: DatabaseAddress, *, reading: bool) -> Database:
-    """Open a database; create the tables of an empty one unless it is opened for reading.
-
-    Raises:
-        StoreError: it cannot be used.
-    """
-    if isinstance(address, PostgresAddress):
-        with _psycopg_for(address):
-            from .postgres import PostgresDatabase
-        return PostgresDatabase(address, reading=reading)
-    from .sqlite import SqliteDatabase
-
-    return SqliteDatabase(address, reading=reading)
-
-
-def database_exists(address: DatabaseAddress) -> bool:
-    """Return True if there is a database.
-
-    Raises:
-        StoreError: its server does not answer.
-    """
-    if isinstance(address, PostgresAddress):
-        with _psycopg_for(address):
-            from .postgres import has_contest
-        return has_contest(address)
-    return address.exists()
-
-
-@contextlib.contextmanager
-def _psycopg_for(address: PostgresAddress) -> Iterator[None]:
-    """Say how to install the library for PostgreSQL, which is an extra, if it cannot be imported."""
-    try:
-        yield
-    except ImportError as error:
-        raise StoreError(
-            f"{address}: PostgreSQL needs psycopg ({error}); install it: pip install 'getstep-server[postgres]'"
-        ) from error
 
 
 def not_there(address: DatabaseAddress) -> str:

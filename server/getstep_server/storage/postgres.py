@@ -79,6 +79,7 @@ SELECT count(*), coalesce(max(place), 0), (SELECT hash FROM records ORDER BY pla
 """
 _FULL = (errors.DiskFull, errors.OutOfMemory, errors.InsufficientResources, errors.IoError)
 _RETRY_SECONDS = 0.5
+_CLAIM_SECONDS = 2.0  # the server notices a moment later that a process has ended, and with it the lock
 
 
 class PostgresDatabase:
@@ -148,10 +149,14 @@ class PostgresDatabase:
         self._claimed = True
 
     def _claim(self) -> None:
-        key = f"run {self._address.schema}"
-        found = self._connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (key,)).fetchone()
-        if found != (True,):
-            raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
+        key, until = f"run {self._address.schema}", monotonic() + _CLAIM_SECONDS
+        while True:
+            found = self._connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (key,)).fetchone()
+            if found == (True,):
+                return
+            if monotonic() > until:
+                raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
+            sleep(_RETRY_SECONDS)
 
     def error(self, error: Exception) -> Exception:
         """Convert an exception of psycopg."""

@@ -52,7 +52,8 @@ from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
-from .database import Database, IncidentColumns, RecordRow, StoreError, damaged, open_database
+from .database import Database, IncidentColumns, RecordRow, StoreError, damaged
+from .opening import open_database
 
 T = TypeVar("T")
 

@@ -25,9 +25,10 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
-from getstep_server.storage.database import DatabaseError, StoreError, database_exists
+from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
+from getstep_server.storage.opening import database_exists
 from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
 from getstep_server.storage.store import Store
 from getstep_server.tournament.pace import PaceEstimator

@@ -48,6 +48,13 @@ CLOSED = (
 _TOO_LONG = f"It took more than {SUBMISSION_SECONDS / 60:g} minutes in all, and was ended."
 
 State = Literal["waiting", "working", "stored", "refused", "failed"]
+_WORDS: dict[State, str] = {
+    "waiting": "Waiting",
+    "working": "Built and tried now",
+    "stored": "Stored",
+    "refused": "Refused",
+    "failed": "Failed",
+}
 
 
 @dataclass(eq=False)
@@ -136,7 +143,7 @@ class Submissions:
             "open": self._contest().file.programs.submissions,
             "most_bytes": MAX_PROGRAM_BYTES,
             "latest": self._shown(self._latest.get(team)),
-            "versions": [_version_json(version, in_use) for version in reversed(versions)],
+            "versions": _table(versions[::-1], in_use),
         }
 
     def _shown(self, submission: Submission | None) -> dict[str, Any] | None:
@@ -147,8 +154,16 @@ class Submissions:
             before = self._queue.index(submission)
             text = f"{before} before it" if before else ""
         # A list of lines: `encode` escapes line ends, as all control characters.
-        shown = {"name": submission.name, "state": submission.state, "text": text.split("\n")}
-        return {**shown, "lines": list(submission.lines), "said": submission.said}
+        return {
+            "name": submission.name,
+            "state": submission.state,
+            "words": _WORDS[submission.state],
+            "busy": submission.open,
+            "bad": submission.state in ("refused", "failed"),
+            "text": text.split("\n"),
+            "lines": list(submission.lines),
+            "said": submission.said,
+        }
 
     # --- the work ---
 
@@ -236,15 +251,20 @@ def _command(contest: Contest, submission: Submission) -> list[str]:
     return [sys.executable, "-m", "getstep_server.programs.submission", *arguments]
 
 
-def _version_json(version: ProgramVersion, in_use: int | None) -> dict[str, Any]:
-    return {
-        "number": version.number,
-        "in_use": version.number == in_use,
-        "language": version.language,
-        "convention": version.convention,
-        "sha256": version.sha256,
-        "added": version.added,
-        "by": version.added_by,
-        "trial": version.trial,
-        "removed": version.removed,
-    }
+def _table(versions: Sequence[ProgramVersion], in_use: int | None) -> dict[str, Any]:
+    """Return the versions as a table of the page."""
+    headings = ("version", "", "language", "convention", "SHA-256", "added", "trial game")
+    rows = [
+        [
+            str(version.number),
+            "in use" if version.number == in_use else "removed" if version.removed else "",
+            version.language,
+            version.convention,
+            version.sha256[:12],
+            version.added[:16].replace("T", " ") + " UTC",
+            version.trial,
+        ]
+        for version in versions
+    ]
+    columns = [{"heading": heading, "left": bool(place)} for place, heading in enumerate(headings)]
+    return {"columns": columns, "rows": rows, "teams": [], "out": [False] * len(rows)}
