@@ -18,12 +18,17 @@ from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.sdk.languages.drivers import compile_cpp, need
+from tests.sdk.languages.drivers import QUICK_START, compile_cpp, compile_csharp, compile_java, need
 
 from .output import ServerOutput
 from .programs import MakeContest, Program, Programs, token_of
 
-PACKAGES = {"cpp": ("g++", "g++"), "javascript": ("node", "nodejs")}
+PACKAGES = {
+    "cpp": ("g++", "g++"),
+    "java": ("javac", "default-jdk-headless"),
+    "csharp": ("mcs", "mono-mcs mono-runtime"),
+    "javascript": ("node", "nodejs"),
+}
 """The tool that each language needs here, and the package of the system that has it."""
 
 every_language = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
@@ -84,14 +89,21 @@ def test_a_first_bot_plays(programs: Programs, make_contest: MakeContest, tmp_pa
 def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
     """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
     need(*PACKAGES[name])
+    if name in ("java", "csharp"):  # whose files have the names of their classes
+        bot = bot.title().replace("_", "")
     source = LANGUAGES[name].folder / "bots" / f"{bot}{LANGUAGES[name].suffix}"
     if name == "javascript":
         return ["node", str(source)]
+    if name == "csharp":
+        return ["mono", str(compile_csharp(source, folder / f"{bot}.exe"))]
+    if name == "java":
+        compile_java(source, folder / "classes")
+        return ["java", *QUICK_START, "-cp", str(folder / "classes"), bot]
     return [str(compile_cpp(source, folder / bot, ["-O2", "-Wno-conversion", "-Wno-sign-conversion"]))]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["cpp", "javascript"])
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_it_passes_the_strict_cases_of_the_conformance_suite(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +113,11 @@ def test_it_passes_the_strict_cases_of_the_conformance_suite(
     assert {case["verdict"] for case in report["cases"]} <= {"pass", "informational"}
 
 
-@pytest.fixture(scope="module", params=[pytest.param("cpp", marks=pytest.mark.long), "javascript"], name="echo_bot")
+@pytest.fixture(
+    scope="module",
+    params=[*(pytest.param(name, marks=pytest.mark.long) for name in ("cpp", "java", "csharp")), "javascript"],
+    name="echo_bot",
+)
 def the_echo_bot(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Language, list[str]]:
@@ -136,14 +152,14 @@ def test_the_command_line(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["cpp", "javascript"])
+@pytest.mark.parametrize("name", LANGUAGES)
 def test_the_bot_that_searches(name: str, programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     """It wins against the first bot, within its time."""
     search = of_sdk(name, "search_pseudo_tonga", tmp_path)
     first = built(LANGUAGES[name], tmp_path / "bot", "pseudo_tonga")
     folder = make_contest(["", ""], game="pseudo_tonga", budget_seconds=4)
     server = programs.serve_in_thread(folder)
-    bots = [start(programs, command, server, team, tmp_path) for team, command in ((1, search), (2, first))]
+    bots = [start(programs, command, server, team, tmp_path / "bot") for team, command in ((1, search), (2, first))]
     assert server.wait() == 0
     assert [bot.wait() for bot in bots] == [0, 0]
     played = results_of(load_contest(folder))

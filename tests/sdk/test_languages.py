@@ -117,7 +117,12 @@ def test_every_language_is_whole(language: Language) -> None:
 
 @pytest.mark.parametrize(
     ("page", "source"),
-    [("cpp.md", "cpp/bots/search_pseudo_tonga.cpp"), ("javascript.md", "javascript/bots/search_pseudo_tonga.mjs")],
+    [
+        ("cpp.md", "cpp/bots/search_pseudo_tonga.cpp"),
+        ("javascript.md", "javascript/bots/search_pseudo_tonga.mjs"),
+        ("java.md", "java/bots/SearchPseudoTonga.java"),
+        ("csharp.md", "csharp/bots/SearchPseudoTonga.cs"),
+    ],
 )
 def test_a_page_has_the_bot_that_searches_as_it_is_tested(page: str, source: str) -> None:
     _, _, code = (ROOT / "sdk" / source).read_text(encoding="utf-8").partition("\n")
@@ -126,7 +131,7 @@ def test_a_page_has_the_bot_that_searches_as_it_is_tested(page: str, source: str
 
 def test_the_sdk_has_the_version_of_the_package() -> None:
     found = {name: content for language in LANGUAGES.values() for name, content in language.sdk_files()}
-    for name in ("getstep.hpp", "getstep.mjs"):
+    for name in ("getstep.hpp", "getstep.mjs", "Getstep.java", "Getstep.cs"):
         assert f'"{__version__}"'.encode() in found[name]
 
 

@@ -107,6 +107,9 @@ class Language:
         return next((build for build in self.builds_here(platform) if which(build.tool)), None)
 
 
+_CLASS = r"[A-Za-z_][A-Za-z0-9_]*"
+"""The name of a class, and so of its file."""
+
 _TABLE = (
     Language(
         "cpp",
@@ -137,6 +140,35 @@ _TABLE = (
             "win32": "the installer from https://nodejs.org",
         },
         other_suffixes=(".js",),
+    ),
+    Language(
+        "java",
+        "Java",
+        ".java",
+        ("Getstep.java",),
+        (Build("javac", "javac {file} Getstep.java", "java {stem}"),),
+        {
+            "linux": "sudo apt install default-jdk-headless",
+            "darwin": "a JDK, version 11 or newer: https://adoptium.net",
+            "win32": "a JDK, version 11 or newer: https://adoptium.net",
+        },
+        name_of_bot=_CLASS,
+    ),
+    Language(
+        "csharp",
+        "C#",
+        ".cs",
+        ("Getstep.cs", "Bot.csproj"),
+        (
+            Build("dotnet", "dotnet build -c Release -o out Bot.csproj", "dotnet out/Bot.dll"),
+            Build("mcs", "mcs -optimize {file} Getstep.cs", "mono {stem}.exe"),
+        ),
+        {
+            "linux": "sudo apt install mono-mcs mono-runtime, or .NET: https://dotnet.microsoft.com/download",
+            "darwin": ".NET: https://dotnet.microsoft.com/download",
+            "win32": ".NET: https://dotnet.microsoft.com/download",
+        },
+        name_of_bot=_CLASS,
     ),
 )
 

@@ -1,0 +1,3199 @@
+/*
+ * Getstep.cs plays in a getstep bot contest. Put this file beside your bot; nothing else to install. C# 7.3: .NET 6 or
+ * newer, .NET Framework 4.6.1 or newer, or Mono 6.
+ *
+ *     public static class MyBot
+ *     {
+ *         static int[][] GetStep(int[][] board, bool isBlack)
+ *         {
+ *             return new[] { new[] { 2, 2 }, new[] { 2, 3 } };
+ *         }
+ *
+ *         static void Main(string[] args)
+ *         {
+ *             Getstep.Play(args, GetStep);
+ *         }
+ *     }
+ *
+ * With Mono, build and run it like this; with .NET, docs/csharp.md has the project file.
+ *
+ *     mcs -optimize MyBot.cs Getstep.cs
+ *     mono MyBot.exe --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+ *
+ * --help lists the options. The contest's protocol.md says what travels on the wire.
+ */
+
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using System.Net;
+using System.Net.Sockets;
+using System.Security.Cryptography;
+using System.Text;
+using System.Text.RegularExpressions;
+using System.Threading;
+
+/// <summary>Plays in a getstep contest: Getstep.Play(args, GetStep) is the one call that a bot needs.</summary>
+public static class Getstep
+{
+    /// <summary>The version of this file, which is that of the whole of getstep.</summary>
+    public const string Version = "0.1.0";
+
+    // --- for bots ------------------------------------------------------------------------------------------------
+
+    /// <summary>A bot: it returns a move for a board.</summary>
+    /// <param name="board">rows of cells, fresh for each call: the bot may change it</param>
+    /// <param name="isBlack">true for the first player, whatever the game calls it</param>
+    /// <returns>
+    /// The move: an int[], an int[][], or lists of numbers and texts. A game whose move is one square takes
+    /// {row, column} and {{row, column}} alike. A domino of linkage is Getstep.Domino, or
+    /// {{colour}, {row, column}, {row, column}} with a colour from 1 to 4, as on the board.
+    /// </returns>
+    public delegate object Bot(int[][] board, bool isBlack);
+
+    /// <summary>A bot that also gets the turn: the match, the opponent and the time.</summary>
+    public delegate object TurnBot(int[][] board, bool isBlack, Turn turn);
+
+    /// <summary>What is known about a turn, besides the board.</summary>
+    public sealed class Turn
+    {
+        /// <summary>The game's name, such as "hop".</summary>
+        public string Game { get; }
+
+        /// <summary>The match number.</summary>
+        public int Match { get; }
+
+        /// <summary>1 for the first turn of the match. The turns of both players count, passed and skipped ones too.</summary>
+        public int MoveNumber { get; }
+
+        /// <summary>The other team's name.</summary>
+        public string Opponent { get; }
+
+        /// <summary>The opponent's last move: lists of numbers (long) and texts. Null if there was none.</summary>
+        public object LastMove { get; }
+
+        /// <summary>The squares of the opponent's last move, each {row, column}; empty if there was none.</summary>
+        public int[][] LastSquares { get; }
+
+        /// <summary>Milliseconds for this move, or for all the rest of the match if the limit is for all moves together.</summary>
+        public int TimeLeftMs { get; }
+
+        /// <summary>The game's options, such as size=8.</summary>
+        public IReadOnlyDictionary<string, int> Options { get; }
+
+        /// <summary>Milliseconds that such a common limit gets after each answer; 0 if nothing is added.</summary>
+        public int IncrementMs { get; }
+
+        internal Turn(Message start, Message ask)
+        {
+            Game = Text.Escape(start.Game);
+            Match = start.Match;
+            MoveNumber = ask.MoveNumber;
+            Opponent = Text.Escape(start.Opponent);
+            LastMove = ask.LastMove;
+            LastSquares = Squares(ask.LastMove);
+            TimeLeftMs = ask.TimeLeftMs;
+            Options = start.Options;
+            IncrementMs = start.IncrementMs ?? 0;
+        }
+
+        private static int[][] Squares(object move)
+        {
+            int[] whole = Square(move);
+            if (whole != null)
+            {
+                return new[] { whole };
+            }
+            return move is IList<object> items ? items.Select(Square).Where(square => square != null).ToArray() : new int[0][];
+        }
+
+        private static int[] Square(object value)
+        {
+            return value is IList<object> pair && pair.Count == 2 && pair[0] is long row && pair[1] is long column
+                ? new[] { unchecked((int)row), unchecked((int)column) }
+                : null;
+        }
+    }
+
+    /// <summary>The result of a match.</summary>
+    public sealed class Result
+    {
+        /// <summary>The match number.</summary>
+        public int Match { get; }
+
+        /// <summary>The game's name.</summary>
+        public string Game { get; }
+
+        /// <summary>The other team's name.</summary>
+        public string Opponent { get; }
+
+        /// <summary>True if this bot was the first player.</summary>
+        public bool IsBlack { get; }
+
+        /// <summary>This bot's result: "win", "draw", "loss" or "void". A void match does not count.</summary>
+        public string Outcome { get; }
+
+        /// <summary>An end code of protocol.md, such as "finished" or "missed_limit".</summary>
+        public string Reason { get; }
+
+        /// <summary>One sentence for people.</summary>
+        public string Detail { get; }
+
+        /// <summary>The scores of the first and of the second player in the game's own unit, or null.</summary>
+        public IReadOnlyList<object> Scores { get; }
+
+        /// <summary>The number of moves that this bot sent.</summary>
+        public int Moves { get; }
+
+        /// <summary>The longest time that GetStep took, in milliseconds.</summary>
+        public double LongestMs { get; }
+
+        /// <summary>The time that all calls of GetStep took together, in milliseconds.</summary>
+        public double TotalMs { get; }
+
+        internal Result(Played of, Message end)
+        {
+            Match = of.Number;
+            Game = of.Game;
+            Opponent = of.Opponent;
+            IsBlack = of.Start.IsBlack;
+            Outcome = end.Result;
+            Reason = Text.Escape(end.Reason);
+            Detail = Text.Escape(end.Detail);
+            Scores = end.Scores;
+            Moves = of.Moves;
+            LongestMs = of.LongestMs;
+            TotalMs = of.TotalMs;
+        }
+    }
+
+    /// <summary>Plays until the contest is over.</summary>
+    public static List<Result> Play(string[] args, Bot bot)
+    {
+        if (bot == null)
+        {
+            throw new ArgumentNullException(nameof(bot));
+        }
+        return Play(args, (board, isBlack, turn) => bot(board, isBlack));
+    }
+
+    /// <summary>Plays until the contest is over.</summary>
+    /// <remarks>
+    /// If the server is not running yet or the connection is lost, it connects again until that succeeds, and resumes a
+    /// match in progress. An exception in the bot costs that turn only. If the server refuses the bot, or an option is
+    /// wrong, this prints why and ends the program: exit code 1 for a refusal, 2 for wrong usage, 130 after Ctrl-C.
+    /// </remarks>
+    /// <param name="args">the arguments of Main; --help lists them</param>
+    /// <param name="bot">the bot</param>
+    /// <returns>the matches that ended while the bot was connected, in order</returns>
+    public static List<Result> Play(string[] args, TurnBot bot)
+    {
+        if (bot == null)
+        {
+            throw new ArgumentNullException(nameof(bot));
+        }
+        var console = new Terminal();
+        int code;
+        try
+        {
+            var settings = new Settings(args, Environment.GetEnvironmentVariable);
+            if (settings.Shows == null)
+            {
+                console.Quiet = settings.Quiet;
+                settings.Find();
+                return Run(settings, bot, console);
+            }
+            console.Say(settings.Shows);
+            code = 0;
+        }
+        catch (SetupError error)
+        {
+            console.Warn("getstep: " + error.Message);
+            code = 2;
+        }
+        catch (Refused error)
+        {
+            console.Warn("getstep: " + error.Message);
+            code = 1;
+        }
+        catch (Stopped)
+        {
+            console.Say("Stopped.");
+            code = 130;
+        }
+        Environment.Exit(code);
+        return null;
+    }
+
+    /// <summary>Returns a domino of linkage; colour is 'R', 'B', 'G' or 'Y'.</summary>
+    public static object[] Domino(char colour, int row1, int column1, int row2, int column2)
+    {
+        return new object[] { colour.ToString(), new[] { row1, column1 }, new[] { row2, column2 } };
+    }
+
+    private static List<Result> Run(Settings settings, TurnBot bot, Terminal console)
+    {
+        TextWriter original = Console.Out;
+        var client = new Client(settings, bot, console);
+        Console.CancelKeyPress += client.OnCtrlC;
+        try
+        {
+            Console.SetOut(client.Output);
+            return client.Run();
+        }
+        finally
+        {
+            Console.SetOut(original);
+            Console.CancelKeyPress -= client.OnCtrlC;
+        }
+    }
+
+    // --- errors --------------------------------------------------------------------------------------------------
+
+    /// <summary>An option, a variable or the saved login is missing or not valid.</summary>
+    internal sealed class SetupError : Exception
+    {
+        public SetupError(string message) : base(message) { }
+    }
+
+    /// <summary>The server does not let this bot play, or cannot be found.</summary>
+    internal sealed class Refused : Exception
+    {
+        public Refused(string message) : base(message) { }
+    }
+
+    /// <summary>Ctrl-C was pressed.</summary>
+    internal sealed class Stopped : Exception { }
+
+    /// <summary>There is no usable connection, and the bot tries again. The message says why, for the bot's author.</summary>
+    internal class ConnectionFailed : Exception
+    {
+        public ConnectionFailed(string message) : base(message) { }
+    }
+
+    /// <summary>The host's name does not resolve.</summary>
+    internal sealed class Unresolved : ConnectionFailed
+    {
+        public Unresolved(string message) : base(message) { }
+    }
+
+    /// <summary>The peer sent something that the protocol does not allow.</summary>
+    internal sealed class ProtocolError : Exception
+    {
+        /// <summary>The reason code of protocol.md, such as "oversize_frame".</summary>
+        public string Code { get; }
+
+        public ProtocolError(string code, string detail) : base(code + ": " + detail)
+        {
+            Code = code;
+        }
+    }
+
+    /// <summary>A value that cannot be sent.</summary>
+    internal sealed class NotSendable : Exception
+    {
+        public NotSendable(string message) : base(message) { }
+    }
+
+    // --- the limits of the wire (protocol.md, "Limits") ----------------------------------------------------------
+
+    internal const int Protocol = 1;
+    internal const int HeaderBytes = 4;
+    internal const int MaxClientFrame = 4096;
+    internal const int MaxServerFrame = 16384;
+    internal const int MaxDepth = 8;
+    internal const int MaxArray = 128;
+    internal const int MaxMap = 32;
+    internal const int MaxText = 500;
+    internal const int MaxName = 64;
+    internal const int MaxTextBytes = 4 * MaxText;
+    internal const int MaxId = int.MaxValue;
+    internal const int MaxMs = 24 * 3600 * 1000;
+    internal const int NonceDigits = 32;
+    internal const int MacDigits = 64;
+
+    private static readonly Encoding StrictUtf8 = new UTF8Encoding(false, true); // it refuses what is not UTF-8
+
+    // --- msgpack -------------------------------------------------------------------------------------------------
+
+    /// <summary>Decodes one msgpack value. What it costs is bounded by the limits, whatever the bytes are.</summary>
+    internal sealed class Decoder
+    {
+        private readonly byte[] data;
+        private int at;
+
+        private Decoder(byte[] data)
+        {
+            this.data = data;
+        }
+
+        /// <summary>Returns the map in the body of a frame. Integers are long, or ulong from 2^63 on.</summary>
+        public static Dictionary<string, object> Decode(byte[] body)
+        {
+            var decoder = new Decoder(body);
+            object value = decoder.Value(0);
+            if (decoder.at < body.Length)
+            {
+                throw Bad("bytes after the end of the map");
+            }
+            return value as Dictionary<string, object> ?? throw new ProtocolError("not_a_map", "another value, expected a map");
+        }
+
+        private static ProtocolError Bad(string detail)
+        {
+            return new ProtocolError("bad_msgpack", detail);
+        }
+
+        private object Value(int containersAround)
+        {
+            int first = (int)Number(1);
+            if (first < 0x80)
+            {
+                return (long)first;
+            }
+            if (first >= 0xe0)
+            {
+                return (long)unchecked((sbyte)first);
+            }
+            if (first < 0x90)
+            {
+                return Map((ulong)(first & 0x0f), containersAround);
+            }
+            if (first < 0xa0)
+            {
+                return Array((ulong)(first & 0x0f), containersAround);
+            }
+            if (first < 0xc0)
+            {
+                return String((ulong)(first & 0x1f));
+            }
+            unchecked
+            {
+                switch (first)
+                {
+                    case 0xc0: return null;
+                    case 0xc2: return false;
+                    case 0xc3: return true;
+                    case 0xca: return (double)BitConverter.ToSingle(BitConverter.GetBytes((uint)Number(4)), 0);
+                    case 0xcb: return BitConverter.Int64BitsToDouble((long)Number(8));
+                    case 0xcc: return (long)Number(1);
+                    case 0xcd: return (long)Number(2);
+                    case 0xce: return (long)Number(4);
+                    case 0xcf:
+                        ulong number = Number(8);
+                        return number <= long.MaxValue ? (object)(long)number : number;
+                    case 0xd0: return (long)(sbyte)Number(1);
+                    case 0xd1: return (long)(short)Number(2);
+                    case 0xd2: return (long)(int)Number(4);
+                    case 0xd3: return (long)Number(8);
+                    case 0xd9: return String(Number(1));
+                    case 0xda: return String(Number(2));
+                    case 0xdb: return String(Number(4));
+                    case 0xdc: return Array(Number(2), containersAround);
+                    case 0xdd: return Array(Number(4), containersAround);
+                    case 0xde: return Map(Number(2), containersAround);
+                    case 0xdf: return Map(Number(4), containersAround);
+                    default: throw Bad($"type byte 0x{first:x2}: bin and ext are not used here");
+                }
+            }
+        }
+
+        private ulong Number(int bytes)
+        {
+            if (data.Length - at < bytes)
+            {
+                throw Bad("it ends inside a value");
+            }
+            ulong number = 0;
+            for (int i = 0; i < bytes; i++)
+            {
+                number = number << 8 | data[at++];
+            }
+            return number;
+        }
+
+        private string String(ulong length)
+        {
+            CheckClaim("a string", length, MaxTextBytes);
+            if (data.Length - at < (int)length)
+            {
+                throw Bad("it ends inside a string");
+            }
+            try
+            {
+                string text = StrictUtf8.GetString(data, at, (int)length);
+                at += (int)length;
+                return text;
+            }
+            catch (ArgumentException)
+            {
+                throw Bad("a string that is not UTF-8");
+            }
+        }
+
+        private IList<object> Array(ulong length, int containersAround)
+        {
+            CheckDepth(containersAround);
+            CheckClaim("an array", length, MaxArray);
+            var items = new object[(int)length];
+            for (int i = 0; i < items.Length; i++)
+            {
+                items[i] = Value(containersAround + 1);
+            }
+            return System.Array.AsReadOnly(items); // a bot gets the opponent's last move as it is here
+        }
+
+        private Dictionary<string, object> Map(ulong length, int containersAround)
+        {
+            CheckDepth(containersAround);
+            CheckClaim("a map", length, MaxMap);
+            var pairs = new object[(int)length, 2];
+            for (int i = 0; i < (int)length; i++)
+            {
+                pairs[i, 0] = Value(containersAround + 1);
+                pairs[i, 1] = Value(containersAround + 1);
+            }
+            var map = new Dictionary<string, object>(StringComparer.Ordinal);
+            for (int i = 0; i < (int)length; i++)
+            {
+                if (!(pairs[i, 0] is string key))
+                {
+                    throw new ProtocolError("bad_key", "a key " + Text.Shown(pairs[i, 0]) + ", expected a string");
+                }
+                if (map.ContainsKey(key))
+                {
+                    throw new ProtocolError("duplicate_key", "the key " + Text.Shown(key) + " twice");
+                }
+                map.Add(key, pairs[i, 1]);
+            }
+            return map;
+        }
+
+        private static void CheckDepth(int containersAround)
+        {
+            if (containersAround >= MaxDepth)
+            {
+                throw new ProtocolError("too_deep", $"more than {MaxDepth} containers inside each other");
+            }
+        }
+
+        private static void CheckClaim(string what, ulong length, int most)
+        {
+            if (length > (ulong)most)
+            {
+                throw new ProtocolError("too_large", $"{what} that claims a length of {length}, expected at most {most}");
+            }
+        }
+    }
+
+    /// <summary>Encodes a message of this client, and checks that the server can decode it.</summary>
+    internal sealed class Encoder
+    {
+        private readonly List<byte> written = new List<byte>(256);
+
+        /// <summary>Returns a frame with its header.</summary>
+        public static byte[] Frame(IDictionary message)
+        {
+            var encoder = new Encoder();
+            encoder.Number(0, HeaderBytes);
+            encoder.Value(message, 0);
+            byte[] frame = encoder.written.ToArray();
+            int length = frame.Length - HeaderBytes;
+            for (int i = 0; i < HeaderBytes; i++)
+            {
+                frame[i] = (byte)(length >> 8 * (HeaderBytes - 1 - i));
+            }
+            return frame;
+        }
+
+        private void Value(object value, int containersAround)
+        {
+            if (value == null)
+            {
+                Number(0xc0, 1);
+            }
+            else if (value is bool truth)
+            {
+                Number(truth ? 0xc3UL : 0xc2UL, 1);
+            }
+            else if (value is ulong big && big > long.MaxValue)
+            {
+                Tagged(0xcf, big, 8);
+            }
+            else if (value is int || value is long || value is short || value is sbyte
+                || value is uint || value is ulong || value is ushort || value is byte)
+            {
+                Integer(Convert.ToInt64(value, CultureInfo.InvariantCulture));
+            }
+            else if (value is double || value is float)
+            {
+                double real = Convert.ToDouble(value, CultureInfo.InvariantCulture);
+                Tagged(0xcb, unchecked((ulong)BitConverter.DoubleToInt64Bits(real)), 8);
+            }
+            else if (value is string || value is char)
+            {
+                String(value.ToString());
+            }
+            else if (value is IDictionary map)
+            {
+                Map(map, containersAround);
+            }
+            else if (value is IEnumerable items)
+            {
+                Array(items, containersAround);
+            }
+            else
+            {
+                throw new NotSendable("a value of the type " + value.GetType());
+            }
+            // Checked after each value: lists that hold each other would otherwise grow without end.
+            if (written.Count > HeaderBytes + MaxClientFrame)
+            {
+                throw new NotSendable($"a frame of more than {MaxClientFrame} bytes");
+            }
+        }
+
+        private void Number(ulong number, int bytes)
+        {
+            for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+            {
+                written.Add(unchecked((byte)(number >> shift)));
+            }
+        }
+
+        private void Tagged(int tag, ulong number, int bytes)
+        {
+            written.Add((byte)tag);
+            Number(number, bytes);
+        }
+
+        private void Integer(long number)
+        {
+            ulong bits = unchecked((ulong)number);
+            if (number >= -32 && number < 128)
+            {
+                Number(bits, 1);
+            }
+            else if (number >= 0)
+            {
+                int size = number <= byte.MaxValue ? 0 : number <= ushort.MaxValue ? 1 : number <= uint.MaxValue ? 2 : 3;
+                Tagged(0xcc + size, bits, 1 << size);
+            }
+            else
+            {
+                int size = number >= sbyte.MinValue ? 0 : number >= short.MinValue ? 1 : number >= int.MinValue ? 2 : 3;
+                Tagged(0xd0 + size, bits, 1 << size);
+            }
+        }
+
+        private void String(string text)
+        {
+            byte[] bytes;
+            try
+            {
+                bytes = text.Length > MaxTextBytes ? new byte[MaxTextBytes + 1] : StrictUtf8.GetBytes(text);
+            }
+            catch (ArgumentException)
+            {
+                throw new NotSendable("a text that is not valid Unicode");
+            }
+            if (bytes.Length > MaxTextBytes)
+            {
+                throw new NotSendable($"a text of more than {MaxTextBytes} bytes");
+            }
+            if (bytes.Length < 32)
+            {
+                Number((ulong)(0xa0 | bytes.Length), 1);
+            }
+            else if (bytes.Length < 256)
+            {
+                Tagged(0xd9, (ulong)bytes.Length, 1);
+            }
+            else
+            {
+                Tagged(0xda, (ulong)bytes.Length, 2);
+            }
+            written.AddRange(bytes);
+        }
+
+        private void Array(IEnumerable items, int containersAround)
+        {
+            if (items is Array array && array.Rank > 1)
+            {
+                throw new NotSendable("an array such as int[,]; use int[][]");
+            }
+            var values = new List<object>();
+            foreach (object item in items)
+            {
+                if (values.Count == MaxArray)
+                {
+                    throw new NotSendable($"an array of more than {MaxArray} elements");
+                }
+                values.Add(item);
+            }
+            Header(0x90, 0xdc, values.Count, containersAround);
+            foreach (object item in values)
+            {
+                Value(item, containersAround + 1);
+            }
+        }
+
+        private void Map(IDictionary map, int containersAround)
+        {
+            if (map.Count > MaxMap)
+            {
+                throw new NotSendable($"a map of {map.Count} elements, expected at most {MaxMap}");
+            }
+            Header(0x80, 0xde, map.Count, containersAround);
+            foreach (DictionaryEntry entry in map)
+            {
+                String(entry.Key as string ?? throw new NotSendable("a map with a key that is no text"));
+                Value(entry.Value, containersAround + 1);
+            }
+        }
+
+        private void Header(int small, int tag, int length, int containersAround)
+        {
+            if (containersAround >= MaxDepth)
+            {
+                throw new NotSendable($"more than {MaxDepth} containers inside each other");
+            }
+            if (length < 16)
+            {
+                Number((ulong)(small | length), 1);
+            }
+            else
+            {
+                Tagged(tag, (ulong)length, 2);
+            }
+        }
+    }
+
+    /// <summary>Splits a stream of bytes into the bodies of frames.</summary>
+    internal sealed class FrameReader
+    {
+        private byte[] buffer = new byte[HeaderBytes + MaxServerFrame];
+        private int start;
+        private int end;
+
+        /// <summary>Adds received bytes.</summary>
+        public void Feed(byte[] data, int length)
+        {
+            if (buffer.Length - end < length)
+            {
+                byte[] target = end - start + length <= buffer.Length ? buffer : new byte[end - start + length];
+                Buffer.BlockCopy(buffer, start, target, 0, end - start);
+                buffer = target;
+                end -= start;
+                start = 0;
+            }
+            Buffer.BlockCopy(data, 0, buffer, end, length);
+            end += length;
+        }
+
+        /// <summary>True if a part of a frame is left, once all bodies are taken out.</summary>
+        public bool Partial => end > start;
+
+        /// <summary>Returns the next complete body, or null if more bytes are needed.</summary>
+        public byte[] NextBody()
+        {
+            if (end - start < HeaderBytes)
+            {
+                return null;
+            }
+            uint length = (uint)(buffer[start] << 24 | buffer[start + 1] << 16 | buffer[start + 2] << 8 | buffer[start + 3]);
+            if (length == 0)
+            {
+                throw new ProtocolError("empty_frame", "a frame of 0 bytes, expected at least 1");
+            }
+            if (length > MaxServerFrame)
+            {
+                throw new ProtocolError("oversize_frame", $"a frame of {length} bytes, expected at most {MaxServerFrame}");
+            }
+            int until = start + HeaderBytes + (int)length;
+            if (until > end)
+            {
+                return null;
+            }
+            var body = new byte[length];
+            Buffer.BlockCopy(buffer, start + HeaderBytes, body, 0, body.Length);
+            start = until;
+            return body;
+        }
+    }
+
+    // --- messages (protocol.md, "Messages") ----------------------------------------------------------------------
+
+    /// <summary>A message from the server. Only the fields of its type have values.</summary>
+    internal sealed class Message
+    {
+        public string Type { get; }
+        public List<long> Versions { get; private set; }
+        public string Nonce { get; private set; }
+        public string Contest { get; private set; }
+        public string Server { get; private set; }
+        public string Name { get; private set; }
+        public string Proof { get; private set; }
+        public string Game { get; private set; }
+        public string Opponent { get; private set; }
+        public string TimeKind { get; private set; }
+        public string Result { get; private set; }
+        public string Reason { get; private set; }
+        public string Detail { get; private set; }
+        public int Team { get; private set; }
+        public int Match { get; private set; }
+        public int Id { get; private set; }
+        public int MoveNumber { get; private set; }
+        public int TimeMs { get; private set; }
+        public int TimeLeftMs { get; private set; }
+        public int LagMs { get; private set; }
+        public int? IncrementMs { get; private set; }
+        public int? RetryMs { get; private set; }
+        public bool Friendly { get; private set; }
+        public bool IsBlack { get; private set; }
+        public bool Resumed { get; private set; }
+        public int[][] Board { get; private set; }
+        public object LastMove { get; private set; }
+        public List<object> Scores { get; private set; }
+        public Dictionary<string, int> Options { get; private set; }
+
+        private Message(string type)
+        {
+            Type = type;
+        }
+
+        /// <summary>Returns the message in a map.</summary>
+        public static Message Of(Dictionary<string, object> map)
+        {
+            map.TryGetValue("type", out object type);
+            var message = new Message(type as string ?? "");
+            var fields = new Fields(map);
+            switch (message.Type)
+            {
+                case "hello":
+                    message.ReadHello(fields);
+                    break;
+                case "welcome":
+                    message.ReadWelcome(fields);
+                    break;
+                case "start":
+                    message.ReadStart(fields);
+                    break;
+                case "get_step":
+                    message.ReadGetStep(fields);
+                    break;
+                case "penalty":
+                    message.Id = fields.Integer("id", 1, MaxId);
+                    message.ReadReason(fields);
+                    break;
+                case "end":
+                    message.ReadEnd(fields);
+                    break;
+                case "goodbye":
+                    message.ReadReason(fields);
+                    fields.Required("retry_ms");
+                    message.RetryMs = fields.OptionalMs("retry_ms");
+                    break;
+                default:
+                    throw new ProtocolError("unknown_type", "type is " + Text.Shown(type));
+            }
+            return message;
+        }
+
+        private void ReadHello(Fields fields)
+        {
+            Versions = new List<long>();
+            foreach (object version in fields.Array("versions"))
+            {
+                Versions.Add(version is long number && number >= 1 && number <= MaxId
+                    ? number
+                    : throw Fields.Wrong("versions", version, "whole numbers from 1"));
+            }
+            Nonce = fields.Hex("nonce", NonceDigits);
+            Contest = fields.String("contest", MaxName);
+            Server = fields.String("server", MaxName);
+            Friendly = fields.OptionalBool("friendly");
+        }
+
+        private void ReadWelcome(Fields fields)
+        {
+            Team = fields.Integer("team", 0, MaxId);
+            Name = fields.String("name", MaxName);
+            LagMs = fields.Integer("lag_ms", 0, MaxMs);
+            foreach (object game in fields.Array("games"))
+            {
+                new Message("game").ReadGame(new Fields(Fields.Map("games", game)));
+            }
+            Proof = fields.IsNil("proof") ? null : fields.Hex("proof", MacDigits);
+        }
+
+        private void ReadGame(Fields fields)
+        {
+            Game = fields.String("game", MaxName);
+            Options = fields.Options();
+            TimeKind = fields.OneOf("time_kind", "move", "budget");
+            TimeMs = fields.Integer("time_ms", 1, MaxMs);
+            IncrementMs = fields.OptionalMs("increment_ms");
+        }
+
+        private void ReadStart(Fields fields)
+        {
+            Match = fields.Integer("match", 1, MaxId);
+            ReadGame(fields);
+            IsBlack = fields.Bool("is_black");
+            Opponent = fields.String("opponent", MaxName);
+            LagMs = fields.Integer("lag_ms", 0, MaxMs);
+            Resumed = fields.Bool("resumed");
+            Friendly = fields.OptionalBool("friendly");
+        }
+
+        private void ReadGetStep(Fields fields)
+        {
+            Id = fields.Integer("id", 1, MaxId);
+            MoveNumber = fields.Integer("move_number", 1, MaxId);
+            Board = fields.Board();
+            IsBlack = fields.Bool("is_black");
+            TimeLeftMs = fields.Integer("time_left_ms", 0, MaxMs);
+            LastMove = fields.Required("last_move");
+        }
+
+        private void ReadEnd(Fields fields)
+        {
+            Match = fields.Integer("match", 1, MaxId);
+            Result = fields.OneOf("result", "win", "draw", "loss", "void");
+            ReadReason(fields);
+            if (fields.Required("scores") != null)
+            {
+                Scores = fields.Array("scores").ToList();
+                if (Scores.Count != 2)
+                {
+                    throw Fields.Wrong("scores", Scores, "one for each player");
+                }
+            }
+        }
+
+        private void ReadReason(Fields fields)
+        {
+            Reason = fields.String("reason", MaxName);
+            Detail = fields.String("detail", MaxText);
+        }
+
+        /// <summary>Returns true if this question repeats another one; only the time left may differ.</summary>
+        public bool Repeats(Message ask)
+        {
+            return Id == ask.Id && MoveNumber == ask.MoveNumber && IsBlack == ask.IsBlack
+                && StructuralComparisons.StructuralEqualityComparer.Equals(Board, ask.Board)
+                && Same(LastMove, ask.LastMove);
+        }
+
+        private static bool Same(object one, object other)
+        {
+            if (one is IList<object> items && other is IList<object> others)
+            {
+                return items.Count == others.Count && items.Zip(others, Same).All(same => same);
+            }
+            if (one is Dictionary<string, object> map && other is Dictionary<string, object> second)
+            {
+                return map.Count == second.Count
+                    && map.All(pair => second.TryGetValue(pair.Key, out object value) && Same(pair.Value, value));
+            }
+            return Equals(one, other);
+        }
+    }
+
+    /// <summary>The keys of a map, checked one by one.</summary>
+    internal sealed class Fields
+    {
+        private readonly Dictionary<string, object> map;
+
+        public Fields(Dictionary<string, object> map)
+        {
+            this.map = map;
+        }
+
+        public static ProtocolError Wrong(string name, object value, string expected)
+        {
+            return new ProtocolError("bad_field", $"{name} is {Text.Shown(value)}, expected {expected}");
+        }
+
+        public object Required(string name)
+        {
+            return map.TryGetValue(name, out object value)
+                ? value
+                : throw new ProtocolError("bad_field", name + " is missing");
+        }
+
+        public bool IsNil(string name)
+        {
+            return !map.TryGetValue(name, out object value) || value == null;
+        }
+
+        public int Integer(string name, int lowest, int highest)
+        {
+            object value = Required(name);
+            return value is long number && number >= lowest && number <= highest
+                ? (int)number
+                : throw Wrong(name, value, $"a whole number from {lowest} to {highest}");
+        }
+
+        public int? OptionalMs(string name)
+        {
+            return IsNil(name) ? (int?)null : Integer(name, 0, MaxMs);
+        }
+
+        public bool Bool(string name)
+        {
+            object value = Required(name);
+            return value is bool truth ? truth : throw Wrong(name, value, "true or false");
+        }
+
+        public bool OptionalBool(string name)
+        {
+            return !IsNil(name) && Bool(name);
+        }
+
+        public string String(string name, int most)
+        {
+            object value = Required(name);
+            return value is string text && Text.CodePoints(text).Count() <= most
+                ? text
+                : throw Wrong(name, value, $"text of at most {most} characters");
+        }
+
+        public string Hex(string name, int digits)
+        {
+            object value = Required(name);
+            return value is string text && text.Length == digits && text.All(c => c >= '0' && c <= '9' || c >= 'a' && c <= 'f')
+                ? text
+                : throw Wrong(name, value, $"{digits} lower-case hexadecimal digits");
+        }
+
+        public string OneOf(string name, params string[] allowed)
+        {
+            object value = Required(name);
+            return value is string text && allowed.Contains(text)
+                ? text
+                : throw Wrong(name, value, "one of " + string.Join(", ", allowed));
+        }
+
+        public IList<object> Array(string name)
+        {
+            return List(name, Required(name));
+        }
+
+        private static IList<object> List(string name, object value)
+        {
+            return value as IList<object> ?? throw Wrong(name, value, "an array");
+        }
+
+        public static Dictionary<string, object> Map(string name, object value)
+        {
+            return value as Dictionary<string, object> ?? throw Wrong(name, value, "a map");
+        }
+
+        public Dictionary<string, int> Options()
+        {
+            var fields = new Fields(Map("options", Required("options")));
+            return fields.map.Keys.ToDictionary(name => name, name => fields.Integer(name, -MaxId, MaxId));
+        }
+
+        public int[][] Board()
+        {
+            return Array("board").Select(row => List("board", row).Select(Cell).ToArray()).ToArray();
+        }
+
+        private static int Cell(object cell)
+        {
+            return cell is long number && number >= int.MinValue && number <= int.MaxValue
+                ? (int)number
+                : throw Wrong("board", cell, "whole numbers");
+        }
+    }
+
+    // --- the conversation (protocol.md, "The conversation") ------------------------------------------------------
+
+    /// <summary>The state of the conversation.</summary>
+    internal enum State
+    {
+        /// <summary>Connected; the server sends hello.</summary>
+        Greeting,
+
+        /// <summary>The client sends join.</summary>
+        Login,
+
+        /// <summary>Join is sent; the server sends welcome or goodbye.</summary>
+        Deciding,
+
+        /// <summary>Logged in, no match.</summary>
+        Lobby,
+
+        /// <summary>In a match, no open question.</summary>
+        Match,
+
+        /// <summary>In a match, with an open question.</summary>
+        Turn,
+
+        /// <summary>After goodbye.</summary>
+        Closed,
+    }
+
+    /// <summary>The client's end of a conversation, without a socket: it turns bytes into messages.</summary>
+    internal sealed class Conversation
+    {
+        private readonly FrameReader reader = new FrameReader();
+
+        public State State { get; set; } = State.Greeting;
+
+        public void Feed(byte[] data, int length)
+        {
+            if (State != State.Closed)
+            {
+                reader.Feed(data, length);
+            }
+        }
+
+        /// <summary>Returns the next message, or null if more bytes are needed.</summary>
+        public Message Next()
+        {
+            byte[] body = State == State.Closed ? null : reader.NextBody();
+            if (body == null)
+            {
+                return null;
+            }
+            Message message = Message.Of(Decoder.Decode(body));
+            State = Following(message.Type)
+                ?? throw new ProtocolError("out_of_order", $"{message.Type} in state {State.ToString().ToUpperInvariant()}");
+            return message;
+        }
+
+        /// <summary>Returns what is wrong with the end of the stream here, or null.</summary>
+        public ProtocolError AtEnd()
+        {
+            return State != State.Closed && reader.Partial
+                ? new ProtocolError("truncated_frame", "the connection closed inside a frame")
+                : null;
+        }
+
+        private State? Following(string type)
+        {
+            if (type == "goodbye")
+            {
+                return State.Closed;
+            }
+            switch (State)
+            {
+                case State.Greeting: return type == "hello" ? State.Login : (State?)null;
+                case State.Deciding: return type == "welcome" ? State.Lobby : (State?)null;
+                case State.Lobby: return type == "start" ? State.Match : (State?)null;
+                case State.Match: return type == "get_step" ? State.Turn : Closing(type);
+                case State.Turn: return Closing(type);
+                default: return null;
+            }
+        }
+
+        private static State? Closing(string type)
+        {
+            return type == "penalty" ? State.Match : type == "end" ? State.Lobby : (State?)null;
+        }
+    }
+
+    // --- the login (protocol.md, "Logging in") -------------------------------------------------------------------
+
+    /// <summary>Signatures and tokens.</summary>
+    internal static class Auth
+    {
+        private const string ProofPrefix = "getstep server proof v1:";
+        private static readonly Regex Generated = new Regex(@"\A[abcdefghjkmnpqrstuvwxyz23456789]{12}\z");
+
+        public static string NewNonce()
+        {
+            var bytes = new byte[NonceDigits / 2];
+            using (RandomNumberGenerator random = RandomNumberGenerator.Create())
+            {
+                random.GetBytes(bytes);
+            }
+            return Hex(bytes);
+        }
+
+        public static string Sign(string token, string nonce)
+        {
+            return Hmac(token, nonce);
+        }
+
+        public static bool IsProof(string token, string serverNonce, string clientNonce, string proof)
+        {
+            string right = Hmac(token, ProofPrefix + serverNonce + clientNonce);
+            int different = right.Length ^ proof.Length;
+            for (int i = 0; i < Math.Min(right.Length, proof.Length); i++)
+            {
+                different |= right[i] ^ proof[i]; // all digits, whichever differs: in constant time
+            }
+            return different == 0;
+        }
+
+        /// <summary>Returns a token that a server has made in the form on paper; a token of another kind unchanged.</summary>
+        public static string Canonical(string token)
+        {
+            string letters = Regex.Replace(token, @"[-\s]", "").ToLowerInvariant();
+            return Generated.IsMatch(letters)
+                ? letters.Substring(0, 4) + "-" + letters.Substring(4, 4) + "-" + letters.Substring(8)
+                : token;
+        }
+
+        private static string Hmac(string token, string text)
+        {
+            using (var hmac = new HMACSHA256(Encoding.UTF8.GetBytes(token)))
+            {
+                return Hex(hmac.ComputeHash(Encoding.UTF8.GetBytes(text)));
+            }
+        }
+
+        private static string Hex(byte[] bytes)
+        {
+            return string.Concat(bytes.Select(b => b.ToString("x2", CultureInfo.InvariantCulture)));
+        }
+    }
+
+    // --- text for people -----------------------------------------------------------------------------------------
+
+    /// <summary>Text that any terminal can show, whatever the server sent.</summary>
+    internal static class Text
+    {
+        private const int MostShown = 200;
+        private const int MostLines = 30;
+
+        /// <summary>Returns the characters of a text as numbers; half a surrogate pair is one alone.</summary>
+        public static IEnumerable<int> CodePoints(string text)
+        {
+            for (int i = 0; i < text.Length; i++)
+            {
+                bool pair = char.IsHighSurrogate(text[i]) && i + 1 < text.Length && char.IsLowSurrogate(text[i + 1]);
+                yield return pair ? char.ConvertToUtf32(text[i], text[++i]) : text[i];
+            }
+        }
+
+        private static string Character(int c)
+        {
+            return c < 0x10000 ? ((char)c).ToString() : char.ConvertFromUtf32(c);
+        }
+
+        /// <summary>Returns text with control, bidi and other invisible characters escaped.</summary>
+        public static string Escape(string text)
+        {
+            return string.Concat(CodePoints(text).Select(c => IsPrintable(c) ? Character(c) : Escaped(c)));
+        }
+
+        public static bool IsPrintable(string text)
+        {
+            return CodePoints(text).All(IsPrintable);
+        }
+
+        private static bool IsPrintable(int c)
+        {
+            switch (CharUnicodeInfo.GetUnicodeCategory(Character(c), 0))
+            {
+                case UnicodeCategory.Control:
+                case UnicodeCategory.Format:
+                case UnicodeCategory.Surrogate:
+                case UnicodeCategory.PrivateUse:
+                case UnicodeCategory.OtherNotAssigned:
+                case UnicodeCategory.LineSeparator:
+                case UnicodeCategory.ParagraphSeparator:
+                    return false;
+                case UnicodeCategory.SpaceSeparator:
+                    return c == ' ';
+                default:
+                    return true;
+            }
+        }
+
+        public static string Escaped(int c)
+        {
+            switch (c)
+            {
+                case '\n': return "\\n";
+                case '\r': return "\\r";
+                case '\t': return "\\t";
+                default: return c < 0x100 ? $"\\x{c:x2}" : c < 0x10000 ? $"\\u{c:x4}" : $"\\U{c:x8}";
+            }
+        }
+
+        /// <summary>Returns a text in which characters that an encoding cannot show are escaped.</summary>
+        public static string For(Encoding encoding, string text)
+        {
+            var strict = (Encoding)encoding.Clone();
+            strict.EncoderFallback = EncoderFallback.ExceptionFallback;
+            return string.Concat(CodePoints(text).Select(c =>
+            {
+                try
+                {
+                    return strict.GetByteCount(Character(c)) > 0 ? Character(c) : "";
+                }
+                catch (ArgumentException)
+                {
+                    return Escaped(c);
+                }
+            }));
+        }
+
+        /// <summary>Returns a value on one line, shortened.</summary>
+        public static string Shown(object value)
+        {
+            var text = new StringBuilder();
+            Show(value, text, 4);
+            string line = Escape(text.ToString());
+            return line.Length <= MostShown ? line : line.Substring(0, MostShown) + "...";
+        }
+
+        private static void Show(object value, StringBuilder text, int depth)
+        {
+            if (text.Length > MostShown)
+            {
+                return;
+            }
+            if (value is string whole)
+            {
+                text.Append('"').Append(whole, 0, Math.Min(whole.Length, MostShown)).Append('"');
+            }
+            else if (value is IDictionary map)
+            {
+                text.Append("a map of ").Append(map.Count);
+            }
+            else if (value is IEnumerable items)
+            {
+                text.Append('[');
+                bool first = true;
+                foreach (object item in items)
+                {
+                    text.Append(first ? "" : ", ");
+                    first = false;
+                    if (depth == 0 || text.Length > MostShown)
+                    {
+                        text.Append("...");
+                        break;
+                    }
+                    Show(item, text, depth - 1);
+                }
+                text.Append(']');
+            }
+            else
+            {
+                text.Append(value == null ? "null" : Convert.ToString(value, CultureInfo.InvariantCulture));
+            }
+        }
+
+        /// <summary>Returns text for a field of a message: valid Unicode of at most MaxText characters.</summary>
+        public static string Sendable(string text)
+        {
+            return string.Concat(CodePoints(text).Take(MaxText).Select(c => c >= 0xd800 && c <= 0xdfff ? "?" : Character(c)));
+        }
+
+        /// <summary>Returns a time for people: "0.8 ms", "35 ms", "0.35 s", "20 s".</summary>
+        public static string Duration(double ms)
+        {
+            if (ms > 0 && ms < 0.1)
+            {
+                return "under 0.1 ms";
+            }
+            if (ms > 0 && ms < 100)
+            {
+                return ms.ToString(ms < 10 ? "0.0" : "0", CultureInfo.InvariantCulture) + " ms";
+            }
+            return (ms / 1000).ToString("0.##", CultureInfo.InvariantCulture) + " s";
+        }
+
+        /// <summary>Returns the error without its trace, such as "System.InvalidOperationException: no move left".</summary>
+        public static string Summary(Exception error)
+        {
+            try
+            {
+                return error.GetType() + ": " + error.Message;
+            }
+            catch (Exception) // of the contestant's own Message
+            {
+                return error.GetType().ToString();
+            }
+        }
+
+        /// <summary>Returns the trace of an error of the bot, without the calls of this file and not longer than a screen.</summary>
+        public static string Trace(Exception error)
+        {
+            var text = new StringBuilder();
+            Exception cause = error;
+            for (int causes = 0; cause != null && causes < 4; causes++, cause = cause.InnerException)
+            {
+                text.Append(causes == 0 ? "" : "\nCaused by: ").Append(Summary(cause));
+                string[] calls = (cause.StackTrace ?? "").Split('\n').Select(call => call.Trim()).ToArray();
+                // Further out than the worker is only this file.
+                string[] own = calls.TakeWhile(call => !Regex.IsMatch(call, @"\bGetstep[.+]Worker")).ToArray();
+                foreach (string call in own.Where(call => call.Length > 0).Take(MostLines))
+                {
+                    text.Append("\n    ").Append(call);
+                }
+                text.Append(own.Length > MostLines ? "\n    ..." : "");
+            }
+            return text.ToString();
+        }
+    }
+
+    /// <summary>Prints progress to standard output, and problems to standard error.</summary>
+    internal sealed class Terminal
+    {
+        private readonly TextWriter output = Console.Out;
+        private readonly TextWriter errors = Console.Error;
+
+        public bool Quiet { get; set; }
+
+        /// <summary>Prints a line of progress.</summary>
+        public void Say(string line)
+        {
+            if (!Quiet)
+            {
+                Print(output, line);
+            }
+        }
+
+        /// <summary>Prints a problem, also if quiet.</summary>
+        public void Warn(string text)
+        {
+            Print(errors, text);
+        }
+
+        private static void Print(TextWriter writer, string text)
+        {
+            try
+            {
+                writer.WriteLine(Text.For(writer.Encoding, text.Replace("\n", "\0")).Replace("\0", Environment.NewLine));
+                writer.Flush();
+            }
+            catch (IOException)
+            {
+                // nobody reads; the bot plays on
+            }
+            catch (ObjectDisposedException)
+            {
+                // likewise
+            }
+        }
+    }
+
+    /// <summary>Stands in for Console.Out: the first lines that a bot prints in a match are shown, the others are counted.</summary>
+    internal sealed class BotOutput : TextWriter
+    {
+        private const int ShownLines = 20;
+        private const int MostKept = 200;
+
+        private readonly TextWriter original = Console.Out;
+        private readonly StringBuilder end = new StringBuilder();
+        private int lines;
+
+        public BotOutput() : base(CultureInfo.CurrentCulture) { }
+
+        public override Encoding Encoding => original.Encoding;
+
+        public override void Write(char value)
+        {
+            Write(value.ToString());
+        }
+
+        public override void Write(char[] buffer, int index, int count)
+        {
+            Write(new string(buffer, index, count));
+        }
+
+        public override void WriteLine(string value)
+        {
+            Write(value + NewLine);
+        }
+
+        public override void Write(string value)
+        {
+            lock (end)
+            {
+                string text = value ?? "";
+                if (lines < ShownLines)
+                {
+                    original.Write(text);
+                }
+                lines += text.Count(c => c == '\n');
+                end.Append(text.Length > MostKept ? text.Substring(text.Length - MostKept) : text);
+                end.Remove(0, Math.Max(0, end.Length - MostKept));
+            }
+        }
+
+        public override void Flush()
+        {
+            original.Flush();
+        }
+
+        /// <summary>Returns the line about what was not shown since the last call, or null.</summary>
+        public string EndMatch()
+        {
+            lock (end)
+            {
+                int hidden = lines - ShownLines;
+                lines = 0;
+                if (hidden <= 0)
+                {
+                    return null;
+                }
+                string last = end.ToString().Trim().Split('\n').Last();
+                return $"GetStep printed {hidden} more line{(hidden > 1 ? "s" : "")}; the last: {Text.Escape(last)}";
+            }
+        }
+    }
+
+    // --- settings ------------------------------------------------------------------------------------------------
+
+    /// <summary>The options of the command line, else the GETSTEP_ variables, else the saved login, else defaults.</summary>
+    internal sealed class Settings
+    {
+        private const int DefaultPort = 7777;
+        private const int FriendlyPort = 7780;
+        private const string Help = @"usage: MyBot [options]
+
+Play in a getstep contest until it is over. You can start the bot before the contest: it waits for the
+server. If the connection is lost, it reconnects. Ctrl-C stops it.
+
+options:
+  --host HOST         the host's name or address (default: the saved one, else 127.0.0.1)
+  --port PORT         the host's port (default 7777)
+  --team TEAM         your team's id, a number
+  --token TOKEN       your team's token
+  --token-file FILE   a text file that holds the token alone
+  --friendly          play against people on the live page; --port is then its port for bots
+                      (default 7780). These matches count nowhere
+  --quiet             print problems only
+  --help, --version
+
+The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and GETSTEP_TOKEN_FILE work as well,
+and so does the login that the command getstep login has saved.
+
+exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
+        private const string Where = "Give it as --{0} on the command line, or in the variable {1}.\n"
+            + "To save host, team and token permanently: getstep login";
+        private static readonly string[] WithValue = { "--host", "--port", "--team", "--token", "--token-file" };
+
+        private readonly Dictionary<string, string> given = new Dictionary<string, string>();
+        private readonly Func<string, string> environment;
+
+        /// <summary>The text that --help or --version prints; null if the bot is to play.</summary>
+        public string Shows { get; private set; }
+
+        public bool Quiet { get; private set; }
+        public bool Friendly { get; private set; }
+        public string Host { get; private set; }
+        public int Port { get; private set; }
+        public int Team { get; private set; }
+        public string Token { get; private set; }
+
+        public Settings(string[] args, Func<string, string> environment)
+        {
+            this.environment = environment;
+            for (int i = 0; i < args.Length; i++)
+            {
+                string[] parts = args[i].Split(new[] { '=' }, 2);
+                if (!WithValue.Contains(parts[0]))
+                {
+                    Flag(args[i]);
+                    continue;
+                }
+                if (parts.Length == 1 && i + 1 == args.Length)
+                {
+                    throw new SetupError(parts[0] + " needs a value");
+                }
+                given[parts[0].Substring(2)] = parts.Length == 2 ? parts[1] : args[++i];
+            }
+            if (given.ContainsKey("token") && given.ContainsKey("token-file"))
+            {
+                throw new SetupError("give --token or --token-file, not both");
+            }
+        }
+
+        private void Flag(string flag)
+        {
+            switch (flag)
+            {
+                case "--friendly":
+                    Friendly = true;
+                    break;
+                case "--quiet":
+                    Quiet = true;
+                    break;
+                case "--help":
+                case "-h":
+                    Shows = Help.Replace("\r", "");
+                    break;
+                case "--version":
+                    Shows = "getstep C# " + Version;
+                    break;
+                default:
+                    throw new SetupError($"unknown argument {Text.Shown(flag)}; --help lists all");
+            }
+        }
+
+        /// <summary>Finds the address and the login.</summary>
+        public void Find()
+        {
+            FindAddress();
+            FindLogin();
+        }
+
+        public string Variable(string name)
+        {
+            string value = environment(name);
+            return string.IsNullOrEmpty(value) ? null : value;
+        }
+
+        private string Given(string name)
+        {
+            return given.TryGetValue(name, out string value) ? value : null;
+        }
+
+        private void FindAddress()
+        {
+            string named = Given("host");
+            Host = string.IsNullOrEmpty(named) ? Variable("GETSTEP_HOST") : named;
+            Port = DefaultPort;
+            if (Host == null)
+            {
+                SavedLogin saved = SavedLogin.Load(environment);
+                Host = saved == null ? "127.0.0.1" : saved.Host;
+                Port = saved == null ? DefaultPort : saved.Port; // the saved port belongs to the saved host
+            }
+            Host = Host.Trim();
+            if (Host.Contains("/") || Host.Count(c => c == ':') == 1 || !Text.IsPrintable(Host))
+            {
+                throw new SetupError($"The host is {Text.Shown(Host)}, expected a name or an address alone, such as"
+                    + " 192.168.1.10.\nThe port goes into --port or GETSTEP_PORT.");
+            }
+            // The contest's port in GETSTEP_PORT is not the one for friendly matches.
+            string text = Given("port") ?? (Friendly ? null : Variable("GETSTEP_PORT"));
+            Port = text != null ? Number("port", text, 1, 65535) : Friendly ? FriendlyPort : Port;
+        }
+
+        private void FindLogin()
+        {
+            string text = Given("team") ?? Variable("GETSTEP_TEAM");
+            string token = FindToken();
+            SavedLogin saved = text == null || token == null ? SavedLogin.Load(environment) : null;
+            if (text == null && saved == null)
+            {
+                throw new SetupError("The team id is missing; the host gave your team one, a number such as 7.\n"
+                    + string.Format(CultureInfo.InvariantCulture, Where, "team", "GETSTEP_TEAM"));
+            }
+            Team = text == null ? saved.Team : Number("team", text, 0, MaxId);
+            Token = token ?? (saved != null && saved.Team == Team ? saved.Token : null);
+            if (Token == null)
+            {
+                throw new SetupError($"The token of team {Team} is missing; it is on the slip from the host.\n"
+                    + string.Format(CultureInfo.InvariantCulture, Where, "token", "GETSTEP_TOKEN"));
+            }
+        }
+
+        private string FindToken()
+        {
+            if (Given("token") != null)
+            {
+                return Check(Given("token"), "The token");
+            }
+            if (Given("token-file") != null)
+            {
+                return Read(Given("token-file"));
+            }
+            if (Variable("GETSTEP_TOKEN") != null)
+            {
+                return Check(Variable("GETSTEP_TOKEN"), "The token in the variable GETSTEP_TOKEN");
+            }
+            return Variable("GETSTEP_TOKEN_FILE") != null ? Read(Variable("GETSTEP_TOKEN_FILE")) : null;
+        }
+
+        private static int Number(string name, string text, int lowest, int highest)
+        {
+            bool whole = long.TryParse(text.Trim(), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number);
+            return whole && number >= lowest && number <= highest
+                ? (int)number
+                : throw new SetupError(
+                    $"The {name} is {Text.Shown(text)}, expected a whole number from {lowest} to {highest}.");
+        }
+
+        private static string Check(string token, string what)
+        {
+            string text = Auth.Canonical(token.Trim());
+            return text.Length > 0 && !text.Any(char.IsWhiteSpace) && Text.IsPrintable(text)
+                ? text
+                : throw new SetupError(
+                    what + " should be one word such as kq3m-x7fd-29pt, as it is on the slip from the host.");
+        }
+
+        /// <summary>Returns the one word in a text file, also if a Windows editor or shell has written it.</summary>
+        private static string Read(string name)
+        {
+            try
+            {
+                byte[] data = SavedLogin.ReadStart(name);
+                // The reader finds the mark of UTF-16 at the beginning, and leaves out that of UTF-8.
+                using (var reader = new StreamReader(new MemoryStream(data), StrictUtf8, true))
+                {
+                    return Check(reader.ReadToEnd(), "The content of the token file " + Text.Shown(name));
+                }
+            }
+            catch (Exception error) when (SavedLogin.IsOfAFile(error))
+            {
+                throw new SetupError($"The token file {Text.Shown(name)} cannot be read: {Text.Escape(error.Message)}\n"
+                    + "Put the token from the host's slip into it, alone, as plain text.");
+            }
+        }
+    }
+
+    /// <summary>The login that the command "getstep login" has saved, and the latest contact with that host.</summary>
+    internal sealed class SavedLogin
+    {
+        private const int MostBytes = 10000;
+        private const string Again = "Type getstep login again, or getstep logout to remove it.";
+
+        public string Host { get; }
+        public int Port { get; }
+        public int Team { get; }
+        public string Token { get; }
+        private readonly string contest; // null if nothing was seen of that host
+        private readonly double at;
+        private readonly bool over;
+
+        private SavedLogin(Dictionary<string, object> data)
+        {
+            Host = Word(data["host"]);
+            Token = Word(data["token"]);
+            Port = Number(data["port"], 1, 65535);
+            Team = Number(data["team"], 0, MaxId);
+            if (data.TryGetValue("seen", out object last) && last != null)
+            {
+                var seen = (Dictionary<string, object>)last;
+                contest = Text.Escape(Convert.ToString(seen["contest"], CultureInfo.InvariantCulture));
+                at = Convert.ToDouble(seen["at"], CultureInfo.InvariantCulture);
+                over = (bool)seen["over"];
+            }
+        }
+
+        private static string Word(object value)
+        {
+            return value is string text && text.Length > 0 && Text.IsPrintable(text)
+                ? text
+                : throw new FormatException("a value of the wrong kind");
+        }
+
+        private static int Number(object value, int lowest, int highest)
+        {
+            return value is long number && number >= lowest && number <= highest
+                ? (int)number
+                : throw new FormatException("a value of the wrong kind");
+        }
+
+        /// <summary>Returns true for the errors of opening and reading a file.</summary>
+        public static bool IsOfAFile(Exception error)
+        {
+            return error is IOException || error is UnauthorizedAccessException || error is ArgumentException
+                || error is NotSupportedException || error is System.Security.SecurityException;
+        }
+
+        /// <summary>Returns the first bytes of a file.</summary>
+        public static byte[] ReadStart(string path)
+        {
+            using (FileStream stream = File.OpenRead(path))
+            {
+                var data = new byte[MostBytes];
+                int length = 0;
+                for (int more = 1; more > 0 && length < MostBytes; length += more)
+                {
+                    more = stream.Read(data, length, MostBytes - length);
+                }
+                return data.Take(length).ToArray();
+            }
+        }
+
+        private static string FilePath(Func<string, string> environment)
+        {
+            string named = environment("GETSTEP_LOGIN_FILE");
+            if (!string.IsNullOrEmpty(named))
+            {
+                return named;
+            }
+            string home = Environment.GetFolderPath(Environment.SpecialFolder.UserProfile);
+            bool isWindows = Path.DirectorySeparatorChar == '\\';
+            bool isMac = !isWindows && Directory.Exists("/System/Library/CoreServices");
+            string variable = isMac ? null : environment(isWindows ? "APPDATA" : "XDG_CONFIG_HOME");
+            string folder = !string.IsNullOrEmpty(variable) ? variable
+                : isWindows ? Path.Combine(home, "AppData", "Roaming")
+                : isMac ? Path.Combine(home, "Library", "Application Support")
+                : Path.Combine(home, ".config");
+            return Path.Combine(folder, "getstep", "login.json");
+        }
+
+        /// <summary>Returns the saved login, or null if there is none.</summary>
+        public static SavedLogin Load(Func<string, string> environment)
+        {
+            string path = "";
+            byte[] data;
+            try
+            {
+                path = FilePath(environment);
+                data = ReadStart(path);
+            }
+            catch (Exception error) when (error is FileNotFoundException || error is DirectoryNotFoundException)
+            {
+                return null;
+            }
+            catch (Exception error) when (IsOfAFile(error))
+            {
+                throw new SetupError($"The saved login cannot be read: {Text.Escape(error.Message)}\n{Again}");
+            }
+            try
+            {
+                // Cut off, and so not JSON, if it is too long.
+                return new SavedLogin((Dictionary<string, object>)Json.Parse(StrictUtf8.GetString(data)));
+            }
+            catch (Exception error) when (error is FormatException || error is ArgumentException || error is OverflowException
+                || error is InvalidCastException || error is KeyNotFoundException || error is NullReferenceException)
+            {
+                throw new SetupError($"{Text.Escape(path)}: not a saved login.\n{Again}");
+            }
+        }
+
+        /// <summary>Returns what it means that nothing listens at an address, by what was last seen there.</summary>
+        public static string Absence(Settings settings)
+        {
+            SavedLogin saved = null;
+            try
+            {
+                saved = Load(settings.Variable);
+            }
+            catch (SetupError)
+            {
+                // it tells nothing, then
+            }
+            if (saved == null || saved.contest == null || saved.Host != settings.Host || saved.Port != settings.Port)
+            {
+                return "nothing listens there; the server is not running yet, or the port is wrong";
+            }
+            double seconds = Math.Max(0, Math.Min(saved.at, 1e11)); // not beyond the years that a DateTime has
+            DateTime when = new DateTime(1970, 1, 1, 0, 0, 0, DateTimeKind.Utc).AddSeconds(seconds).ToLocalTime();
+            string time = when.ToString("yyyy-MM-dd HH:mm", CultureInfo.InvariantCulture);
+            return saved.over
+                ? $"nothing listens there any more; '{saved.contest}' was over when it was last seen, {time}"
+                : $"nothing listens there now; '{saved.contest}' was there on {time} and was not over."
+                    + " The host has stopped it for now, or has a new address";
+        }
+    }
+
+    /// <summary>JSON, as far as the saved login and the test vectors of the protocol need it.</summary>
+    internal sealed class Json
+    {
+        private const int MostNested = 64;
+        private readonly string text;
+        private int at;
+
+        private Json(string text)
+        {
+            this.text = text;
+        }
+
+        /// <summary>Returns a Dictionary, List, string, long, double, bool or null; throws FormatException.</summary>
+        public static object Parse(string text)
+        {
+            var json = new Json(text);
+            object value = json.Value(0);
+            json.Space();
+            return json.at == text.Length ? value : throw json.Bad();
+        }
+
+        private FormatException Bad()
+        {
+            return new FormatException("not JSON at " + at);
+        }
+
+        private void Space()
+        {
+            while (at < text.Length && " \t\r\n".IndexOf(text[at]) >= 0)
+            {
+                at++;
+            }
+        }
+
+        private bool Take(char wanted)
+        {
+            Space();
+            bool here = at < text.Length && text[at] == wanted;
+            at += here ? 1 : 0;
+            return here;
+        }
+
+        private void Expect(char wanted)
+        {
+            if (!Take(wanted))
+            {
+                throw Bad();
+            }
+        }
+
+        private object Value(int nested)
+        {
+            Space();
+            if (at >= text.Length || nested > MostNested)
+            {
+                throw Bad();
+            }
+            switch (text[at])
+            {
+                case '{': return Map(nested);
+                case '[': return Array(nested);
+                case '"': return String();
+                default: return Word();
+            }
+        }
+
+        private Dictionary<string, object> Map(int nested)
+        {
+            var map = new Dictionary<string, object>(StringComparer.Ordinal);
+            Expect('{');
+            if (Take('}'))
+            {
+                return map;
+            }
+            do
+            {
+                Space();
+                string key = String();
+                Expect(':');
+                map[key] = Value(nested + 1);
+            }
+            while (Take(','));
+            Expect('}');
+            return map;
+        }
+
+        private List<object> Array(int nested)
+        {
+            var array = new List<object>();
+            Expect('[');
+            if (Take(']'))
+            {
+                return array;
+            }
+            do
+            {
+                array.Add(Value(nested + 1));
+            }
+            while (Take(','));
+            Expect(']');
+            return array;
+        }
+
+        private string String()
+        {
+            Expect('"');
+            var made = new StringBuilder();
+            while (at < text.Length && text[at] != '"')
+            {
+                char c = text[at++];
+                made.Append(c == '\\' ? Escape() : c);
+            }
+            Expect('"');
+            return made.ToString();
+        }
+
+        private char Escape()
+        {
+            if (at >= text.Length)
+            {
+                throw Bad();
+            }
+            char c = text[at++];
+            if (c == 'u' && at + 4 <= text.Length)
+            {
+                at += 4;
+                return (char)ushort.Parse(text.Substring(at - 4, 4), NumberStyles.AllowHexSpecifier, CultureInfo.InvariantCulture);
+            }
+            int known = "\"\\/bfnrt".IndexOf(c);
+            return known >= 0 ? "\"\\/\b\f\n\r\t"[known] : throw Bad();
+        }
+
+        private object Word()
+        {
+            int from = at;
+            while (at < text.Length && ",]} \t\r\n".IndexOf(text[at]) < 0)
+            {
+                at++;
+            }
+            string word = text.Substring(from, at - from);
+            switch (word)
+            {
+                case "true": return true;
+                case "false": return false;
+                case "null": return null;
+                default:
+                    return long.TryParse(word, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long number)
+                        ? (object)number
+                        : double.Parse(word, NumberStyles.Float, CultureInfo.InvariantCulture);
+            }
+        }
+    }
+
+    // --- one connection ------------------------------------------------------------------------------------------
+
+    /// <summary>What the client waits for: bytes, the bot's answer, or Ctrl-C. Whoever changes it holds its lock.</summary>
+    internal sealed class Gate
+    {
+        private bool changed;
+
+        public bool IsStopped { get; private set; }
+
+        public void Notify()
+        {
+            lock (this)
+            {
+                changed = true;
+                Monitor.PulseAll(this);
+            }
+        }
+
+        public void Stop()
+        {
+            lock (this)
+            {
+                IsStopped = true;
+                Notify();
+            }
+        }
+
+        /// <summary>Waits until something has changed since the last call, or the time is over.</summary>
+        public void Wait(long ms)
+        {
+            lock (this)
+            {
+                if (!changed && !IsStopped)
+                {
+                    Monitor.Wait(this, (int)Math.Min(ms, int.MaxValue));
+                }
+                changed = false;
+                if (IsStopped)
+                {
+                    throw new Stopped();
+                }
+            }
+        }
+    }
+
+    /// <summary>
+    /// One TCP connection to the server. A thread receives, because a blocking socket cannot be waited for together with
+    /// the bot's answer; only the client's thread calls the methods.
+    /// </summary>
+    internal sealed class Connection : IDisposable
+    {
+        private const int ConnectMs = 5000; // for each address of the host's name
+        private const int SendMs = 5000; // an answer has some hundred bytes, which fit into every network buffer
+        private const int ReceiveBytes = 65536;
+        private const int MostWaiting = 16; // received pieces: after that, TCP makes the server wait
+
+        private readonly Socket socket;
+        private readonly Gate gate;
+        private readonly Queue<Message> inbox = new Queue<Message>();
+        private readonly Queue<byte[]> received = new Queue<byte[]>(); // its lock guards these three
+        private string endOfStream; // why nothing more will be received; "" if the server has closed the connection
+        private bool disposed;
+        private ConnectionFailed failure; // why nothing more will arrive
+
+        public Conversation Conversation { get; } = new Conversation();
+
+        private Connection(Socket socket, Gate gate)
+        {
+            this.socket = socket;
+            this.gate = gate;
+            new Thread(ReceiveAll) { IsBackground = true, Name = "getstep receiver" }.Start();
+        }
+
+        /// <summary>Connects to the first of the host's addresses that accepts.</summary>
+        public static Connection Connect(Settings to, Gate gate)
+        {
+            var failure = new ConnectionFailed("the name has no address");
+            foreach (IPAddress address in Resolve(to.Host))
+            {
+                Socket socket = null;
+                try
+                {
+                    socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+                    Open(socket, new IPEndPoint(address, to.Port), gate);
+                    SetOptions(socket);
+                    return new Connection(socket, gate);
+                }
+                catch (ConnectionFailed error)
+                {
+                    failure = error;
+                }
+                catch (Exception error) when (IsOfANetwork(error))
+                {
+                    failure = new ConnectionFailed(Explain(error, to));
+                }
+                socket?.Close();
+            }
+            throw failure;
+        }
+
+        private static IPAddress[] Resolve(string host)
+        {
+            try
+            {
+                return Dns.GetHostAddresses(host);
+            }
+            catch (Exception error) when (error is SocketException || error is ArgumentException)
+            {
+                throw new Unresolved($"No computer is called {Text.Shown(host)} in this network.\n"
+                    + "Check the spelling, or ask the host for the address in numbers, such as 192.168.1.10.");
+            }
+        }
+
+        private static void Open(Socket socket, IPEndPoint address, Gate gate)
+        {
+            IAsyncResult connecting = socket.BeginConnect(address, null, null);
+            var watch = Stopwatch.StartNew();
+            while (!connecting.AsyncWaitHandle.WaitOne(100))
+            {
+                if (gate.IsStopped || watch.ElapsedMilliseconds > ConnectMs)
+                {
+                    throw new ConnectionFailed("no answer; the address is wrong, or a firewall or another network is between");
+                }
+            }
+            socket.EndConnect(connecting);
+        }
+
+        /// <summary>Sends without delay, and detects a dead peer within half a minute: 10 s + 4 times 5 s.</summary>
+        private static void SetOptions(Socket socket)
+        {
+            socket.NoDelay = true;
+            socket.SendTimeout = SendMs;
+            socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+            try
+            {
+                // Mono and Windows: on, milliseconds before the first probe, milliseconds between probes.
+                byte[] values = new[] { 1, 10000, 5000 }.SelectMany(BitConverter.GetBytes).ToArray();
+                socket.IOControl(IOControlCode.KeepAliveValues, values, null);
+            }
+            catch (Exception error) when (IsOfANetwork(error))
+            {
+                SetNumberedOptions(socket);
+            }
+        }
+
+        /// <summary>Sets the times of keep-alive as .NET has them elsewhere; .NET Framework has no names for them.</summary>
+        private static void SetNumberedOptions(Socket socket)
+        {
+            try
+            {
+                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)3, 10); // TcpKeepAliveTime
+                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)17, 5); // TcpKeepAliveInterval
+                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)16, 4); // TcpKeepAliveRetryCount
+            }
+            catch (Exception error) when (IsOfANetwork(error))
+            {
+                // this system keeps its own intervals
+            }
+        }
+
+        private static bool IsOfANetwork(Exception error)
+        {
+            return error is SocketException || error is ObjectDisposedException || error is IOException
+                || error is NotSupportedException || error is ArgumentException || error is System.Security.SecurityException;
+        }
+
+        /// <summary>Returns an error of the network in words for the bot's author.</summary>
+        private static string Explain(Exception error, Settings to)
+        {
+            switch ((error as SocketException)?.SocketErrorCode)
+            {
+                case SocketError.HostUnreachable:
+                case SocketError.NetworkUnreachable:
+                case SocketError.NetworkDown:
+                    return "no way to that address; is this computer in the host's network?";
+                case SocketError.TimedOut:
+                    return to == null ? "the server does not read"
+                        : "no answer; the address is wrong, or a firewall or another network is between";
+                case SocketError.ConnectionRefused:
+                    return to == null ? "connection refused" : Text.Escape(SavedLogin.Absence(to));
+                case SocketError.ConnectionReset:
+                    return "connection reset by the server";
+                default:
+                    return Text.Escape(error.Message);
+            }
+        }
+
+        private static ConnectionFailed Broken(ProtocolError error)
+        {
+            return new ConnectionFailed($"the server broke the protocol ({Text.Escape(error.Message)}); please tell the host");
+        }
+
+        private void ReceiveAll()
+        {
+            var buffer = new byte[ReceiveBytes];
+            string end = null;
+            while (end == null)
+            {
+                try
+                {
+                    int length = socket.Receive(buffer);
+                    end = length == 0 || !Keep(buffer, length) ? "" : null;
+                }
+                catch (Exception error) when (IsOfANetwork(error))
+                {
+                    end = Explain(error, null);
+                }
+            }
+            lock (received)
+            {
+                endOfStream = end;
+            }
+            gate.Notify();
+        }
+
+        /// <summary>Keeps received bytes until the client's thread takes them. Returns false once it is gone.</summary>
+        private bool Keep(byte[] buffer, int length)
+        {
+            var piece = new byte[length];
+            Buffer.BlockCopy(buffer, 0, piece, 0, length);
+            lock (received)
+            {
+                while (received.Count >= MostWaiting && !disposed)
+                {
+                    Monitor.Wait(received);
+                }
+                received.Enqueue(piece);
+                if (disposed)
+                {
+                    return false;
+                }
+            }
+            gate.Notify();
+            return true;
+        }
+
+        /// <summary>Sends a message.</summary>
+        public void Send(IDictionary message)
+        {
+            if (failure != null)
+            {
+                throw failure;
+            }
+            byte[] frame = Encoder.Frame(message);
+            try
+            {
+                for (int sent = 0; sent < frame.Length;)
+                {
+                    sent += socket.Send(frame, sent, frame.Length - sent, SocketFlags.None);
+                }
+            }
+            catch (Exception error) when (IsOfANetwork(error))
+            {
+                failure = new ConnectionFailed(Explain(error, null));
+                throw failure;
+            }
+        }
+
+        /// <summary>Decodes what has arrived, without waiting.</summary>
+        public void Receive()
+        {
+            byte[][] pieces;
+            string end;
+            lock (received)
+            {
+                pieces = received.ToArray();
+                end = endOfStream;
+                received.Clear();
+                Monitor.PulseAll(received);
+            }
+            try
+            {
+                foreach (byte[] piece in pieces)
+                {
+                    if (failure == null)
+                    {
+                        Conversation.Feed(piece, piece.Length);
+                        Decode();
+                    }
+                }
+                if (end != null && failure == null)
+                {
+                    ProtocolError inside = end == "" ? Conversation.AtEnd() : null;
+                    failure = inside != null ? Broken(inside)
+                        : new ConnectionFailed(end == "" ? "the server closed the connection" : end);
+                }
+            }
+            catch (ProtocolError error)
+            {
+                failure = Broken(error);
+            }
+        }
+
+        private void Decode()
+        {
+            for (Message message = Conversation.Next(); message != null; message = Conversation.Next())
+            {
+                inbox.Enqueue(message);
+            }
+        }
+
+        /// <summary>Returns the next message that has arrived, or null; throws once the connection has ended.</summary>
+        public Message Take()
+        {
+            if (inbox.Count > 0)
+            {
+                return inbox.Dequeue();
+            }
+            if (failure != null && Conversation.State != State.Closed)
+            {
+                throw failure;
+            }
+            return null;
+        }
+
+        /// <summary>Waits for the next message; for the login. Returns null if none came in time.</summary>
+        public Message Await(int ms)
+        {
+            var watch = Stopwatch.StartNew();
+            while (true)
+            {
+                Receive();
+                Message message = Take();
+                long left = ms - watch.ElapsedMilliseconds;
+                if (message != null || left <= 0)
+                {
+                    return message;
+                }
+                gate.Wait(left);
+            }
+        }
+
+        public void Dispose()
+        {
+            lock (received)
+            {
+                disposed = true;
+                Monitor.PulseAll(received);
+            }
+            try
+            {
+                socket.Shutdown(SocketShutdown.Both); // it wakes the receiver
+            }
+            catch (Exception error) when (IsOfANetwork(error))
+            {
+                // it has ended already
+            }
+            socket.Close();
+        }
+    }
+
+    // --- calling the bot -----------------------------------------------------------------------------------------
+
+    /// <summary>A question from the server, and the bot's result.</summary>
+    internal sealed class Question
+    {
+        public Played Match { get; }
+        public Message Ask { get; }
+
+        /// <summary>The connection on which the question was asked last; an answer belongs to it.</summary>
+        public Connection AskedOn { get; set; }
+
+        public Call Call { get; set; }
+        public bool Answered { get; set; }
+
+        /// <summary>The time since the call began, null before; and the warnings that were printed about it.</summary>
+        public Stopwatch Since { get; set; }
+
+        public int Warnings { get; set; }
+
+        public Question(Played match, Message ask)
+        {
+            Match = match;
+            Ask = ask;
+        }
+    }
+
+    /// <summary>The result of one call of the bot: a move that can be sent, or an error.</summary>
+    internal sealed class Call
+    {
+        public object Move { get; }
+        public string Error { get; }
+        public string Problem { get; } // for the bot's author, or null
+        public double Ms { get; }
+
+        public Call(object move, string error, string problem, double ms)
+        {
+            Move = move;
+            Error = error;
+            Problem = problem;
+            Ms = ms;
+        }
+    }
+
+    /// <summary>Calls the bot in a thread of its own, so that the connection is served while it thinks.</summary>
+    internal sealed class Worker
+    {
+        /// <summary>Room for deep recursion: a thread has 1 MB otherwise. An overflow of the stack ends the program.</summary>
+        private const int StackBytes = 64 << 20;
+
+        private readonly TurnBot bot;
+        private readonly Gate gate;
+        private readonly object guard = new object(); // of these three
+        private Question job;
+        private bool finished;
+        private bool running;
+
+        public Worker(TurnBot bot, Gate gate)
+        {
+            this.bot = bot;
+            this.gate = gate;
+        }
+
+        /// <summary>The question that the bot thinks about, or null.</summary>
+        public Question Current
+        {
+            get
+            {
+                lock (guard)
+                {
+                    return job;
+                }
+            }
+        }
+
+        /// <summary>Returns the question whose call has returned, once, or null.</summary>
+        public Question TakeFinished()
+        {
+            lock (guard)
+            {
+                if (!finished)
+                {
+                    return null;
+                }
+                Question done = job;
+                job = null;
+                finished = false;
+                return done;
+            }
+        }
+
+        /// <summary>Calls the bot. No other call may be running.</summary>
+        public void Start(Question question)
+        {
+            lock (guard)
+            {
+                question.Since = Stopwatch.StartNew();
+                job = question;
+                Monitor.PulseAll(guard);
+                if (!running)
+                {
+                    new Thread(Run, StackBytes) { IsBackground = true, Name = "GetStep" }.Start();
+                    running = true;
+                }
+            }
+        }
+
+        private void Run()
+        {
+            while (true)
+            {
+                Question question = Next();
+                Call call = CallBot(question);
+                lock (guard)
+                {
+                    question.Call = call;
+                    finished = true;
+                }
+                gate.Notify();
+            }
+        }
+
+        private Question Next()
+        {
+            lock (guard)
+            {
+                while (job == null || finished)
+                {
+                    try
+                    {
+                        Monitor.Wait(guard);
+                    }
+                    catch (ThreadInterruptedException)
+                    {
+                        // a bot that has interrupted its thread is asked again all the same
+                    }
+                }
+                return job;
+            }
+        }
+
+        private Call CallBot(Question question)
+        {
+            Message ask = question.Ask;
+            var watch = Stopwatch.StartNew();
+            try
+            {
+                int[][] board = ask.Board.Select(row => (int[])row.Clone()).ToArray(); // a copy, which the bot may change
+                var turn = new Turn(question.Match.Start, ask);
+                watch.Restart();
+                object move = bot(board, ask.IsBlack, turn);
+                return AfterReturn(move, watch.Elapsed.TotalMilliseconds);
+            }
+            catch (Exception error) // an OutOfMemoryException costs this turn only, too
+            {
+                double ms = watch.Elapsed.TotalMilliseconds;
+                return new Call(null, Text.Sendable(Text.Summary(error)), "GetStep threw:\n" + Text.Trace(error), ms);
+            }
+        }
+
+        private static Call AfterReturn(object value, double ms)
+        {
+            if (value == null)
+            {
+                return new Call(null, null, "GetStep returned null; it counts as an illegal move.", ms);
+            }
+            object move = InWireForm(value);
+            try
+            {
+                Encoder.Frame(Step(MaxId, move));
+                return new Call(move, null, null, ms);
+            }
+            catch (NotSendable reason)
+            {
+                string error = $"GetStep returned {Text.Shown(value)}, which cannot be sent: {reason.Message}";
+                return new Call(null, Text.Sendable(error), error, ms);
+            }
+        }
+
+        /// <summary>Returns a move as the wire has it: of an int[][], one square alone, or a domino with its colour.</summary>
+        private static object InWireForm(object value)
+        {
+            if (!(value is int[][] move))
+            {
+                return value;
+            }
+            if (move.Length == 1 && move[0] != null && move[0].Length == 2)
+            {
+                return move[0].Clone();
+            }
+            if (move.Length == 3 && move[0] != null && move[0].Length == 1)
+            {
+                int colour = move[0][0];
+                char letter = colour >= 1 && colour <= 4 ? "RBGY"[colour - 1] : unchecked((char)colour);
+                return new object[] { letter.ToString(), move[1], move[2] };
+            }
+            return move;
+        }
+    }
+
+    internal static IDictionary Step(int id, object move)
+    {
+        return new Dictionary<string, object> { { "type", "step" }, { "id", id }, { "move", move } };
+    }
+
+    internal static IDictionary Raised(int id, string error)
+    {
+        return new Dictionary<string, object> { { "type", "raised" }, { "id", id }, { "error", error } };
+    }
+
+    internal static IDictionary Join(int team, string mac, string client, string nonce)
+    {
+        return new Dictionary<string, object>
+        {
+            { "type", "join" }, { "version", Protocol }, { "team", team }, { "mac", mac }, { "client", client },
+            { "purpose", "play" }, { "nonce", nonce },
+        };
+    }
+
+    // --- one match -----------------------------------------------------------------------------------------------
+
+    /// <summary>A match in progress, and the lines printed about it.</summary>
+    internal sealed class Played
+    {
+        public const int StalledMisses = 3; // protocol.md, "Playing"
+        private const int BoardsDrawn = 3; // a bot may make a fault in every turn, and its author needs few
+        private int boardsLeft = BoardsDrawn;
+
+        public Message Start { get; }
+        public int Number { get; }
+        public string Game { get; }
+        public string Opponent { get; }
+        public int Moves { get; set; }
+        public double LongestMs { get; private set; }
+        public double TotalMs { get; private set; }
+
+        public Played(Message start)
+        {
+            Start = start;
+            Number = start.Match;
+            Game = Text.Escape(start.Game);
+            Opponent = Text.Escape(start.Opponent);
+        }
+
+        public string StartText()
+        {
+            string colour = Start.IsBlack ? "the first player (isBlack=true)" : "the second player (isBlack=false)";
+            string name = (Start.Friendly ? "Friendly match " : "Match ") + Number + (Start.Resumed ? " continues" : "");
+            string line = $"{name}: {Game}{OptionsText()} against {Opponent}, you are {colour}; {LimitText()},"
+                + $" plus {Text.Duration(Start.LagMs)} for network delay";
+            return Start.Friendly ? line + ". It counts nowhere" : line;
+        }
+
+        private string OptionsText()
+        {
+            string listed = string.Join(", ", Start.Options.Select(option => Text.Escape(option.Key) + " " + option.Value));
+            return listed.Length == 0 ? "" : $" ({listed})";
+        }
+
+        private string LimitText()
+        {
+            if (Start.TimeKind == "move")
+            {
+                return Text.Duration(Start.TimeMs) + " a move";
+            }
+            string added = Start.IncrementMs > 0 ? $" and {Text.Duration(Start.IncrementMs.Value)} more after each answer" : "";
+            return Text.Duration(Start.TimeMs) + " for all your moves together" + added;
+        }
+
+        /// <summary>Returns milliseconds after the question when its limit is over.</summary>
+        public long LimitMs(Message ask)
+        {
+            return (long)ask.TimeLeftMs + Start.LagMs;
+        }
+
+        /// <summary>Returns milliseconds after the question when the server begins to skip turns; -1 if it never does.</summary>
+        public long StalledMs(Message ask)
+        {
+            return Start.TimeKind == "move" // with a budget, the first missed limit takes all of it
+                ? LimitMs(ask) + (StalledMisses - 1) * ((long)Start.TimeMs + Start.LagMs)
+                : -1;
+        }
+
+        public void AddTime(double ms)
+        {
+            LongestMs = Math.Max(LongestMs, ms);
+            TotalMs += ms;
+        }
+
+        public string Place(Message ask)
+        {
+            return $"Match {Number}, move {ask.MoveNumber}";
+        }
+
+        /// <summary>Returns how late an answer was. An estimate: the server's clock also counts the time of the network.</summary>
+        public string LatenessText(Message ask, double ms)
+        {
+            string took = $"{Place(ask)}: GetStep took {Text.Duration(ms)}";
+            double over = ms - ask.TimeLeftMs;
+            return over <= 0
+                ? $"{took} of {Text.Duration(ask.TimeLeftMs)}"
+                : $"{took}, {Text.Duration(over)} over the limit of {Text.Duration(ask.TimeLeftMs)}";
+        }
+
+        public string PenaltyText(Message penalty, Question question)
+        {
+            string which = question == null ? "question " + penalty.Id : "move " + question.Ask.MoveNumber;
+            string line = $"Match {Number}, {which}: penalty for {Text.Escape(penalty.Reason + ": " + penalty.Detail)}";
+            if (question == null || question.Call == null)
+            {
+                return line;
+            }
+            bool illegal = penalty.Reason == "illegal_move";
+            line += illegal ? $" (you returned {Text.Shown(question.Call.Move)})" : "";
+            bool drawn = illegal || penalty.Reason == "raised" || penalty.Reason == "malformed_answer";
+            return drawn && boardsLeft-- > 0 ? line + BoardText(question.Ask) : line;
+        }
+
+        private static string BoardText(Message ask)
+        {
+            int width = 1 + ask.Board.SelectMany(row => row).Select(cell => cell.ToString(CultureInfo.InvariantCulture).Length)
+                .DefaultIfEmpty(1).Max();
+            IEnumerable<string> rows = ask.Board.Select(row =>
+                "\n   " + string.Concat(row.Select(cell => cell.ToString(CultureInfo.InvariantCulture).PadLeft(width))));
+            string you = ask.IsBlack ? "the first player" : "the second player";
+            return string.Concat(rows) + "\n    the board that GetStep got, as " + you;
+        }
+
+        public static string EndText(Result result)
+        {
+            string outcome = result.Outcome == "win" ? "won" : result.Outcome == "loss" ? "lost"
+                : result.Outcome == "draw" ? "a draw" : "void";
+            string line = $"Match {result.Match}: {outcome} ({result.Reason}): {result.Detail.TrimEnd('.')}.";
+            if (result.Scores != null)
+            {
+                line += $" Score: you {Text.Shown(result.Scores[result.IsBlack ? 0 : 1])}, they"
+                    + $" {Text.Shown(result.Scores[result.IsBlack ? 1 : 0])}.";
+            }
+            return line + $" Your moves: {result.Moves}, longest {Text.Duration(result.LongestMs)}, together"
+                + $" {Text.Duration(result.TotalMs)}.";
+        }
+    }
+
+    // --- the whole contest ---------------------------------------------------------------------------------------
+
+    /// <summary>A bot in a contest, over as many connections as it takes.</summary>
+    internal sealed class Client
+    {
+        private const int HelloMs = 5000; // a server sends it at once
+        private const int WelcomeMs = 10000; // a wrong login is answered after up to 8 s
+        private const double FirstPause = 0.2; // seconds
+        private const double LongestPause = 5;
+
+        // Bounds for the retry_ms of a server that has not proved itself: any computer could be in the host's place.
+        private const double ShortestRetry = 1;
+        private const double LongestRetry = 60;
+
+        // A connection without a proof makes the pauses short again only if it lasted that long, in seconds.
+        private const double Steady = 10;
+        private const long LongestWaitMs = 3600000; // a wait without a limit of its own
+        private const int MostProblems = 100; // a bot whose every text differs takes no more memory
+
+        private const string Update = "Get the newer Getstep.cs from the host's live page, and build the bot again.";
+        private const string NotProved =
+            "this server has not proved that it knows your token (an older getstep server, or not your host)";
+        private const string NoFriendly = "This is the port of the contest, not the one for friendly matches.\n"
+            + "The page Play of the host's live page shows the command for friendly matches.";
+        private const string OnlyFriendly = "This port is for friendly matches, which count nowhere: give --friendly.\n"
+            + "To play in the contest, give its port; it is 7777 unless the host says otherwise.";
+        private const string FriendlyText = "People can play friendly matches against this bot now, on the page Play of the"
+            + " host's live page. They count nowhere.\nYour seat in the contest is not touched. Ctrl-C stops the bot.";
+
+        private readonly Settings settings;
+        private readonly Terminal console;
+        private readonly Gate gate = new Gate();
+        private readonly Worker worker;
+        private readonly double timeScale;
+        private readonly List<Result> results = new List<Result>();
+        private readonly HashSet<string> warned = new HashSet<string>(); // since the last good connection
+        private readonly Dictionary<string, int> problems = new Dictionary<string, int>(); // of the bot, and how often again
+        private readonly Random random = new Random();
+        private double nextPause = FirstPause;
+        private Played match;
+        private Question question; // the newest
+        private bool open; // the newest question is to be answered on this connection
+        private Message goodbye;
+        private bool welcomed; // on this connection
+        private bool proved; // on this connection
+        private bool everWelcomed;
+        private bool everProved;
+
+        public BotOutput Output { get; } = new BotOutput();
+
+        public Client(Settings settings, TurnBot bot, Terminal console)
+        {
+            this.settings = settings;
+            this.console = console;
+            worker = new Worker(bot, gate);
+            timeScale = TimeScale(settings.Variable("GETSTEP_TIME_SCALE"));
+        }
+
+        /// <summary>Returns what pauses are multiplied by, for tests of this client (docs/conformance.md); 1 otherwise.</summary>
+        private static double TimeScale(string text)
+        {
+            bool isNumber = double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out double scale);
+            return isNumber && scale >= 0.01 && scale <= 1 ? scale : 1;
+        }
+
+        public void OnCtrlC(object sender, ConsoleCancelEventArgs press)
+        {
+            press.Cancel = !gate.IsStopped; // a second Ctrl-C ends the program at once
+            gate.Stop();
+        }
+
+        private string Address => settings.Host.Contains(":") ? $"[{settings.Host}]:{settings.Port}" : $"{settings.Host}:{settings.Port}";
+
+        /// <summary>Plays until the server says not to come back.</summary>
+        public List<Result> Run()
+        {
+            console.Say($"Connecting to {Address} as team {settings.Team} ...");
+            while (true)
+            {
+                double pause;
+                try
+                {
+                    Message last = OneConnection();
+                    if (EndsTheRun(last))
+                    {
+                        return EndRun(last);
+                    }
+                    pause = AfterGoodbye(last);
+                }
+                catch (Unresolved error) when (!everWelcomed)
+                {
+                    throw new Refused(error.Message);
+                }
+                catch (ConnectionFailed error)
+                {
+                    pause = AfterFailure(error.Message.Split('\n')[0]);
+                }
+                catch (OutOfMemoryException)
+                {
+                    pause = AfterFailure("no memory is left");
+                }
+                Pause(pause);
+            }
+        }
+
+        private void Pause(double seconds)
+        {
+            var watch = Stopwatch.StartNew();
+            double ms = 1000 * timeScale * seconds;
+            while (watch.ElapsedMilliseconds < ms)
+            {
+                Wait((long)(ms - watch.ElapsedMilliseconds) + 1);
+                Collect(null);
+            }
+        }
+
+        /// <summary>Waits until bytes have arrived, the bot has returned, a warning about it is due, or the time is over.</summary>
+        private void Wait(long ms)
+        {
+            gate.Wait(Math.Max(1, Math.Min(ms, WarnIfLate())));
+        }
+
+        // --- one connection ---
+
+        /// <summary>Connects, logs in and plays; returns the server's goodbye.</summary>
+        private Message OneConnection()
+        {
+            welcomed = proved = open = false;
+            goodbye = null;
+            if (match != null && match.Start.Friendly)
+            {
+                match = null; // it has ended with its connection
+            }
+            using (Connection connection = Connection.Connect(settings, gate))
+            {
+                Message hello = ReadHello(connection);
+                if (hello.Type == "goodbye")
+                {
+                    return hello;
+                }
+                CheckSuitable(hello);
+                Message answer = LogIn(connection, hello);
+                if (answer.Type == "goodbye")
+                {
+                    return answer;
+                }
+                OnWelcome(hello, answer);
+                return PlayUntilGoodbye(connection);
+            }
+        }
+
+        private static Message ReadHello(Connection connection)
+        {
+            string behaviour = "it sends nothing";
+            try
+            {
+                Message hello = connection.Await(HelloMs);
+                if (hello != null)
+                {
+                    return hello;
+                }
+            }
+            catch (ConnectionFailed error)
+            {
+                bool spoke = error.Message.StartsWith("the server broke", StringComparison.Ordinal);
+                behaviour = spoke ? "it speaks another protocol" : "it closes the connection at once";
+            }
+            throw new ConnectionFailed($"what answers there is no getstep server: {behaviour}; the port may be wrong");
+        }
+
+        /// <summary>Refuses a server that this client does not log in to; tries again if it has proved itself before.</summary>
+        private void CheckSuitable(Message hello)
+        {
+            string problem = null;
+            if (!hello.Versions.Contains(Protocol))
+            {
+                string theirs = hello.Versions.Count == 0 ? "none" : string.Join(", ", hello.Versions);
+                problem = $"The server speaks version {theirs} of the protocol, this Getstep.cs {Version} speaks {Protocol}.\n"
+                    + Update;
+            }
+            else if (hello.Friendly != settings.Friendly)
+            {
+                problem = settings.Friendly ? NoFriendly : OnlyFriendly;
+            }
+            if (problem != null && !everProved)
+            {
+                throw new Refused(problem);
+            }
+            if (problem != null)
+            {
+                throw new ConnectionFailed(problem.Replace("\n", " "));
+            }
+        }
+
+        private Message LogIn(Connection connection, Message hello)
+        {
+            string nonce = Auth.NewNonce();
+            if (connection.Conversation.State != State.Closed)
+            {
+                connection.Send(Join(settings.Team, Auth.Sign(settings.Token, hello.Nonce), "getstep-csharp " + Version, nonce));
+                connection.Conversation.State = State.Deciding;
+            }
+            Message answer = connection.Await(WelcomeMs)
+                ?? throw new ConnectionFailed($"no answer within {WelcomeMs / 1000} s");
+            if (answer.Type == "welcome")
+            {
+                CheckProof(hello, answer, nonce);
+            }
+            return answer;
+        }
+
+        private void CheckProof(Message hello, Message welcome, string nonce)
+        {
+            if (welcome.Proof != null && !Auth.IsProof(settings.Token, hello.Nonce, nonce, welcome.Proof))
+            {
+                throw new ConnectionFailed(
+                    "the server's proof that it knows your token is wrong, so it is not your host; check the address");
+            }
+            proved = welcome.Proof != null;
+            if (everProved && !proved)
+            {
+                throw new ConnectionFailed(NotProved + ", as it did before; to play there, start the bot again");
+            }
+        }
+
+        private void OnWelcome(Message hello, Message welcome)
+        {
+            if (everWelcomed)
+            {
+                console.Say("Reconnected.");
+            }
+            else
+            {
+                console.Say($"Connected to {Text.Escape(hello.Contest)} as {Text.Escape(welcome.Name)} (team {welcome.Team}).");
+                if (settings.Friendly)
+                {
+                    console.Say(FriendlyText);
+                }
+            }
+            welcomed = everWelcomed = true;
+            if (proved)
+            {
+                everProved = true;
+                ResetProblems();
+            }
+            else
+            {
+                WarnOnce($"Careful: {NotProved}. The bot plays, but does not stop when this server says that the contest is"
+                    + " over; Ctrl-C stops it.");
+            }
+        }
+
+        private Message PlayUntilGoodbye(Connection connection)
+        {
+            var watch = Stopwatch.StartNew();
+            try
+            {
+                while (true)
+                {
+                    connection.Receive();
+                    for (Message message = connection.Take(); message != null; message = connection.Take())
+                    {
+                        Handle(message, connection);
+                    }
+                    if (goodbye != null)
+                    {
+                        return goodbye;
+                    }
+                    Collect(connection);
+                    Answer(connection);
+                    Wait(LongestWaitMs);
+                }
+            }
+            finally
+            {
+                if (watch.Elapsed.TotalSeconds >= Steady)
+                {
+                    ResetProblems();
+                }
+            }
+        }
+
+        // --- the bot's answers ---
+
+        /// <summary>Answers the open question, or asks the bot.</summary>
+        private void Answer(Connection connection)
+        {
+            if (!open)
+            {
+                return;
+            }
+            if (question.Call != null)
+            {
+                connection.Send(AnswerTo(question));
+                connection.Conversation.State = State.Match;
+                open = false;
+                question.Match.Moves += !question.Answered && question.Call.Error == null ? 1 : 0;
+                question.Answered = true;
+            }
+            else if (question.Since == null && worker.Current == null)
+            {
+                worker.Start(question);
+            }
+        }
+
+        private static IDictionary AnswerTo(Question question)
+        {
+            Call call = question.Call;
+            return call.Error != null ? Raised(question.Ask.Id, call.Error) : Step(question.Ask.Id, call.Move);
+        }
+
+        /// <summary>Takes the result of a call that has returned.</summary>
+        private void Collect(Connection connection)
+        {
+            Question done = worker.TakeFinished();
+            if (done == null)
+            {
+                return;
+            }
+            done.Match.AddTime(done.Call.Ms);
+            if (done.Call.Problem != null)
+            {
+                ReportProblem(done);
+            }
+            if (connection == null || open && done == question)
+            {
+                return;
+            }
+            string late = done.Match.LatenessText(done.Ask, done.Call.Ms);
+            if (done.Match != match)
+            {
+                console.Warn(late + "; the match was already over, so the answer was not sent");
+            }
+            else if (done.AskedOn == connection && goodbye == null)
+            {
+                connection.Send(AnswerTo(done)); // a late answer shows the server that the bot is alive
+                console.Warn(late + "; the turn was already over, so the answer changes nothing");
+            }
+        }
+
+        private void ReportProblem(Question done)
+        {
+            string problem = done.Call.Problem;
+            if (problems.ContainsKey(problem))
+            {
+                problems[problem]++;
+                return;
+            }
+            if (problems.Count < MostProblems)
+            {
+                problems[problem] = 0;
+            }
+            console.Warn(done.Match.Place(done.Ask) + ": " + problem);
+        }
+
+        /// <summary>Reports a call that takes too long. Returns milliseconds until the next report is due.</summary>
+        private long WarnIfLate()
+        {
+            Question running = worker.Current;
+            if (running == null)
+            {
+                return LongestWaitMs;
+            }
+            long[] alarms = { running.Match.LimitMs(running.Ask), running.Match.StalledMs(running.Ask) };
+            while (running.Warnings < alarms.Length && alarms[running.Warnings] >= 0)
+            {
+                long due = alarms[running.Warnings];
+                if (running.Since.ElapsedMilliseconds < due)
+                {
+                    return due - running.Since.ElapsedMilliseconds;
+                }
+                running.Warnings++;
+                string taken = $"{running.Match.Place(running.Ask)}: GetStep has taken {Text.Duration(due)}";
+                console.Warn(running.Warnings == 1
+                    ? $"{taken}, over the limit of {Text.Duration(running.Ask.TimeLeftMs)}, and is still running"
+                    : $"{taken}, {Played.StalledMisses} limits; your bot is stalled: unless the match is over, the server skips"
+                        + " its turns until GetStep returns");
+            }
+            return LongestWaitMs;
+        }
+
+        // --- messages from the server ---
+
+        private void Handle(Message message, Connection connection)
+        {
+            open = message.Type == "get_step"; // every other message closes the question, or comes without one
+            switch (message.Type)
+            {
+                case "start":
+                    OnStart(message);
+                    break;
+                case "get_step":
+                    if (question == null || question.Match != match || !message.Repeats(question.Ask))
+                    {
+                        question = new Question(match, message);
+                    }
+                    question.AskedOn = connection;
+                    break;
+                case "penalty":
+                    OnPenalty(message);
+                    break;
+                case "end":
+                    OnEnd(message);
+                    break;
+                default: // goodbye: the conversation allows no other
+                    goodbye = message;
+                    break;
+            }
+        }
+
+        private void OnStart(Message start)
+        {
+            if (match != null && match.Number == start.Match)
+            {
+                console.Say($"Match {start.Match} continues.");
+                return;
+            }
+            if (match != null)
+            {
+                console.Warn($"Match {match.Number} ended while this bot was not connected; ask the host how.");
+            }
+            match = new Played(start);
+            console.Say(match.StartText());
+        }
+
+        private void OnPenalty(Message penalty)
+        {
+            bool known = question != null && question.Match == match && question.Ask.Id == penalty.Id;
+            console.Warn(match.PenaltyText(penalty, known ? question : null));
+            bool late = penalty.Reason == "missed_limit" || penalty.Reason == "stalled";
+            if (known && late && question.Answered)
+            {
+                console.Warn(match.LatenessText(question.Ask, question.Call.Ms) + "; the answer arrived too late");
+            }
+        }
+
+        private void OnEnd(Message end)
+        {
+            var result = new Result(match, end);
+            results.Add(result);
+            string hidden = Output.EndMatch();
+            if (hidden != null)
+            {
+                console.Warn($"Match {result.Match}: {hidden}");
+            }
+            foreach (string problem in problems.Keys.ToList())
+            {
+                int again = problems[problem];
+                problems[problem] = 0;
+                if (again > 0)
+                {
+                    // The line that names the problem: the one after "GetStep threw:", or the only one.
+                    string line = problem.Split('\n').Take(2).Last();
+                    console.Warn($"Match {result.Match}: the same problem as before occurred {again} more"
+                        + $" time{(again > 1 ? "s" : "")}: {Text.Escape(line)}");
+                }
+            }
+            console.Say(Played.EndText(result));
+            match = null;
+        }
+
+        // --- the end of a connection (protocol.md, "Trust" and "Reconnecting") ---
+
+        private bool EndsTheRun(Message last)
+        {
+            if (last.RetryMs != null)
+            {
+                return false;
+            }
+            if (proved)
+            {
+                return true;
+            }
+            if (everProved || last.Reason == "contest_over")
+            {
+                return false;
+            }
+            // A refused login cannot be proved, and the author has to read at once that the token is wrong. Two copies of
+            // a bot that ignored "replaced" would take the seat from each other without end.
+            return !welcomed || last.Reason == "replaced";
+        }
+
+        private List<Result> EndRun(Message last)
+        {
+            string advice = Advice(last.Reason);
+            if (advice != null || !welcomed)
+            {
+                throw new Refused($"Team {settings.Team} may not play: {GoodbyeText(last)}." + (advice == null ? "" : "\n" + advice));
+            }
+            console.Say(Text.Escape(last.Detail.Length == 0 ? last.Reason : last.Detail));
+            return results;
+        }
+
+        private static string Advice(string reason)
+        {
+            switch (reason)
+            {
+                case "bad_token": return "Copy the token again from the slip from the host, and check the host's address.";
+                case "unknown_team":
+                    return "Ask the host for your team's id, or look at the slip; check the host's address, too.";
+                case "replaced": return "Is a second copy of your bot running? The newest one plays, this one stops.";
+                case "unsupported_version": return Update;
+                default: return null;
+            }
+        }
+
+        private static string GoodbyeText(Message last)
+        {
+            return Text.Escape(last.Reason) + ": " + Text.Escape(last.Detail).TrimEnd('.');
+        }
+
+        private double AfterFailure(string why)
+        {
+            string what = welcomed ? "Connection lost" : "No connection to " + Address;
+            WarnOnce($"{what}: {why}. Trying again until it works; Ctrl-C stops the bot.");
+            return GrowingPause();
+        }
+
+        private double AfterGoodbye(Message last)
+        {
+            string text = GoodbyeText(last) + ". Connecting again.";
+            WarnOnce(last.RetryMs != null
+                ? text
+                : text + " The server that said so has not proved that it is your host; Ctrl-C stops the bot.");
+            if (last.RetryMs == null)
+            {
+                return Math.Max(GrowingPause(), ShortestRetry);
+            }
+            double seconds = last.RetryMs.Value / 1000.0;
+            return proved
+                ? seconds * Jitter(1, 1.1)
+                : Math.Min(Math.Max(seconds, ShortestRetry) * Jitter(1, 1.1), LongestRetry);
+        }
+
+        private double GrowingPause()
+        {
+            double pause = nextPause;
+            nextPause = Math.Min(2 * pause, LongestPause);
+            return pause * Jitter(0.9, 1);
+        }
+
+        /// <summary>Returns a random factor, so that a room full of bots does not connect in the same instant.</summary>
+        private double Jitter(double lowest, double highest)
+        {
+            return lowest + (highest - lowest) * random.NextDouble();
+        }
+
+        private void WarnOnce(string line)
+        {
+            if (warned.Count < MostProblems && warned.Add(line))
+            {
+                console.Warn(line);
+            }
+        }
+
+        private void ResetProblems()
+        {
+            warned.Clear();
+            nextPause = FirstPause;
+        }
+    }
+}

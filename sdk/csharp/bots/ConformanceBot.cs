@@ -1,0 +1,81 @@
+using System;
+using System.Linq;
+using System.Text.RegularExpressions;
+using System.Threading;
+
+/// <summary>The test bot of docs/conformance.md: it always gives the same answer.</summary>
+public static class ConformanceBot
+{
+    private static readonly int[][] Neighbours = { new[] { -1, 0 }, new[] { 0, -1 }, new[] { 0, 1 }, new[] { 1, 0 } };
+
+    private static int At(int[][] board, int row, int column)
+    {
+        bool inside = row >= 0 && row < board.Length && column >= 0 && column < board[row].Length;
+        return inside ? board[row][column] : -1000;
+    }
+
+    private static object FirstMove(int[][] board, bool isBlack, string game)
+    {
+        for (int row = 0; row < board.Length; row++)
+        {
+            for (int column = 0; column < board[row].Length; column++)
+            {
+                object move = MoveFrom(board, isBlack, game, row, column);
+                if (move != null)
+                {
+                    return move;
+                }
+            }
+        }
+        return new[] { 0, 0 };
+    }
+
+    private static object MoveFrom(int[][] board, bool isBlack, string game, int row, int column)
+    {
+        int cell = board[row][column];
+        if (game == "hop")
+        {
+            int[] step = Neighbours.FirstOrDefault(next => At(board, row + next[0], column + next[1]) == 0);
+            return cell == (isBlack ? 1 : 2) && step != null
+                ? new[] { new[] { row, column }, new[] { row + step[0], column + step[1] } }
+                : null;
+        }
+        if (game == "linkage")
+        {
+            if (cell == 0 && At(board, row, column + 1) == 0)
+            {
+                return Getstep.Domino('R', row, column, row, column + 1);
+            }
+            return cell == 0 && At(board, row + 1, column) == 0 ? Getstep.Domino('R', row, column, row + 1, column) : null;
+        }
+        bool legal = cell == 0 || game == "chain_reaction" && isBlack == cell > 0;
+        return legal ? new[] { row, column } : null;
+    }
+
+    private static object GetStep(int[][] board, bool isBlack, Getstep.Turn turn)
+    {
+        string command = turn.Opponent;
+        switch (command)
+        {
+            case "raise":
+            case "recurse": // an overflow of the stack ends a program in C#
+                throw new InvalidOperationException("conformance");
+            case "raise long":
+                throw new InvalidOperationException(string.Concat(Enumerable.Repeat("\U0001F3B2", 2000)));
+            case "return nothing":
+                return null;
+            case "return long":
+                return Enumerable.Repeat(new[] { 0, 0 }, 1000).ToArray();
+        }
+        if (Regex.IsMatch(command, @"\Asleep [0-9]{1,7}\z"))
+        {
+            Thread.Sleep(int.Parse(command.Substring(6)));
+        }
+        return FirstMove(board, isBlack, turn.Game);
+    }
+
+    private static void Main(string[] args)
+    {
+        Getstep.Play(args, GetStep);
+    }
+}

@@ -1,0 +1,2900 @@
+/*
+ * Getstep.java plays in a getstep bot contest. Put this file beside your bot; Java 11 or newer, nothing else to install.
+ *
+ *     public class MyBot {
+ *         static int[][] getStep(int[][] board, boolean isBlack) {
+ *             return new int[][] {{2, 2}, {2, 3}};
+ *         }
+ *
+ *         public static void main(String[] args) {
+ *             Getstep.play(args, MyBot::getStep);
+ *         }
+ *     }
+ *
+ * Build and run it:
+ *
+ *     javac *.java
+ *     java MyBot --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+ *
+ * java MyBot --help lists the options. The contest's protocol.md says what travels on the wire.
+ */
+
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PrintStream;
+import java.lang.reflect.Array;
+import java.math.BigInteger;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NoRouteToHostException;
+import java.net.SocketOption;
+import java.net.StandardSocketOptions;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.nio.channels.SocketChannel;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.Charset;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+
+/** Plays in a getstep contest: {@code Getstep.play(args, MyBot::getStep)} is the one call that a bot needs. */
+public final class Getstep {
+    /** The version of this file, which is that of the whole of getstep. */
+    public static final String VERSION = "0.1.0";
+
+    private Getstep() {}
+
+    // --- for bots ------------------------------------------------------------------------------------------------
+
+    /** A bot: it returns a move for a board. */
+    @FunctionalInterface
+    public interface Bot {
+        /**
+         * Returns the move: an {@code int[]}, an {@code int[][]}, or lists of numbers and texts.
+         *
+         * <p>A game whose move is one square takes {@code {row, column}} and {@code {{row, column}}} alike. A domino of
+         * linkage is {@link Getstep#domino}, or {@code {{colour}, {row, column}, {row, column}}} with a colour from 1 to
+         * 4, as on the board.
+         *
+         * @param board rows of cells, fresh for each call: the bot may change it
+         * @param isBlack true for the first player, whatever the game calls it
+         */
+        Object getStep(int[][] board, boolean isBlack) throws Exception;
+    }
+
+    /** A bot that also gets the turn: the match, the opponent and the time. */
+    @FunctionalInterface
+    public interface TurnBot {
+        /** Returns the move, as {@link Bot#getStep} does. */
+        Object getStep(int[][] board, boolean isBlack, Turn turn) throws Exception;
+    }
+
+    /** What is known about a turn, besides the board. */
+    public static final class Turn {
+        /** The game's name, such as "hop". */
+        public final String game;
+        /** The match number. */
+        public final int match;
+        /** 1 for the first turn of the match. The turns of both players count, passed and skipped ones too. */
+        public final int moveNumber;
+        /** The other team's name. */
+        public final String opponent;
+        /** The opponent's last move: lists of numbers and texts. Null if there was none. */
+        public final Object lastMove;
+        /** The squares of the opponent's last move, each {row, column}; empty if there was none. */
+        public final int[][] lastSquares;
+        /** Milliseconds for this move, or for all the rest of the match if the limit is for all moves together. */
+        public final int timeLeftMs;
+        /** The game's options, such as size=8. */
+        public final Map<String, Integer> options;
+        /** Milliseconds that such a common limit gets after each answer; 0 if nothing is added. */
+        public final int incrementMs;
+
+        Turn(Message start, Message ask) {
+            game = Text.escape(start.game);
+            match = start.match;
+            moveNumber = ask.moveNumber;
+            opponent = Text.escape(start.opponent);
+            lastMove = ask.lastMove;
+            lastSquares = squares(ask.lastMove);
+            timeLeftMs = ask.timeLeftMs;
+            options = Collections.unmodifiableMap(start.options);
+            incrementMs = start.incrementMs == null ? 0 : start.incrementMs;
+        }
+    }
+
+    /** The result of a match. */
+    public static final class Result {
+        /** The match number. */
+        public final int match;
+        /** The game's name. */
+        public final String game;
+        /** The other team's name. */
+        public final String opponent;
+        /** True if this bot was the first player. */
+        public final boolean isBlack;
+        /** This bot's result: "win", "draw", "loss" or "void". A void match does not count. */
+        public final String result;
+        /** An end code of protocol.md, such as "finished" or "missed_limit". */
+        public final String reason;
+        /** One sentence for people. */
+        public final String detail;
+        /** The scores of the first and of the second player in the game's own unit, or null. */
+        public final List<Object> scores;
+        /** The number of moves that this bot sent. */
+        public final int moves;
+        /** The longest time that getStep took, in milliseconds. */
+        public final double longestMs;
+        /** The time that all calls of getStep took together, in milliseconds. */
+        public final double totalMs;
+
+        Result(Match of, Message end) {
+            match = of.number;
+            game = of.game;
+            opponent = of.opponent;
+            isBlack = of.start.isBlack;
+            result = end.result;
+            reason = Text.escape(end.reason);
+            detail = Text.escape(end.detail);
+            scores = end.scores;
+            moves = of.moves;
+            longestMs = of.longestMs;
+            totalMs = of.totalMs;
+        }
+    }
+
+    /** Plays until the contest is over; see {@link #play(String[], TurnBot)}. */
+    public static List<Result> play(String[] args, Bot bot) {
+        Objects.requireNonNull(bot, "bot");
+        return play(args, (board, isBlack, turn) -> bot.getStep(board, isBlack));
+    }
+
+    /**
+     * Plays until the contest is over.
+     *
+     * <p>If the server is not running yet or the connection is lost, it connects again until that succeeds, and resumes a
+     * match in progress. An exception in the bot costs that turn only. If the server refuses the bot, or an option is
+     * wrong, this prints why and ends the program: exit code 1 for a refusal, 2 for wrong usage.
+     *
+     * @param args the arguments of main; --help lists them
+     * @param bot the bot, for example {@code MyBot::getStep}
+     * @return the matches that ended while the bot was connected, in order
+     */
+    public static List<Result> play(String[] args, TurnBot bot) {
+        Objects.requireNonNull(bot, "bot");
+        Console console = new Console();
+        try {
+            Settings settings = new Settings(args);
+            if (settings.shows != null) {
+                console.say(settings.shows);
+                System.exit(0);
+            }
+            console.quiet = settings.quiet;
+            settings.find();
+            return run(settings, bot, console);
+        } catch (SetupError error) {
+            console.warn("getstep: " + error.getMessage());
+            System.exit(2);
+        } catch (Refused error) {
+            console.warn("getstep: " + error.getMessage());
+            System.exit(1);
+        }
+        throw new AssertionError("System.exit returned");
+    }
+
+    /** Returns a domino of linkage; colour is 'R', 'B', 'G' or 'Y'. */
+    public static List<Object> domino(char colour, int row1, int column1, int row2, int column2) {
+        return Arrays.asList(String.valueOf(colour), Arrays.asList(row1, column1), Arrays.asList(row2, column2));
+    }
+
+    private static List<Result> run(Settings settings, TurnBot bot, Console console) throws SetupError, Refused {
+        Thread stopped = new Thread(() -> console.say("Stopped."));
+        PrintStream original = System.out;
+        try (Client client = new Client(settings, bot, console)) {
+            Runtime.getRuntime().addShutdownHook(stopped); // Ctrl-C runs it; the exit code is then 130
+            System.setOut(client.output.stream);
+            return client.run();
+        } finally {
+            System.setOut(original);
+            try {
+                Runtime.getRuntime().removeShutdownHook(stopped);
+            } catch (IllegalStateException alreadyEnding) {
+                // Ctrl-C was pressed: the hook runs now
+            }
+        }
+    }
+
+    private static int[][] squares(Object move) {
+        List<int[]> found = new ArrayList<>();
+        int[] whole = square(move);
+        if (whole != null) {
+            found.add(whole);
+        } else if (move instanceof List) {
+            for (Object item : (List<?>) move) {
+                int[] square = square(item);
+                if (square != null) {
+                    found.add(square);
+                }
+            }
+        }
+        return found.toArray(new int[0][]);
+    }
+
+    private static int[] square(Object value) {
+        if (!(value instanceof List) || ((List<?>) value).size() != 2) {
+            return null;
+        }
+        Object row = ((List<?>) value).get(0);
+        Object column = ((List<?>) value).get(1);
+        return row instanceof Long && column instanceof Long
+                ? new int[] {((Long) row).intValue(), ((Long) column).intValue()}
+                : null;
+    }
+
+    // --- errors --------------------------------------------------------------------------------------------------
+
+    /** An option, a variable or the saved login is missing or not valid. */
+    static final class SetupError extends Exception {
+        private static final long serialVersionUID = 1;
+
+        SetupError(String message) {
+            super(message);
+        }
+    }
+
+    /** The server does not let this bot play, or cannot be found. */
+    static final class Refused extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Refused(String message) {
+            super(message);
+        }
+    }
+
+    /** There is no usable connection, and the bot tries again. The message says why, for the bot's author. */
+    static class ConnectionFailed extends Exception {
+        private static final long serialVersionUID = 1;
+
+        ConnectionFailed(String message) {
+            super(message);
+        }
+    }
+
+    /** The host's name does not resolve. */
+    static final class Unresolved extends ConnectionFailed {
+        private static final long serialVersionUID = 1;
+
+        Unresolved(String message) {
+            super(message);
+        }
+    }
+
+    /** The peer sent something that the protocol does not allow. */
+    static final class ProtocolError extends Exception {
+        private static final long serialVersionUID = 1;
+
+        /** The reason code of protocol.md, such as "oversize_frame". */
+        final String code;
+
+        ProtocolError(String code, String detail) {
+            super(code + ": " + detail);
+            this.code = code;
+        }
+    }
+
+    /** A value that cannot be sent. */
+    static final class NotSendable extends Exception {
+        private static final long serialVersionUID = 1;
+
+        NotSendable(String message) {
+            super(message);
+        }
+    }
+
+    // --- the limits of the wire (protocol.md, "Limits") ----------------------------------------------------------
+
+    static final int PROTOCOL = 1;
+    static final int HEADER_BYTES = 4;
+    static final int MAX_CLIENT_FRAME = 4096;
+    static final int MAX_SERVER_FRAME = 16384;
+    static final int MAX_DEPTH = 8;
+    static final int MAX_ARRAY = 128;
+    static final int MAX_MAP = 32;
+    static final int MAX_TEXT = 500;
+    static final int MAX_NAME = 64;
+    static final int MAX_TEXT_BYTES = 4 * MAX_TEXT;
+    static final int MAX_ID = Integer.MAX_VALUE;
+    static final int MAX_MS = 24 * 3600 * 1000;
+    static final int NONCE_DIGITS = 32;
+    static final int MAC_DIGITS = 64;
+
+    // --- msgpack -------------------------------------------------------------------------------------------------
+
+    /** Decodes one msgpack value. What it costs is bounded by the limits, whatever the bytes are. */
+    static final class Decoder {
+        private final byte[] data;
+        private int at;
+
+        private Decoder(byte[] data) {
+            this.data = data;
+        }
+
+        /** Returns the map in the body of a frame. Integers are Long, or BigInteger from 2^63 on. */
+        static Map<String, Object> decode(byte[] body) throws ProtocolError {
+            Decoder decoder = new Decoder(body);
+            Object value = decoder.value(0);
+            if (decoder.at < body.length) {
+                throw bad("bytes after the end of the map");
+            }
+            if (!(value instanceof Map)) {
+                throw new ProtocolError("not_a_map", "another value, expected a map");
+            }
+            @SuppressWarnings("unchecked") // map() makes no others
+            Map<String, Object> map = (Map<String, Object>) value;
+            return map;
+        }
+
+        private static ProtocolError bad(String detail) {
+            return new ProtocolError("bad_msgpack", detail);
+        }
+
+        private Object value(int containersAround) throws ProtocolError {
+            int first = (int) number(1);
+            if (first < 0x80) {
+                return (long) first;
+            }
+            if (first >= 0xe0) {
+                return (long) (byte) first;
+            }
+            if (first < 0x90) {
+                return map(first & 0x0f, containersAround);
+            }
+            if (first < 0xa0) {
+                return array(first & 0x0f, containersAround);
+            }
+            if (first < 0xc0) {
+                return text(first & 0x1f);
+            }
+            switch (first) {
+                case 0xc0:
+                    return null;
+                case 0xc2:
+                    return false;
+                case 0xc3:
+                    return true;
+                case 0xca:
+                    return (double) Float.intBitsToFloat((int) number(4));
+                case 0xcb:
+                    return Double.longBitsToDouble(number(8));
+                case 0xcc:
+                    return number(1);
+                case 0xcd:
+                    return number(2);
+                case 0xce:
+                    return number(4);
+                case 0xcf:
+                    return unsigned(number(8));
+                case 0xd0:
+                    return (long) (byte) number(1);
+                case 0xd1:
+                    return (long) (short) number(2);
+                case 0xd2:
+                    return (long) (int) number(4);
+                case 0xd3:
+                    return number(8);
+                case 0xd9:
+                    return text(number(1));
+                case 0xda:
+                    return text(number(2));
+                case 0xdb:
+                    return text(number(4));
+                case 0xdc:
+                    return array(number(2), containersAround);
+                case 0xdd:
+                    return array(number(4), containersAround);
+                case 0xde:
+                    return map(number(2), containersAround);
+                case 0xdf:
+                    return map(number(4), containersAround);
+                default:
+                    throw bad(String.format("type byte 0x%02x: bin and ext are not used here", first));
+            }
+        }
+
+        private static Object unsigned(long bits) {
+            return bits >= 0 ? (Object) bits : new BigInteger(Long.toUnsignedString(bits));
+        }
+
+        private long number(int bytes) throws ProtocolError {
+            if (data.length - at < bytes) {
+                throw bad("it ends inside a value");
+            }
+            long number = 0;
+            for (int i = 0; i < bytes; i++) {
+                number = number << 8 | data[at++] & 0xff;
+            }
+            return number;
+        }
+
+        private String text(long length) throws ProtocolError {
+            checkClaim("a string", length, MAX_TEXT_BYTES);
+            if (data.length - at < length) {
+                throw bad("it ends inside a string");
+            }
+            try {
+                String text = StandardCharsets.UTF_8.newDecoder() // it reports what is not UTF-8
+                        .decode(ByteBuffer.wrap(data, at, (int) length)).toString();
+                at += (int) length;
+                return text;
+            } catch (CharacterCodingException error) {
+                throw bad("a string that is not UTF-8");
+            }
+        }
+
+        private List<Object> array(long length, int containersAround) throws ProtocolError {
+            checkDepth(containersAround);
+            checkClaim("an array", length, MAX_ARRAY);
+            List<Object> list = new ArrayList<>((int) length);
+            for (int i = 0; i < length; i++) {
+                list.add(value(containersAround + 1));
+            }
+            return Collections.unmodifiableList(list); // a bot gets the opponent's last move as it is here
+        }
+
+        private Map<String, Object> map(long length, int containersAround) throws ProtocolError {
+            checkDepth(containersAround);
+            checkClaim("a map", length, MAX_MAP);
+            Object[] keys = new Object[(int) length];
+            Object[] values = new Object[(int) length];
+            for (int i = 0; i < length; i++) {
+                keys[i] = value(containersAround + 1);
+                values[i] = value(containersAround + 1);
+            }
+            Map<String, Object> map = new LinkedHashMap<>();
+            for (int i = 0; i < length; i++) {
+                if (!(keys[i] instanceof String)) {
+                    throw new ProtocolError("bad_key", "a key " + Text.shown(keys[i]) + ", expected a string");
+                }
+                if (map.containsKey(keys[i])) {
+                    throw new ProtocolError("duplicate_key", "the key " + Text.shown(keys[i]) + " twice");
+                }
+                map.put((String) keys[i], values[i]);
+            }
+            return map;
+        }
+
+        private static void checkDepth(int containersAround) throws ProtocolError {
+            if (containersAround >= MAX_DEPTH) {
+                throw new ProtocolError("too_deep", "more than " + MAX_DEPTH + " containers inside each other");
+            }
+        }
+
+        private static void checkClaim(String what, long length, int most) throws ProtocolError {
+            if (length > most) {
+                throw new ProtocolError(
+                        "too_large", what + " that claims a length of " + length + ", expected at most " + most);
+            }
+        }
+    }
+
+    /** Encodes a message of this client, and checks that the server can decode it. */
+    static final class Encoder {
+        private final ByteArrayOutputStream out = new ByteArrayOutputStream(256);
+
+        /** Returns a frame with its header. */
+        static byte[] frame(Map<String, Object> message) throws NotSendable {
+            Encoder encoder = new Encoder();
+            encoder.number(0, HEADER_BYTES);
+            encoder.value(message, 0);
+            byte[] frame = encoder.out.toByteArray();
+            int length = frame.length - HEADER_BYTES;
+            for (int i = 0; i < HEADER_BYTES; i++) {
+                frame[i] = (byte) (length >> 8 * (HEADER_BYTES - 1 - i));
+            }
+            return frame;
+        }
+
+        private void value(Object value, int containersAround) throws NotSendable {
+            if (value == null) {
+                number(0xc0, 1);
+            } else if (value instanceof Boolean) {
+                number((Boolean) value ? 0xc3 : 0xc2, 1);
+            } else if (value instanceof Long || value instanceof Integer || value instanceof Short || value instanceof Byte) {
+                integer(((Number) value).longValue());
+            } else if (value instanceof BigInteger) {
+                bigInteger((BigInteger) value);
+            } else if (value instanceof Double || value instanceof Float) {
+                number(0xcb, 1);
+                number(Double.doubleToLongBits(((Number) value).doubleValue()), 8);
+            } else if (value instanceof String || value instanceof Character) {
+                text(value.toString());
+            } else if (value instanceof Map) {
+                map((Map<?, ?>) value, containersAround);
+            } else if (value instanceof Collection) {
+                array(((Collection<?>) value).toArray(), containersAround);
+            } else if (value.getClass().isArray()) {
+                array(value, containersAround);
+            } else {
+                throw new NotSendable("a value of the type " + value.getClass().getName());
+            }
+            // Checked after each value: lists that hold each other would otherwise grow without end.
+            if (out.size() > HEADER_BYTES + MAX_CLIENT_FRAME) {
+                throw new NotSendable("a frame of more than " + MAX_CLIENT_FRAME + " bytes");
+            }
+        }
+
+        private void number(long number, int bytes) {
+            for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
+                out.write((int) (number >> shift));
+            }
+        }
+
+        private void tagged(int tag, long number, int bytes) {
+            out.write(tag);
+            number(number, bytes);
+        }
+
+        private void integer(long number) {
+            if (number >= -32 && number < 128) {
+                number(number, 1);
+            } else if (number >= 0) {
+                int size = number < 1 << 8 ? 0 : number < 1 << 16 ? 1 : number < 1L << 32 ? 2 : 3;
+                tagged(0xcc + size, number, 1 << size);
+            } else {
+                int size = number >= Byte.MIN_VALUE ? 0 : number >= Short.MIN_VALUE ? 1 : number >= Integer.MIN_VALUE ? 2 : 3;
+                tagged(0xd0 + size, number, 1 << size);
+            }
+        }
+
+        private void bigInteger(BigInteger number) throws NotSendable {
+            if (number.bitLength() <= 63) {
+                integer(number.longValue());
+            } else if (number.signum() > 0 && number.bitLength() == 64) {
+                tagged(0xcf, number.longValue(), 8);
+            } else {
+                throw new NotSendable("an integer of more than 64 bits");
+            }
+        }
+
+        private void text(String text) throws NotSendable {
+            byte[] bytes;
+            try {
+                CharBuffer characters = CharBuffer.wrap(text, 0, Math.min(text.length(), MAX_TEXT_BYTES + 1));
+                ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(characters);
+                bytes = Arrays.copyOf(encoded.array(), encoded.limit());
+            } catch (CharacterCodingException error) {
+                throw new NotSendable("a text that is not valid Unicode");
+            }
+            if (bytes.length > MAX_TEXT_BYTES) {
+                throw new NotSendable("a text of more than " + MAX_TEXT_BYTES + " bytes");
+            }
+            if (bytes.length < 32) {
+                number(0xa0 | bytes.length, 1);
+            } else if (bytes.length < 256) {
+                tagged(0xd9, bytes.length, 1);
+            } else {
+                tagged(0xda, bytes.length, 2);
+            }
+            out.write(bytes, 0, bytes.length);
+        }
+
+        private void array(Object array, int containersAround) throws NotSendable {
+            int length = Array.getLength(array);
+            header(0x90, 0xdc, length, MAX_ARRAY, "an array", containersAround);
+            for (int i = 0; i < length; i++) {
+                value(Array.get(array, i), containersAround + 1);
+            }
+        }
+
+        private void map(Map<?, ?> map, int containersAround) throws NotSendable {
+            header(0x80, 0xde, map.size(), MAX_MAP, "a map", containersAround);
+            for (Map.Entry<?, ?> entry : map.entrySet()) {
+                if (!(entry.getKey() instanceof String)) {
+                    throw new NotSendable("a map with a key that is no text");
+                }
+                text((String) entry.getKey());
+                value(entry.getValue(), containersAround + 1);
+            }
+        }
+
+        private void header(int small, int tag, int length, int most, String what, int containersAround)
+                throws NotSendable {
+            if (containersAround >= MAX_DEPTH) {
+                throw new NotSendable("more than " + MAX_DEPTH + " containers inside each other");
+            }
+            if (length > most) {
+                throw new NotSendable(what + " of " + length + " elements, expected at most " + most);
+            }
+            if (length < 16) {
+                number(small | length, 1);
+            } else {
+                tagged(tag, length, 2);
+            }
+        }
+    }
+
+    /** Splits a stream of bytes into the bodies of frames. */
+    static final class FrameReader {
+        private byte[] buffer = new byte[HEADER_BYTES + MAX_SERVER_FRAME];
+        private int start;
+        private int end;
+
+        /** Adds received bytes. */
+        void feed(byte[] data, int length) {
+            if (buffer.length - end < length) {
+                byte[] target = end - start + length <= buffer.length ? buffer : new byte[end - start + length];
+                System.arraycopy(buffer, start, target, 0, end - start);
+                buffer = target;
+                end -= start;
+                start = 0;
+            }
+            System.arraycopy(data, 0, buffer, end, length);
+            end += length;
+        }
+
+        /** Returns true if a part of a frame is left, once all bodies are taken out. */
+        boolean partial() {
+            return end > start;
+        }
+
+        /** Returns the next complete body, or null if more bytes are needed. */
+        byte[] nextBody() throws ProtocolError {
+            if (end - start < HEADER_BYTES) {
+                return null;
+            }
+            long length = ByteBuffer.wrap(buffer, start, HEADER_BYTES).getInt() & 0xffffffffL;
+            if (length == 0) {
+                throw new ProtocolError("empty_frame", "a frame of 0 bytes, expected at least 1");
+            }
+            if (length > MAX_SERVER_FRAME) {
+                throw new ProtocolError(
+                        "oversize_frame", "a frame of " + length + " bytes, expected at most " + MAX_SERVER_FRAME);
+            }
+            int until = start + HEADER_BYTES + (int) length;
+            if (until > end) {
+                return null;
+            }
+            byte[] body = Arrays.copyOfRange(buffer, start + HEADER_BYTES, until);
+            start = until;
+            return body;
+        }
+    }
+
+    // --- messages (protocol.md, "Messages") ----------------------------------------------------------------------
+
+    /** A message from the server. Only the fields of its type have values. */
+    static final class Message {
+        final String type;
+        List<Long> versions;
+        String nonce;
+        String contest;
+        String server;
+        String name;
+        String proof;
+        String game;
+        String opponent;
+        String timeKind;
+        String result;
+        String reason;
+        String detail;
+        int team;
+        int match;
+        int id;
+        int moveNumber;
+        int timeMs;
+        int timeLeftMs;
+        int lagMs;
+        Integer incrementMs;
+        Integer retryMs;
+        boolean friendly;
+        boolean isBlack;
+        boolean resumed;
+        int[][] board;
+        Object lastMove;
+        List<Object> scores;
+        Map<String, Integer> options;
+
+        private Message(String type) {
+            this.type = type;
+        }
+
+        /** Returns the message in a map. */
+        static Message of(Map<String, Object> map) throws ProtocolError {
+            Object type = map.get("type");
+            Message message = new Message(type instanceof String ? (String) type : "");
+            Fields fields = new Fields(map);
+            switch (message.type) {
+                case "hello":
+                    message.readHello(fields);
+                    break;
+                case "welcome":
+                    message.readWelcome(fields);
+                    break;
+                case "start":
+                    message.readStart(fields);
+                    break;
+                case "get_step":
+                    message.readGetStep(fields);
+                    break;
+                case "penalty":
+                    message.id = fields.integer("id", 1, MAX_ID);
+                    message.readReason(fields);
+                    break;
+                case "end":
+                    message.readEnd(fields);
+                    break;
+                case "goodbye":
+                    message.readReason(fields);
+                    message.retryMs = fields.optionalInteger("retry_ms", true);
+                    break;
+                default:
+                    throw new ProtocolError("unknown_type", "type is " + Text.shown(type));
+            }
+            return message;
+        }
+
+        private void readHello(Fields fields) throws ProtocolError {
+            versions = new ArrayList<>();
+            for (Object version : fields.array("versions")) {
+                if (!(version instanceof Long) || (Long) version < 1 || (Long) version > MAX_ID) {
+                    throw Fields.wrong("versions", version, "whole numbers from 1");
+                }
+                versions.add((Long) version);
+            }
+            nonce = fields.hex("nonce", NONCE_DIGITS);
+            contest = fields.text("contest", MAX_NAME);
+            server = fields.text("server", MAX_NAME);
+            friendly = fields.optionalBool("friendly");
+        }
+
+        private void readWelcome(Fields fields) throws ProtocolError {
+            team = fields.integer("team", 0, MAX_ID);
+            name = fields.text("name", MAX_NAME);
+            lagMs = fields.integer("lag_ms", 0, MAX_MS);
+            for (Object game : fields.array("games")) {
+                new Message("game").readGame(new Fields(Fields.map("games", game)));
+            }
+            proof = fields.isNil("proof") ? null : fields.hex("proof", MAC_DIGITS);
+        }
+
+        private void readGame(Fields fields) throws ProtocolError {
+            game = fields.text("game", MAX_NAME);
+            options = fields.options();
+            timeKind = fields.oneOf("time_kind", "move", "budget");
+            timeMs = fields.integer("time_ms", 1, MAX_MS);
+            incrementMs = fields.optionalInteger("increment_ms", false);
+        }
+
+        private void readStart(Fields fields) throws ProtocolError {
+            match = fields.integer("match", 1, MAX_ID);
+            readGame(fields);
+            isBlack = fields.bool("is_black");
+            opponent = fields.text("opponent", MAX_NAME);
+            lagMs = fields.integer("lag_ms", 0, MAX_MS);
+            resumed = fields.bool("resumed");
+            friendly = fields.optionalBool("friendly");
+        }
+
+        private void readGetStep(Fields fields) throws ProtocolError {
+            id = fields.integer("id", 1, MAX_ID);
+            moveNumber = fields.integer("move_number", 1, MAX_ID);
+            board = fields.board();
+            isBlack = fields.bool("is_black");
+            timeLeftMs = fields.integer("time_left_ms", 0, MAX_MS);
+            lastMove = fields.required("last_move");
+        }
+
+        private void readEnd(Fields fields) throws ProtocolError {
+            match = fields.integer("match", 1, MAX_ID);
+            result = fields.oneOf("result", "win", "draw", "loss", "void");
+            readReason(fields);
+            if (fields.required("scores") != null) {
+                scores = fields.array("scores");
+                if (scores.size() != 2) {
+                    throw Fields.wrong("scores", scores, "one for each player");
+                }
+            }
+        }
+
+        private void readReason(Fields fields) throws ProtocolError {
+            reason = fields.text("reason", MAX_NAME);
+            detail = fields.text("detail", MAX_TEXT);
+        }
+
+        /** Returns true if this question repeats another one; only the time left may differ. */
+        boolean repeats(Message ask) {
+            return id == ask.id && moveNumber == ask.moveNumber && isBlack == ask.isBlack
+                    && Arrays.deepEquals(board, ask.board) && Objects.equals(lastMove, ask.lastMove);
+        }
+    }
+
+    /** The keys of a map, checked one by one. */
+    private static final class Fields {
+        private final Map<String, Object> map;
+
+        Fields(Map<String, Object> map) {
+            this.map = map;
+        }
+
+        static ProtocolError wrong(String name, Object value, String expected) {
+            return new ProtocolError("bad_field", name + " is " + Text.shown(value) + ", expected " + expected);
+        }
+
+        Object required(String name) throws ProtocolError {
+            if (!map.containsKey(name)) {
+                throw new ProtocolError("bad_field", name + " is missing");
+            }
+            return map.get(name);
+        }
+
+        boolean isNil(String name) {
+            return map.get(name) == null;
+        }
+
+        int integer(String name, int lowest, int highest) throws ProtocolError {
+            Object value = required(name);
+            if (!(value instanceof Long) || (Long) value < lowest || (Long) value > highest) {
+                throw wrong(name, value, "a whole number from " + lowest + " to " + highest);
+            }
+            return ((Long) value).intValue();
+        }
+
+        Integer optionalInteger(String name, boolean mustBeThere) throws ProtocolError {
+            if (mustBeThere) {
+                required(name);
+            }
+            return isNil(name) ? null : (Integer) integer(name, 0, MAX_MS);
+        }
+
+        boolean bool(String name) throws ProtocolError {
+            Object value = required(name);
+            if (!(value instanceof Boolean)) {
+                throw wrong(name, value, "true or false");
+            }
+            return (Boolean) value;
+        }
+
+        boolean optionalBool(String name) throws ProtocolError {
+            return !isNil(name) && bool(name);
+        }
+
+        String text(String name, int most) throws ProtocolError {
+            Object value = required(name);
+            if (!(value instanceof String) || ((String) value).codePointCount(0, ((String) value).length()) > most) {
+                throw wrong(name, value, "text of at most " + most + " characters");
+            }
+            return (String) value;
+        }
+
+        String hex(String name, int digits) throws ProtocolError {
+            Object value = required(name);
+            if (!(value instanceof String) || !((String) value).matches("[0-9a-f]{" + digits + "}")) {
+                throw wrong(name, value, digits + " lower-case hexadecimal digits");
+            }
+            return (String) value;
+        }
+
+        String oneOf(String name, String... allowed) throws ProtocolError {
+            Object value = required(name);
+            if (!(value instanceof String) || !Arrays.asList(allowed).contains(value)) {
+                throw wrong(name, value, "one of " + String.join(", ", allowed));
+            }
+            return (String) value;
+        }
+
+        List<Object> array(String name) throws ProtocolError {
+            return list(name, required(name));
+        }
+
+        private static List<Object> list(String name, Object value) throws ProtocolError {
+            if (!(value instanceof List)) {
+                throw wrong(name, value, "an array");
+            }
+            @SuppressWarnings("unchecked") // the decoder makes no others
+            List<Object> list = (List<Object>) value;
+            return list;
+        }
+
+        static Map<String, Object> map(String name, Object value) throws ProtocolError {
+            if (!(value instanceof Map)) {
+                throw wrong(name, value, "a map");
+            }
+            @SuppressWarnings("unchecked") // the decoder makes no others
+            Map<String, Object> map = (Map<String, Object>) value;
+            return map;
+        }
+
+        Map<String, Integer> options() throws ProtocolError {
+            Map<String, Integer> options = new LinkedHashMap<>();
+            Fields fields = new Fields(map("options", required("options")));
+            for (String name : fields.map.keySet()) {
+                options.put(name, fields.integer(name, -MAX_ID, MAX_ID));
+            }
+            return options;
+        }
+
+        int[][] board() throws ProtocolError {
+            List<Object> rows = array("board");
+            int[][] board = new int[rows.size()][];
+            for (int i = 0; i < board.length; i++) {
+                List<Object> row = list("board", rows.get(i));
+                board[i] = new int[row.size()];
+                for (int j = 0; j < board[i].length; j++) {
+                    Object cell = row.get(j);
+                    if (!(cell instanceof Long) || (Long) cell != (int) (long) (Long) cell) {
+                        throw wrong("board", cell, "whole numbers");
+                    }
+                    board[i][j] = (int) (long) (Long) cell;
+                }
+            }
+            return board;
+        }
+    }
+
+    // --- the conversation (protocol.md, "The conversation") ------------------------------------------------------
+
+    /** The state of the conversation. */
+    enum State {
+        /** Connected; the server sends hello. */
+        GREETING,
+        /** The client sends join. */
+        LOGIN,
+        /** Join is sent; the server sends welcome or goodbye. */
+        DECIDING,
+        /** Logged in, no match. */
+        LOBBY,
+        /** In a match, no open question. */
+        MATCH,
+        /** In a match, with an open question. */
+        TURN,
+        /** After goodbye. */
+        CLOSED
+    }
+
+    /** The client's end of a conversation, without a socket: it turns bytes into messages. */
+    static final class Conversation {
+        private final FrameReader reader = new FrameReader();
+        State state = State.GREETING;
+
+        void feed(byte[] data, int length) {
+            if (state != State.CLOSED) {
+                reader.feed(data, length);
+            }
+        }
+
+        /** Returns the next message, or null if more bytes are needed. */
+        Message next() throws ProtocolError {
+            byte[] body = state == State.CLOSED ? null : reader.nextBody();
+            if (body == null) {
+                return null;
+            }
+            Map<String, Object> map = Decoder.decode(body);
+            State following = following(map.get("type"));
+            Message message = Message.of(map);
+            if (following == null) {
+                throw new ProtocolError("out_of_order", message.type + " in state " + state);
+            }
+            state = following;
+            return message;
+        }
+
+        /** Returns what is wrong with the end of the stream here, or null. */
+        ProtocolError atEnd() {
+            return state != State.CLOSED && reader.partial()
+                    ? new ProtocolError("truncated_frame", "the connection closed inside a frame")
+                    : null;
+        }
+
+        private State following(Object type) {
+            if ("goodbye".equals(type)) {
+                return State.CLOSED;
+            }
+            switch (state) {
+                case GREETING:
+                    return "hello".equals(type) ? State.LOGIN : null;
+                case DECIDING:
+                    return "welcome".equals(type) ? State.LOBBY : null;
+                case LOBBY:
+                    return "start".equals(type) ? State.MATCH : null;
+                case MATCH:
+                    return "get_step".equals(type) ? State.TURN : closing(type);
+                case TURN:
+                    return closing(type);
+                default:
+                    return null;
+            }
+        }
+
+        private static State closing(Object type) {
+            return "penalty".equals(type) ? State.MATCH : "end".equals(type) ? State.LOBBY : null;
+        }
+    }
+
+    // --- the login (protocol.md, "Logging in") -------------------------------------------------------------------
+
+    /** Signatures and tokens. */
+    static final class Auth {
+        private static final String PROOF = "getstep server proof v1:";
+        private static final String LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
+        private static final SecureRandom RANDOM = new SecureRandom();
+
+        private Auth() {}
+
+        static String newNonce() {
+            byte[] bytes = new byte[NONCE_DIGITS / 2];
+            RANDOM.nextBytes(bytes);
+            return hex(bytes);
+        }
+
+        static String sign(String token, String nonce) {
+            return hmac(token, nonce);
+        }
+
+        static boolean isProof(String token, String serverNonce, String clientNonce, String proof) {
+            byte[] right = hmac(token, PROOF + serverNonce + clientNonce).getBytes(StandardCharsets.US_ASCII);
+            return MessageDigest.isEqual(right, proof.getBytes(StandardCharsets.UTF_8)); // in constant time
+        }
+
+        /** Returns a token that a server has made in the form on paper; a token of another kind unchanged. */
+        static String canonical(String token) {
+            String letters = token.replaceAll("[-\\s]", "").toLowerCase(Locale.ROOT);
+            return letters.matches("[" + LETTERS + "]{12}")
+                    ? letters.substring(0, 4) + "-" + letters.substring(4, 8) + "-" + letters.substring(8)
+                    : token;
+        }
+
+        private static String hmac(String token, String text) {
+            try {
+                Mac mac = Mac.getInstance("HmacSHA256"); // every Java has it
+                mac.init(new SecretKeySpec(token.getBytes(StandardCharsets.UTF_8), "HmacSHA256"));
+                return hex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)));
+            } catch (GeneralSecurityException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+
+        private static String hex(byte[] bytes) {
+            StringBuilder digits = new StringBuilder();
+            for (byte b : bytes) {
+                digits.append(Character.forDigit(b >> 4 & 15, 16)).append(Character.forDigit(b & 15, 16));
+            }
+            return digits.toString();
+        }
+    }
+
+    // --- text for people -----------------------------------------------------------------------------------------
+
+    /** Text that any terminal can show, whatever the server sent. */
+    static final class Text {
+        private static final int MOST_SHOWN = 200;
+        private static final int MOST_LINES = 30;
+
+        private Text() {}
+
+        /** Returns text with control, bidi and other invisible characters escaped. */
+        static String escape(String text) {
+            StringBuilder shown = new StringBuilder(text.length());
+            text.codePoints().forEach(c -> {
+                if (isPrintable(c)) {
+                    shown.appendCodePoint(c);
+                } else {
+                    shown.append(escaped(c));
+                }
+            });
+            return shown.toString();
+        }
+
+        static boolean isPrintable(String text) {
+            return text.codePoints().allMatch(Text::isPrintable);
+        }
+
+        private static boolean isPrintable(int c) {
+            switch (Character.getType(c)) {
+                case Character.CONTROL:
+                case Character.FORMAT:
+                case Character.SURROGATE:
+                case Character.PRIVATE_USE:
+                case Character.UNASSIGNED:
+                case Character.LINE_SEPARATOR:
+                case Character.PARAGRAPH_SEPARATOR:
+                    return false;
+                case Character.SPACE_SEPARATOR:
+                    return c == ' ';
+                default:
+                    return true;
+            }
+        }
+
+        static String escaped(int c) {
+            int known = "\n\r\t".indexOf(c);
+            if (known >= 0) {
+                return "\\" + "nrt".charAt(known);
+            }
+            return String.format(c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+        }
+
+        /** Returns a value on one line, shortened. */
+        static String shown(Object value) {
+            StringBuilder text = new StringBuilder();
+            show(value, text, 4);
+            String line = escape(text.toString());
+            return line.length() <= MOST_SHOWN ? line : line.substring(0, MOST_SHOWN) + "...";
+        }
+
+        private static void show(Object value, StringBuilder text, int depth) {
+            if (text.length() > MOST_SHOWN) {
+                return;
+            }
+            if (value instanceof String) {
+                String whole = (String) value;
+                text.append('"').append(whole, 0, Math.min(whole.length(), MOST_SHOWN)).append('"');
+            } else if (value instanceof Collection || value != null && value.getClass().isArray()) {
+                Object items = value instanceof Collection ? ((Collection<?>) value).toArray() : value;
+                text.append('[');
+                for (int i = 0; i < Array.getLength(items) && text.length() <= MOST_SHOWN; i++) {
+                    text.append(i > 0 ? ", " : "");
+                    if (depth > 0) {
+                        show(Array.get(items, i), text, depth - 1);
+                    } else {
+                        text.append("...");
+                    }
+                }
+                text.append(']');
+            } else if (value instanceof Map) {
+                text.append("a map of ").append(((Map<?, ?>) value).size());
+            } else {
+                text.append(value == null ? "null" : value.toString());
+            }
+        }
+
+        /** Returns text for a field of a message: valid Unicode of at most MAX_TEXT characters. */
+        static String sendable(String text) {
+            StringBuilder valid = new StringBuilder();
+            text.codePoints().limit(MAX_TEXT).forEach(c ->
+                    valid.appendCodePoint(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE ? '?' : c));
+            return valid.toString();
+        }
+
+        /** Returns a time for people: "0.8 ms", "35 ms", "0.35 s", "20 s". */
+        static String duration(double ms) {
+            if (ms > 0 && ms < 0.1) {
+                return "under 0.1 ms";
+            }
+            if (ms > 0 && ms < 100) {
+                return String.format(Locale.ROOT, ms < 10 ? "%.1f ms" : "%.0f ms", ms);
+            }
+            String seconds = String.format(Locale.ROOT, "%.2f", ms / 1000);
+            return seconds.replaceAll("0+$", "").replaceAll("\\.$", "") + " s";
+        }
+
+        /** Returns the error without its trace, such as "IllegalStateException: no move left". */
+        static String summary(Throwable error) {
+            String name = error.getClass().getName();
+            String message;
+            try {
+                message = error.getMessage();
+            } catch (Throwable inTheContestantsOwnCode) {
+                return name;
+            }
+            return message == null || message.isEmpty() ? name : name + ": " + message;
+        }
+
+        /** Returns the trace of an error of the bot, without the calls of this file and not longer than a screen. */
+        static String trace(Throwable error) {
+            StringBuilder text = new StringBuilder();
+            Throwable cause = error;
+            for (int causes = 0; cause != null && causes < 4; causes++, cause = cause.getCause()) {
+                text.append(causes == 0 ? "" : "\nCaused by: ").append(summary(cause));
+                int lines = 0;
+                for (StackTraceElement call : cause.getStackTrace()) {
+                    if (isOurs(call)) {
+                        break; // further out is only this file
+                    }
+                    if (++lines > MOST_LINES) {
+                        text.append("\n    ...");
+                        break;
+                    }
+                    text.append("\n    at ").append(call);
+                }
+            }
+            return text.toString();
+        }
+
+        /** Returns the innermost call of the bot's own code, such as "MyBot.java line 12". */
+        static String location(StackTraceElement[] stack) {
+            StackTraceElement found = null;
+            for (StackTraceElement call : stack) {
+                if (isOurs(call)) {
+                    break;
+                }
+                boolean library = call.getModuleName() != null && call.getModuleName().matches("(java|jdk)\\..*");
+                if (!library) {
+                    found = call;
+                    break;
+                }
+                found = found == null ? call : found;
+            }
+            return found == null ? "an unknown place" : found.getFileName() + " line " + found.getLineNumber();
+        }
+
+        private static boolean isOurs(StackTraceElement call) {
+            String name = call.getClassName();
+            return name.equals("Getstep") || name.startsWith("Getstep$");
+        }
+
+        static String firstLine(String text) {
+            return text.strip().split("\\R", 2)[0];
+        }
+    }
+
+    /** Prints progress to standard output, and problems to standard error. */
+    static final class Console {
+        boolean quiet;
+        private final Charset charset = charset();
+        private final PrintStream out = System.out;
+        private final PrintStream err = System.err;
+
+        /** Prints a line of progress. */
+        void say(String line) {
+            if (!quiet) {
+                print(out, line);
+            }
+        }
+
+        /** Prints a problem, also if quiet. */
+        void warn(String text) {
+            print(err, text);
+        }
+
+        private void print(PrintStream stream, String text) {
+            byte[] line = encode(text + System.lineSeparator());
+            stream.write(line, 0, line.length);
+            stream.flush();
+        }
+
+        /** Encodes for the terminal; a character that it cannot show is escaped. */
+        private byte[] encode(String text) {
+            CharsetEncoder encoder = charset.newEncoder();
+            StringBuilder shown = new StringBuilder();
+            text.codePoints().forEach(c -> {
+                String character = new String(Character.toChars(c));
+                shown.append(encoder.canEncode(character) ? character : Text.escaped(c));
+            });
+            return shown.toString().getBytes(charset);
+        }
+
+        /** Returns the encoding of the terminal. Java has the property under three names, by its version. */
+        static Charset charset() {
+            for (String name : new String[] {"stdout.encoding", "sun.stdout.encoding", "native.encoding"}) {
+                try {
+                    return Charset.forName(System.getProperty(name, ""));
+                } catch (IllegalArgumentException missingOrUnknown) {
+                    // the next one
+                }
+            }
+            return Charset.defaultCharset();
+        }
+    }
+
+    /** Stands in for System.out: the first lines that a bot prints in a match are shown, the others are counted. */
+    static final class BotOutput extends OutputStream {
+        private static final int SHOWN_LINES = 20;
+        private static final int MOST_KEPT = 200;
+
+        final PrintStream stream = new PrintStream(this, true);
+        private final PrintStream original = System.out;
+        private final StringBuilder end = new StringBuilder();
+        private int lines;
+
+        @Override
+        public void write(int b) {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public synchronized void write(byte[] bytes, int offset, int length) {
+            if (lines < SHOWN_LINES) {
+                original.write(bytes, offset, length);
+            }
+            for (int i = offset; i < offset + length; i++) {
+                lines += bytes[i] == '\n' ? 1 : 0;
+            }
+            int kept = Math.min(length, MOST_KEPT);
+            end.append(new String(bytes, offset + length - kept, kept, Charset.defaultCharset()));
+            end.delete(0, Math.max(0, end.length() - MOST_KEPT));
+        }
+
+        @Override
+        public void flush() {
+            original.flush();
+        }
+
+        /** Returns the line about what was not shown since the last call, or null. */
+        synchronized String endMatch() {
+            int hidden = lines - SHOWN_LINES;
+            lines = 0;
+            if (hidden <= 0) {
+                return null;
+            }
+            String[] last = end.toString().strip().split("\\R");
+            String more = hidden + " more line" + (hidden > 1 ? "s" : "");
+            return "getStep printed " + more + "; the last: " + Text.escape(last[last.length - 1]);
+        }
+    }
+
+    // --- settings ------------------------------------------------------------------------------------------------
+
+    /** The options of the command line, else the GETSTEP_ variables, else the saved login, else defaults. */
+    static final class Settings {
+        static final int DEFAULT_PORT = 7777;
+        static final int FRIENDLY_PORT = 7780;
+        private static final String HELP = "usage: java MyBot [options]\n\n"
+                + "Play in a getstep contest until it is over. You can start the bot before the contest: it waits for the\n"
+                + "server. If the connection is lost, it reconnects. Ctrl-C stops it.\n\n"
+                + "options:\n"
+                + "  --host HOST         the host's name or address (default: the saved one, else 127.0.0.1)\n"
+                + "  --port PORT         the host's port (default 7777)\n"
+                + "  --team TEAM         your team's id, a number\n"
+                + "  --token TOKEN       your team's token\n"
+                + "  --token-file FILE   a text file that holds the token alone\n"
+                + "  --friendly          play against people on the live page; --port is then its port for bots\n"
+                + "                      (default 7780). These matches count nowhere\n"
+                + "  --quiet             print problems only\n"
+                + "  --help, --version\n\n"
+                + "The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and GETSTEP_TOKEN_FILE work as well,\n"
+                + "and so does the login that the command getstep login has saved.\n\n"
+                + "exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
+        private static final String WHERE = "Give it as --%s on the command line, or in the variable %s.\n"
+                + "To save host, team and token permanently: getstep login";
+
+        private final Map<String, String> given = new LinkedHashMap<>();
+        private final Map<String, String> environment;
+        /** The text that --help or --version prints; null if the bot is to play. */
+        String shows;
+        boolean quiet;
+        boolean friendly;
+        String host;
+        int port;
+        int team;
+        String token;
+
+        Settings(String[] args) throws SetupError {
+            this(args, System.getenv());
+        }
+
+        Settings(String[] args, Map<String, String> environment) throws SetupError {
+            this.environment = environment;
+            List<String> withValue = Arrays.asList("--host", "--port", "--team", "--token", "--token-file");
+            for (int i = 0; i < args.length; i++) {
+                String[] parts = args[i].split("=", 2);
+                if (withValue.contains(parts[0])) {
+                    if (parts.length == 1 && i + 1 == args.length) {
+                        throw new SetupError(parts[0] + " needs a value");
+                    }
+                    given.put(parts[0].substring(2), parts.length == 2 ? parts[1] : args[++i]);
+                } else {
+                    flag(args[i]);
+                }
+            }
+            if (given.containsKey("token") && given.containsKey("token-file")) {
+                throw new SetupError("give --token or --token-file, not both");
+            }
+        }
+
+        private void flag(String flag) throws SetupError {
+            switch (flag) {
+                case "--friendly":
+                    friendly = true;
+                    break;
+                case "--quiet":
+                    quiet = true;
+                    break;
+                case "--help":
+                case "-h":
+                    shows = HELP;
+                    break;
+                case "--version":
+                    shows = "getstep Java " + VERSION;
+                    break;
+                default:
+                    throw new SetupError("unknown argument " + Text.shown(flag) + "; --help lists all");
+            }
+        }
+
+        /** Finds the address and the login. */
+        void find() throws SetupError {
+            findAddress();
+            findLogin();
+        }
+
+        private String variable(String name) {
+            String value = environment.get(name);
+            return value == null || value.isEmpty() ? null : value;
+        }
+
+        private String option(String name, String variable) {
+            String value = given.get(name);
+            return value != null ? value : variable(variable);
+        }
+
+        private void findAddress() throws SetupError {
+            String named = given.get("host");
+            host = named != null && !named.isEmpty() ? named : variable("GETSTEP_HOST");
+            port = DEFAULT_PORT;
+            if (host == null) {
+                SavedLogin saved = SavedLogin.load(environment);
+                host = saved == null ? "127.0.0.1" : saved.host;
+                port = saved == null ? DEFAULT_PORT : saved.port; // the saved port belongs to the saved host
+            }
+            boolean oneColon = host.indexOf(':') >= 0 && host.indexOf(':') == host.lastIndexOf(':');
+            host = host.strip();
+            if (host.contains("/") || oneColon || !Text.isPrintable(host)) {
+                throw new SetupError("The host is " + Text.shown(host)
+                        + ", expected a name or an address alone, such as 192.168.1.10.\n"
+                        + "The port goes into --port or GETSTEP_PORT.");
+            }
+            // The contest's port in GETSTEP_PORT is not the one for friendly matches.
+            String text = friendly ? given.get("port") : option("port", "GETSTEP_PORT");
+            port = text != null ? number("port", text, 1, 65535) : friendly ? FRIENDLY_PORT : port;
+        }
+
+        private void findLogin() throws SetupError {
+            String text = option("team", "GETSTEP_TEAM");
+            SavedLogin saved = text == null || !tokenIsGiven() ? SavedLogin.load(environment) : null;
+            if (text == null && saved == null) {
+                throw new SetupError("The team id is missing; the host gave your team one, a number such as 7.\n"
+                        + String.format(WHERE, "team", "GETSTEP_TEAM"));
+            }
+            team = text == null ? saved.team : number("team", text, 0, MAX_ID);
+            token = findToken();
+            if (token == null && saved != null && saved.team == team) {
+                token = saved.token;
+            }
+            if (token == null) {
+                throw new SetupError("The token of team " + team + " is missing; it is on the slip from the host.\n"
+                        + String.format(WHERE, "token", "GETSTEP_TOKEN"));
+            }
+        }
+
+        private boolean tokenIsGiven() {
+            return given.containsKey("token") || given.containsKey("token-file")
+                    || variable("GETSTEP_TOKEN") != null || variable("GETSTEP_TOKEN_FILE") != null;
+        }
+
+        private String findToken() throws SetupError {
+            if (given.containsKey("token")) {
+                return check(given.get("token"), "The token");
+            }
+            if (given.containsKey("token-file")) {
+                return read(given.get("token-file"));
+            }
+            if (variable("GETSTEP_TOKEN") != null) {
+                return check(variable("GETSTEP_TOKEN"), "The token in the variable GETSTEP_TOKEN");
+            }
+            return variable("GETSTEP_TOKEN_FILE") != null ? read(variable("GETSTEP_TOKEN_FILE")) : null;
+        }
+
+        private static int number(String name, String text, int lowest, int highest) throws SetupError {
+            try {
+                long number = Long.parseLong(text.strip());
+                if (number >= lowest && number <= highest) {
+                    return (int) number;
+                }
+            } catch (NumberFormatException notANumber) {
+                // told below
+            }
+            throw new SetupError("The " + name + " is " + Text.shown(text) + ", expected a whole number from " + lowest
+                    + " to " + highest + ".");
+        }
+
+        private static String check(String token, String what) throws SetupError {
+            String text = Auth.canonical(token.strip());
+            if (text.isEmpty() || text.matches("(?s).*\\s.*") || !Text.isPrintable(text)) {
+                throw new SetupError(
+                        what + " should be one word such as kq3m-x7fd-29pt, as it is on the slip from the host.");
+            }
+            return text;
+        }
+
+        /** Returns the one word in a text file, also if a Windows editor or shell has written it. */
+        private static String read(String name) throws SetupError {
+            try (InputStream file = Files.newInputStream(Paths.get(name))) {
+                byte[] data = file.readNBytes(10_000);
+                boolean utf16 = data.length > 1
+                        && (data[0] == (byte) 0xff && data[1] == (byte) 0xfe || data[0] == (byte) 0xfe && data[1] == (byte) 0xff);
+                Charset charset = utf16 ? StandardCharsets.UTF_16 : StandardCharsets.UTF_8;
+                String text = charset.newDecoder().onMalformedInput(CodingErrorAction.REPORT)
+                        .decode(ByteBuffer.wrap(data)).toString();
+                return check(text.startsWith("\ufeff") ? text.substring(1) : text,
+                        "The content of the token file " + Text.shown(name));
+            } catch (IOException | InvalidPathException error) {
+                throw new SetupError("The token file " + Text.shown(name) + " cannot be read: "
+                        + Text.escape(Text.summary(error)) + ".\n"
+                        + "Put the token from the host's slip into it, alone, as plain text.");
+            }
+        }
+    }
+
+    /** The login that the command "getstep login" has saved, and the latest contact with that host. */
+    static final class SavedLogin {
+        private static final int MOST_BYTES = 10_000;
+        private static final String AGAIN = "Type getstep login again, or getstep logout to remove it.";
+
+        final String host;
+        final int port;
+        final int team;
+        final String token;
+        private final Map<String, Object> seen;
+
+        private SavedLogin(Map<?, ?> data) {
+            host = text(data.get("host"));
+            token = text(data.get("token"));
+            port = integer(data.get("port"), 1, 65535);
+            team = integer(data.get("team"), 0, MAX_ID);
+            Object last = data.get("seen");
+            Map<String, Object> checked = null;
+            if (last != null) {
+                checked = new LinkedHashMap<>();
+                checked.put("contest", Text.escape(String.valueOf(((Map<?, ?>) last).get("contest"))));
+                checked.put("at", ((Number) ((Map<?, ?>) last).get("at")).doubleValue());
+                checked.put("over", ((Map<?, ?>) last).get("over"));
+            }
+            seen = checked;
+        }
+
+        private static String text(Object value) {
+            if (!(value instanceof String) || ((String) value).isEmpty() || !Text.isPrintable((String) value)) {
+                throw new IllegalArgumentException("a value of the wrong kind");
+            }
+            return (String) value;
+        }
+
+        private static int integer(Object value, int lowest, int highest) {
+            if (!(value instanceof Long) || (Long) value < lowest || (Long) value > highest) {
+                throw new IllegalArgumentException("a value of the wrong kind");
+            }
+            return ((Long) value).intValue();
+        }
+
+        private static Path file(Map<String, String> environment) {
+            String named = environment.get("GETSTEP_LOGIN_FILE");
+            if (named != null && !named.isEmpty()) {
+                return Paths.get(named);
+            }
+            String system = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
+            Path home = Paths.get(System.getProperty("user.home", "."));
+            String variable = environment.get(system.startsWith("windows") ? "APPDATA" : "XDG_CONFIG_HOME");
+            boolean isSet = variable != null && !variable.isEmpty();
+            Path folder;
+            if (system.startsWith("windows")) {
+                folder = isSet ? Paths.get(variable) : home.resolve("AppData").resolve("Roaming");
+            } else if (system.startsWith("mac")) {
+                folder = home.resolve("Library").resolve("Application Support");
+            } else {
+                folder = isSet ? Paths.get(variable) : home.resolve(".config");
+            }
+            return folder.resolve("getstep").resolve("login.json");
+        }
+
+        /** Returns the saved login, or null if there is none. */
+        static SavedLogin load(Map<String, String> environment) throws SetupError {
+            Path path = null;
+            try {
+                path = file(environment);
+                try (InputStream stream = Files.newInputStream(path)) {
+                    byte[] data = stream.readNBytes(MOST_BYTES); // cut off, and so not JSON, if it is too long
+                    return new SavedLogin((Map<?, ?>) Json.parse(new String(data, StandardCharsets.UTF_8)));
+                }
+            } catch (NoSuchFileException none) {
+                return null;
+            } catch (IOException | InvalidPathException error) {
+                throw new SetupError("The saved login cannot be read: " + Text.summary(error) + ".\n" + AGAIN);
+            } catch (IllegalArgumentException | ClassCastException | NullPointerException error) {
+                throw new SetupError(path + ": not a saved login.\n" + AGAIN);
+            }
+        }
+
+        private static SavedLogin savedFor(String host, int port) {
+            try {
+                SavedLogin saved = load(System.getenv());
+                return saved != null && saved.host.equals(host) && saved.port == port ? saved : null;
+            } catch (SetupError unreadable) {
+                return null;
+            }
+        }
+
+        /** Keeps what was seen of a host, if it is the saved one. A file that cannot be written stays as it is. */
+        static void noteSeen(Settings of, String contest, boolean over) {
+            SavedLogin saved = savedFor(of.host, of.port);
+            if (saved == null || saved.team != of.team) {
+                return;
+            }
+            String text = String.format(Locale.ROOT,
+                    "{\n \"host\": %s,\n \"port\": %d,\n \"team\": %d,\n \"token\": %s,\n \"seen\": {\n"
+                            + "  \"contest\": %s,\n  \"at\": %.3f,\n  \"over\": %s\n }\n}",
+                    Json.quoted(saved.host), saved.port, saved.team, Json.quoted(saved.token),
+                    Json.quoted(contest), System.currentTimeMillis() / 1000.0, over);
+            Path temporary = null;
+            try {
+                Path path = file(System.getenv());
+                // createTempFile makes a file that only this user can read.
+                temporary = Files.createTempFile(path.toAbsolutePath().getParent(), ".login-", "");
+                Files.write(temporary, text.getBytes(StandardCharsets.UTF_8));
+                Files.move(temporary, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+            } catch (IOException | InvalidPathException | UnsupportedOperationException notWritten) {
+                if (temporary != null) {
+                    temporary.toFile().delete();
+                }
+            }
+        }
+
+        /** Returns what it means that nothing listens at an address, by what was last seen there. */
+        static String absence(String host, int port) {
+            SavedLogin saved = savedFor(host, port);
+            if (saved == null || saved.seen == null) {
+                return "nothing listens there; the server is not running yet, or the port is wrong";
+            }
+            Instant at = Instant.ofEpochMilli((long) ((Double) saved.seen.get("at") * 1000));
+            String when = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm").withZone(ZoneId.systemDefault()).format(at);
+            String contest = "'" + saved.seen.get("contest") + "'";
+            if (Boolean.TRUE.equals(saved.seen.get("over"))) {
+                return "nothing listens there any more; " + contest + " was over when it was last seen, " + when;
+            }
+            return "nothing listens there now; " + contest + " was there on " + when
+                    + " and was not over. The host has stopped it for now, or has a new address";
+        }
+    }
+
+    /** JSON, as far as the saved login and the test vectors of the protocol need it. */
+    static final class Json {
+        private static final int MOST_NESTED = 64;
+        private final String text;
+        private int at;
+
+        private Json(String text) {
+            this.text = text;
+        }
+
+        /** Returns a Map, List, String, Long, Double, Boolean or null; throws IllegalArgumentException. */
+        static Object parse(String text) {
+            Json json = new Json(text);
+            Object value = json.value(0);
+            json.space();
+            if (json.at < text.length()) {
+                throw json.bad();
+            }
+            return value;
+        }
+
+        static String quoted(String value) {
+            StringBuilder quoted = new StringBuilder("\"");
+            for (char c : value.toCharArray()) {
+                boolean plain = c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+                quoted.append(plain ? String.valueOf(c) : String.format("\\u%04x", (int) c));
+            }
+            return quoted.append('"').toString();
+        }
+
+        private IllegalArgumentException bad() {
+            return new IllegalArgumentException("not JSON at " + at);
+        }
+
+        private void space() {
+            while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
+                at++;
+            }
+        }
+
+        private boolean take(char wanted) {
+            space();
+            boolean here = at < text.length() && text.charAt(at) == wanted;
+            at += here ? 1 : 0;
+            return here;
+        }
+
+        private void expect(char wanted) {
+            if (!take(wanted)) {
+                throw bad();
+            }
+        }
+
+        private Object value(int nested) {
+            space();
+            if (at >= text.length() || nested > MOST_NESTED) {
+                throw bad();
+            }
+            switch (text.charAt(at)) {
+                case '{':
+                    return map(nested);
+                case '[':
+                    return array(nested);
+                case '"':
+                    return string();
+                default:
+                    return word();
+            }
+        }
+
+        private Map<String, Object> map(int nested) {
+            Map<String, Object> map = new LinkedHashMap<>();
+            expect('{');
+            if (take('}')) {
+                return map;
+            }
+            do {
+                space();
+                String key = string();
+                expect(':');
+                map.put(key, value(nested + 1));
+            } while (take(','));
+            expect('}');
+            return map;
+        }
+
+        private List<Object> array(int nested) {
+            List<Object> array = new ArrayList<>();
+            expect('[');
+            if (take(']')) {
+                return array;
+            }
+            do {
+                array.add(value(nested + 1));
+            } while (take(','));
+            expect(']');
+            return array;
+        }
+
+        private String string() {
+            expect('"');
+            StringBuilder string = new StringBuilder();
+            while (at < text.length() && text.charAt(at) != '"') {
+                char c = text.charAt(at++);
+                string.append(c == '\\' ? escape() : c);
+            }
+            expect('"');
+            return string.toString();
+        }
+
+        private char escape() {
+            if (at >= text.length()) {
+                throw bad();
+            }
+            char c = text.charAt(at++);
+            if (c == 'u' && at + 4 <= text.length()) {
+                at += 4;
+                return (char) Integer.parseInt(text.substring(at - 4, at), 16);
+            }
+            int known = "\"\\/bfnrt".indexOf(c);
+            if (known < 0) {
+                throw bad();
+            }
+            return "\"\\/\b\f\n\r\t".charAt(known);
+        }
+
+        private Object word() {
+            int from = at;
+            while (at < text.length() && ",]} \t\r\n".indexOf(text.charAt(at)) < 0) {
+                at++;
+            }
+            String word = text.substring(from, at);
+            switch (word) {
+                case "true":
+                    return true;
+                case "false":
+                    return false;
+                case "null":
+                    return null;
+                default:
+                    return word.matches("-?[0-9]{1,18}") ? (Object) Long.valueOf(word) : (Object) Double.valueOf(word);
+            }
+        }
+    }
+
+    // --- one connection ------------------------------------------------------------------------------------------
+
+    /** One TCP connection to the server. Only one thread uses it. */
+    static final class Connection implements Closeable {
+        private static final int CONNECT_MS = 5000; // for each address of the host's name
+        private static final int SEND_MS = 5000; // an answer has some hundred bytes, which fit into every network buffer
+        private static final int RECEIVE_BYTES = 65536;
+        private static final int MOST_RECEIVES = 16; // at once, so that a flood does not keep the bot from answering
+
+        private final SocketChannel channel;
+        private final Selector selector;
+        private final SelectionKey key;
+        private final byte[] bytes = new byte[RECEIVE_BYTES];
+        private final ByteBuffer incoming = ByteBuffer.wrap(bytes);
+        private final ArrayDeque<Message> inbox = new ArrayDeque<>();
+        final Conversation conversation = new Conversation();
+        /** Why nothing more will arrive: a ConnectionFailed. Thrown when all messages have been taken out. */
+        private ConnectionFailed failure;
+
+        private Connection(SocketChannel channel, Selector selector) throws IOException {
+            this.channel = channel;
+            this.selector = selector;
+            this.key = channel.register(selector, SelectionKey.OP_READ);
+        }
+
+        /** Connects to the first of the host's addresses that accepts. */
+        static Connection connect(Settings to, Selector selector) throws ConnectionFailed {
+            ConnectionFailed failure = new ConnectionFailed("the name has no address");
+            for (InetAddress address : resolve(to.host)) {
+                SocketChannel channel = null;
+                try {
+                    channel = SocketChannel.open();
+                    channel.configureBlocking(false);
+                    open(channel, new InetSocketAddress(address, to.port));
+                    setOptions(channel);
+                    return new Connection(channel, selector);
+                } catch (IOException | UnresolvedAddressException | SecurityException error) {
+                    failure = new ConnectionFailed(explain(error, to));
+                    closeQuietly(channel);
+                } catch (ConnectionFailed error) {
+                    failure = error;
+                    closeQuietly(channel);
+                }
+            }
+            throw failure;
+        }
+
+        private static InetAddress[] resolve(String host) throws ConnectionFailed {
+            try {
+                return InetAddress.getAllByName(host);
+            } catch (UnknownHostException | SecurityException error) {
+                throw new Unresolved("No computer is called " + Text.shown(host) + " in this network.\n"
+                        + "Check the spelling, or ask the host for the address in numbers, such as 192.168.1.10.");
+            }
+        }
+
+        private static void open(SocketChannel channel, InetSocketAddress address) throws IOException, ConnectionFailed {
+            if (channel.connect(address)) {
+                return;
+            }
+            try (Selector waiting = Selector.open()) {
+                channel.register(waiting, SelectionKey.OP_CONNECT);
+                long until = System.nanoTime() + CONNECT_MS * 1_000_000L;
+                while (!channel.finishConnect()) {
+                    long leftMs = (until - System.nanoTime()) / 1_000_000;
+                    if (leftMs <= 0 || Thread.currentThread().isInterrupted()) {
+                        throw new ConnectionFailed(
+                                "no answer; the address is wrong, or a firewall or another network is between");
+                    }
+                    waiting.select(leftMs);
+                    waiting.selectedKeys().clear();
+                }
+            }
+        }
+
+        /** Sends without delay, and detects a dead peer within half a minute: 10 s + 4 times 5 s. */
+        private static void setOptions(SocketChannel channel) throws IOException {
+            channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            for (SocketOption<?> option : channel.supportedOptions()) { // a system without them keeps its intervals
+                int seconds = "TCP_KEEPIDLE".equals(option.name()) ? 10
+                        : "TCP_KEEPINTERVAL".equals(option.name()) ? 5
+                        : "TCP_KEEPCOUNT".equals(option.name()) ? 4 : 0;
+                if (seconds > 0) {
+                    @SuppressWarnings("unchecked") // these three are integers
+                    SocketOption<Integer> number = (SocketOption<Integer>) option;
+                    channel.setOption(number, seconds);
+                }
+            }
+        }
+
+        /** Returns an error of the network in words for the bot's author. */
+        private static String explain(Exception error, Settings to) {
+            String message = String.valueOf(error.getMessage());
+            if (error instanceof NoRouteToHostException || message.contains("unreachable")) {
+                return "no way to that address; is this computer in the host's network?";
+            }
+            if (message.contains("timed out")) {
+                return "no answer; the address is wrong, or a firewall or another network is between";
+            }
+            if (error instanceof ConnectException && to != null) {
+                return Text.escape(SavedLogin.absence(to.host, to.port));
+            }
+            return Text.escape(error.getMessage() == null ? error.getClass().getSimpleName() : message);
+        }
+
+        private static ConnectionFailed broken(ProtocolError error) {
+            return new ConnectionFailed(
+                    "the server broke the protocol (" + Text.escape(error.getMessage()) + "); please tell the host");
+        }
+
+        /** Sends a message. */
+        void send(Map<String, Object> message) throws ConnectionFailed {
+            if (failure != null) {
+                throw failure;
+            }
+            try {
+                write(ByteBuffer.wrap(Encoder.frame(message)));
+            } catch (NotSendable error) { // moves were checked before
+                throw new IllegalStateException(error);
+            } catch (IOException error) {
+                failure = new ConnectionFailed(explain(error, null));
+                throw failure;
+            }
+        }
+
+        private void write(ByteBuffer frame) throws IOException {
+            long until = System.nanoTime() + SEND_MS * 1_000_000L;
+            channel.write(frame);
+            while (frame.hasRemaining()) { // the server reads nothing
+                if (System.nanoTime() - until > 0) {
+                    throw new IOException("the server does not read");
+                }
+                try (Selector waiting = Selector.open()) {
+                    // A channel has one key in each selector; this one waits for room.
+                    channel.register(waiting, SelectionKey.OP_WRITE);
+                    waiting.select(200);
+                }
+                channel.write(frame);
+            }
+        }
+
+        /** Receives what has arrived, without waiting. */
+        void receive() {
+            for (int i = 0; i < MOST_RECEIVES && failure == null; i++) {
+                incoming.clear();
+                try {
+                    int length = channel.read(incoming);
+                    if (length == 0) {
+                        return;
+                    }
+                    if (length > 0) {
+                        conversation.feed(bytes, length);
+                        decode();
+                    } else {
+                        ProtocolError inside = conversation.atEnd();
+                        failure = inside != null ? broken(inside) : new ConnectionFailed("the server closed the connection");
+                    }
+                } catch (IOException error) {
+                    failure = new ConnectionFailed(explain(error, null));
+                } catch (ProtocolError error) {
+                    failure = broken(error);
+                }
+            }
+        }
+
+        private void decode() throws ProtocolError {
+            for (Message message = conversation.next(); message != null; message = conversation.next()) {
+                inbox.add(message);
+            }
+        }
+
+        /** Returns the next message that has arrived, or null; throws once the connection has ended. */
+        Message take() throws ConnectionFailed {
+            Message message = inbox.poll();
+            if (message == null && failure != null && conversation.state != State.CLOSED) {
+                throw failure;
+            }
+            return message;
+        }
+
+        /** Waits for the next message; for the login. Returns null if none came in time. */
+        Message await(int ms) throws ConnectionFailed, IOException {
+            long until = System.nanoTime() + ms * 1_000_000L;
+            while (true) {
+                receive();
+                Message message = take();
+                long left = (until - System.nanoTime()) / 1_000_000;
+                if (message != null || left <= 0) {
+                    return message;
+                }
+                selector.select(left);
+                selector.selectedKeys().clear();
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new ConnectionFailed("the bot's main thread was interrupted");
+                }
+            }
+        }
+
+        @Override
+        public void close() {
+            key.cancel();
+            closeQuietly(channel);
+        }
+
+        private static void closeQuietly(SocketChannel channel) {
+            try {
+                if (channel != null) {
+                    channel.close();
+                }
+            } catch (IOException nothingToSave) {
+                // it is closed all the same
+            }
+        }
+    }
+
+    // --- calling the bot -----------------------------------------------------------------------------------------
+
+    /** A question from the server, and the bot's result. */
+    private static final class Question {
+        final Match match;
+        final Message ask;
+        /** The connection on which the question was asked last; an answer belongs to it. */
+        Connection askedOn;
+        Call call;
+        boolean started;
+        boolean answered;
+        /** When the call began, in the time of System.nanoTime, and the warnings that were printed about it. */
+        long startedAt;
+        int warnings;
+
+        Question(Match match, Message ask, Connection askedOn) {
+            this.match = match;
+            this.ask = ask;
+            this.askedOn = askedOn;
+        }
+    }
+
+    /** The result of one call of the bot: a move that can be sent, or an error. */
+    private static final class Call {
+        final Object move;
+        final String error;
+        final String problem; // for the bot's author, or null
+        final double ms;
+
+        Call(Object move, String error, String problem, double ms) {
+            this.move = move;
+            this.error = error;
+            this.problem = problem;
+            this.ms = ms;
+        }
+    }
+
+    /** Calls the bot in a thread of its own, so that the connection is served while it thinks. */
+    private static final class Worker implements Runnable {
+        /** Room for deep recursion: a thread has 1 MB otherwise. Memory is used only as the stack grows. */
+        private static final long STACK_BYTES = 64L << 20;
+
+        private static final Call OUT_OF_MEMORY =
+                new Call(null, "java.lang.OutOfMemoryError", "getStep threw:\njava.lang.OutOfMemoryError", 0);
+
+        private final TurnBot bot;
+        private final Selector waiting;
+        private Thread thread;
+        private Question job; // guarded by this
+        private boolean finished; // guarded by this
+
+        Worker(TurnBot bot, Selector waiting) {
+            this.bot = bot;
+            this.waiting = waiting;
+        }
+
+        /** Returns the question that the bot thinks about, or null. */
+        synchronized Question current() {
+            return job;
+        }
+
+        /** Returns the question whose call has returned, once, or null. */
+        synchronized Question takeFinished() {
+            if (!finished) {
+                return null;
+            }
+            Question done = job;
+            job = null;
+            finished = false;
+            return done;
+        }
+
+        /** Calls the bot. No other call may be running. */
+        synchronized void start(Question question) {
+            question.started = true;
+            question.startedAt = System.nanoTime();
+            job = question;
+            notifyAll();
+            if (thread == null) {
+                try {
+                    thread = new Thread(null, this, "getStep", STACK_BYTES);
+                    thread.setDaemon(true);
+                    thread.start();
+                } catch (OutOfMemoryError noThread) { // the next question tries again
+                    thread = null;
+                    question.call = OUT_OF_MEMORY;
+                    finished = true;
+                }
+            }
+        }
+
+        StackTraceElement[] stack() {
+            Thread running = thread;
+            return running == null ? new StackTraceElement[0] : running.getStackTrace();
+        }
+
+        @Override
+        public void run() {
+            while (true) {
+                Question question = next();
+                Call call = call(question);
+                synchronized (this) {
+                    question.call = call;
+                    finished = true;
+                }
+                waiting.wakeup();
+            }
+        }
+
+        private synchronized Question next() {
+            while (job == null || finished) {
+                try {
+                    wait();
+                } catch (InterruptedException theBotsOwn) {
+                    // a bot that has interrupted its thread is asked again all the same
+                }
+            }
+            return job;
+        }
+
+        private Call call(Question question) {
+            long started = System.nanoTime();
+            try {
+                Message ask = question.ask;
+                int[][] board = new int[ask.board.length][]; // a copy, which the bot may change
+                for (int i = 0; i < board.length; i++) {
+                    board[i] = ask.board[i].clone();
+                }
+                Turn turn = new Turn(question.match.start, ask);
+                started = System.nanoTime();
+                Object move = bot.getStep(board, ask.isBlack, turn);
+                return afterReturn(move, msSince(started));
+            } catch (Throwable error) { // also a StackOverflowError and an OutOfMemoryError cost this turn only
+                return afterError(error, msSince(started));
+            }
+        }
+
+        private static double msSince(long started) {
+            return (System.nanoTime() - started) / 1e6;
+        }
+
+        private static Call afterError(Throwable error, double ms) {
+            try {
+                String text = Text.sendable(Text.summary(error));
+                return new Call(null, text, "getStep threw:\n" + Text.trace(error), ms);
+            } catch (Throwable again) { // no memory is left for the text
+                return OUT_OF_MEMORY;
+            }
+        }
+
+        private static Call afterReturn(Object value, double ms) {
+            if (value == null) {
+                return new Call(null, null, "getStep returned null; it counts as an illegal move.", ms);
+            }
+            Object move = inWireForm(value);
+            try {
+                Encoder.frame(step(MAX_ID, move));
+                return new Call(move, null, null, ms);
+            } catch (NotSendable reason) {
+                String error = "getStep returned " + Text.shown(value) + ", which cannot be sent: " + reason.getMessage();
+                return new Call(null, Text.sendable(error), error, ms);
+            }
+        }
+
+        /** Returns a move as the wire has it: of an int[][], one square alone, or a domino with its colour. */
+        private static Object inWireForm(Object value) {
+            if (!(value instanceof int[][])) {
+                return value;
+            }
+            int[][] move = (int[][]) value;
+            if (move.length == 1 && move[0] != null && move[0].length == 2) {
+                return move[0].clone();
+            }
+            if (move.length == 3 && move[0] != null && move[0].length == 1) {
+                int colour = move[0][0];
+                char letter = colour >= 1 && colour <= 4 ? "RBGY".charAt(colour - 1) : (char) colour;
+                return Arrays.asList(String.valueOf(letter), move[1], move[2]);
+            }
+            return value;
+        }
+    }
+
+    static Map<String, Object> step(int id, Object move) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("type", "step");
+        message.put("id", id);
+        message.put("move", move);
+        return message;
+    }
+
+    static Map<String, Object> raised(int id, String error) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("type", "raised");
+        message.put("id", id);
+        message.put("error", error);
+        return message;
+    }
+
+    static Map<String, Object> join(int team, String mac, String client, String nonce) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("type", "join");
+        message.put("version", PROTOCOL);
+        message.put("team", team);
+        message.put("mac", mac);
+        message.put("client", client);
+        message.put("purpose", "play");
+        message.put("nonce", nonce);
+        return message;
+    }
+
+    // --- one match -----------------------------------------------------------------------------------------------
+
+    /** A match in progress, and the lines printed about it. */
+    private static final class Match {
+        private static final int STALLED_MISSES = 3; // protocol.md, "Playing"
+        private static final int BOARDS_DRAWN = 3; // a bot may make a fault in every turn, and its author needs few
+
+        final int number;
+        final String game;
+        final String opponent;
+        final Message start;
+        int moves;
+        double longestMs;
+        double totalMs;
+        private int boardsLeft = BOARDS_DRAWN;
+
+        Match(Message start) {
+            this.start = start;
+            number = start.match;
+            game = Text.escape(start.game);
+            opponent = Text.escape(start.opponent);
+        }
+
+        String startText() {
+            String colour = start.isBlack ? "the first player (isBlack=true)" : "the second player (isBlack=false)";
+            String name = (start.friendly ? "Friendly match " : "Match ") + number + (start.resumed ? " continues" : "");
+            String line = name + ": " + game + optionsText() + " against " + opponent + ", you are " + colour + "; "
+                    + limitText() + ", plus " + Text.duration(start.lagMs) + " for network delay";
+            return start.friendly ? line + ". It counts nowhere" : line;
+        }
+
+        private String optionsText() {
+            List<String> listed = new ArrayList<>();
+            start.options.forEach((name, value) -> listed.add(Text.escape(name) + " " + value));
+            return listed.isEmpty() ? "" : " (" + String.join(", ", listed) + ")";
+        }
+
+        private String limitText() {
+            if (start.timeKind.equals("move")) {
+                return Text.duration(start.timeMs) + " a move";
+            }
+            boolean grows = start.incrementMs != null && start.incrementMs > 0;
+            String added = grows ? " and " + Text.duration(start.incrementMs) + " more after each answer" : "";
+            return Text.duration(start.timeMs) + " for all your moves together" + added;
+        }
+
+        /** Returns milliseconds after the question when its limit is over. */
+        long limitMs(Message ask) {
+            return (long) ask.timeLeftMs + start.lagMs;
+        }
+
+        /** Returns milliseconds after the question when the server begins to skip turns; -1 if it never does. */
+        long stalledMs(Message ask) {
+            if (!start.timeKind.equals("move")) {
+                return -1; // the first missed limit takes the whole budget
+            }
+            return limitMs(ask) + (STALLED_MISSES - 1) * ((long) start.timeMs + start.lagMs);
+        }
+
+        void addTime(double ms) {
+            longestMs = Math.max(longestMs, ms);
+            totalMs += ms;
+        }
+
+        String place(Message ask) {
+            return "Match " + number + ", move " + ask.moveNumber;
+        }
+
+        /** Returns how late an answer was. An estimate: the server's clock also counts the time of the network. */
+        String latenessText(Message ask, double ms) {
+            String took = place(ask) + ": getStep took " + Text.duration(ms);
+            double over = ms - ask.timeLeftMs;
+            if (over <= 0) {
+                return took + " of " + Text.duration(ask.timeLeftMs);
+            }
+            return took + ", " + Text.duration(over) + " over the limit of " + Text.duration(ask.timeLeftMs);
+        }
+
+        String penaltyText(Message penalty, Question question) {
+            String which = question == null ? "question " + penalty.id : "move " + question.ask.moveNumber;
+            String line = "Match " + number + ", " + which + ": penalty for "
+                    + Text.escape(penalty.reason + ": " + penalty.detail);
+            if (question == null || question.call == null) {
+                return line;
+            }
+            boolean illegal = penalty.reason.equals("illegal_move");
+            line += illegal ? " (you returned " + Text.shown(question.call.move) + ")" : "";
+            boolean drawn = illegal || penalty.reason.equals("raised") || penalty.reason.equals("malformed_answer");
+            return drawn && boardsLeft-- > 0 ? line + boardText(question.ask) : line;
+        }
+
+        private static String boardText(Message ask) {
+            int width = 1;
+            for (int[] row : ask.board) {
+                for (int cell : row) {
+                    width = Math.max(width, String.valueOf(cell).length());
+                }
+            }
+            StringBuilder text = new StringBuilder();
+            for (int[] row : ask.board) {
+                text.append("\n   ");
+                for (int cell : row) {
+                    text.append(String.format(" %" + width + "d", cell));
+                }
+            }
+            String you = ask.isBlack ? "the first player" : "the second player";
+            return text.append("\n    the board that getStep got, as ").append(you).toString();
+        }
+
+        static String endText(Result result) {
+            String outcome = result.result.equals("win") ? "won" : result.result.equals("loss") ? "lost"
+                    : result.result.equals("draw") ? "a draw" : "void";
+            String line = "Match " + result.match + ": " + outcome + " (" + result.reason + "): "
+                    + result.detail.replaceAll("\\.+$", "") + ".";
+            if (result.scores != null) {
+                line += " Score: you " + Text.shown(result.scores.get(result.isBlack ? 0 : 1)) + ", they "
+                        + Text.shown(result.scores.get(result.isBlack ? 1 : 0)) + ".";
+            }
+            return line + " Your moves: " + result.moves + ", longest " + Text.duration(result.longestMs)
+                    + ", together " + Text.duration(result.totalMs) + ".";
+        }
+    }
+
+    // --- the whole contest ---------------------------------------------------------------------------------------
+
+    /** A bot in a contest, over as many connections as it takes. */
+    static final class Client implements Closeable {
+        private static final int HELLO_MS = 5000; // a server sends it at once
+        private static final int WELCOME_MS = 10_000; // a wrong login is answered after up to 8 s
+        private static final double FIRST_PAUSE = 0.2; // seconds
+        private static final double LONGEST_PAUSE = 5;
+        /** Bounds for the retry_ms of a server that has not proved itself: any computer could be in the host's place. */
+        private static final double SHORTEST_RETRY = 1;
+        private static final double LONGEST_RETRY = 60;
+        /** A connection without a proof makes the pauses short again only if it lasted that long, in seconds. */
+        private static final double STEADY = 10;
+        private static final long LONGEST_WAIT_MS = 3_600_000; // a wait without a limit of its own
+        private static final int MOST_PROBLEMS = 100; // a bot whose every text differs takes no more memory
+
+        private static final String UPDATE =
+                "Get the newer Getstep.java from the host's live page, and build the bot again.";
+        private static final String NOT_PROVED = "this server has not proved that it knows your token"
+                + " (an older getstep server, or not your host)";
+        private static final String NO_FRIENDLY = "This is the port of the contest, not the one for friendly matches.\n"
+                + "The page Play of the host's live page shows the command for friendly matches.";
+        private static final String ONLY_FRIENDLY =
+                "This port is for friendly matches, which count nowhere: give --friendly.\n"
+                + "To play in the contest, give its port; it is 7777 unless the host says otherwise.";
+        private static final String FRIENDLY = "People can play friendly matches against this bot now, on the page Play of"
+                + " the host's live page. They count nowhere.\nYour seat in the contest is not touched. Ctrl-C stops the"
+                + " bot.";
+
+        private final Settings settings;
+        private final Console console;
+        private final Selector selector;
+        private final Worker worker;
+        final BotOutput output = new BotOutput();
+        private final List<Result> results = new ArrayList<>();
+        private final Set<String> warned = new HashSet<>(); // since the last good connection
+        private final Map<String, Integer> problems = new LinkedHashMap<>(); // of the bot, and how often again
+        private final double timeScale;
+        private double nextPause = FIRST_PAUSE;
+        private Match match;
+        private Question question; // the newest
+        private boolean open; // the newest question is to be answered on this connection
+        private Message goodbye;
+        private boolean welcomed; // on this connection
+        private boolean proved; // on this connection
+        private boolean everWelcomed;
+        private boolean everProved;
+        private String contest = "";
+
+        Client(Settings settings, TurnBot bot, Console console) throws SetupError {
+            this.settings = settings;
+            this.console = console;
+            try {
+                selector = Selector.open();
+            } catch (IOException error) {
+                throw new SetupError("The network cannot be used: " + error + ".");
+            }
+            worker = new Worker(bot, selector);
+            timeScale = timeScale(settings.variable("GETSTEP_TIME_SCALE"));
+        }
+
+        /** Returns what pauses are multiplied by, for tests of this client (docs/conformance.md); 1 otherwise. */
+        private static double timeScale(String text) {
+            try {
+                double scale = text == null ? 1 : Double.parseDouble(text);
+                return scale >= 0.01 && scale <= 1 ? scale : 1;
+            } catch (NumberFormatException notANumber) {
+                return 1;
+            }
+        }
+
+        @Override
+        public void close() {
+            try {
+                selector.close();
+            } catch (IOException nothingToSave) {
+                // it is closed all the same
+            }
+        }
+
+        private String address() {
+            return settings.host.contains(":") ? "[" + settings.host + "]:" + settings.port
+                    : settings.host + ":" + settings.port;
+        }
+
+        /** Plays until the server says not to come back. */
+        List<Result> run() throws Refused {
+            console.say("Connecting to " + address() + " as team " + settings.team + " ...");
+            while (true) {
+                double pause;
+                try {
+                    Message last = oneConnection();
+                    if (endsTheRun(last)) {
+                        return endRun(last);
+                    }
+                    pause = afterGoodbye(last);
+                } catch (Unresolved error) {
+                    if (!everWelcomed) {
+                        throw new Refused(error.getMessage());
+                    }
+                    pause = afterFailure(Text.firstLine(error.getMessage()));
+                } catch (ConnectionFailed error) {
+                    pause = afterFailure(error.getMessage());
+                } catch (IOException | OutOfMemoryError error) {
+                    pause = afterFailure(Text.escape(Text.summary(error)));
+                }
+                pause(pause);
+            }
+        }
+
+        private void pause(double seconds) throws Refused {
+            long until = System.nanoTime() + (long) (timeScale * seconds * 1e9);
+            for (long left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
+                try {
+                    select(left / 1_000_000 + 1);
+                } catch (IOException error) {
+                    throw new Refused("The network cannot be used any more: " + error + ".");
+                }
+                collect(null);
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new Refused("The bot's main thread was interrupted.");
+                }
+            }
+        }
+
+        /** Waits until bytes have arrived, the bot has returned, a warning about it is due, or the time is over. */
+        private void select(long ms) throws IOException {
+            long due = Math.min(ms, warnIfLate());
+            selector.select(Math.max(due, 1));
+            selector.selectedKeys().clear();
+        }
+
+        // --- one connection ---
+
+        /** Connects, logs in and plays; returns the server's goodbye. */
+        private Message oneConnection() throws ConnectionFailed, IOException, Refused {
+            welcomed = false;
+            proved = false;
+            open = false;
+            goodbye = null;
+            if (match != null && match.start.friendly) {
+                match = null; // it has ended with its connection
+            }
+            try (Connection connection = Connection.connect(settings, selector)) {
+                Message hello = readHello(connection);
+                if (hello.type.equals("goodbye")) {
+                    return hello;
+                }
+                checkSuitable(hello);
+                Message answer = logIn(connection, hello);
+                if (answer.type.equals("goodbye")) {
+                    return answer;
+                }
+                onWelcome(hello, answer);
+                return playUntilGoodbye(connection);
+            }
+        }
+
+        private Message readHello(Connection connection) throws ConnectionFailed, IOException {
+            String behaviour = "it sends nothing";
+            try {
+                Message hello = connection.await(HELLO_MS);
+                if (hello != null) {
+                    return hello;
+                }
+            } catch (ConnectionFailed error) {
+                boolean spoke = error.getMessage().startsWith("the server broke");
+                behaviour = spoke ? "it speaks another protocol" : "it closes the connection at once";
+            }
+            throw new ConnectionFailed(
+                    "what answers there is no getstep server: " + behaviour + "; the port may be wrong");
+        }
+
+        /** Refuses a server that this client does not log in to; tries again if it has proved itself before. */
+        private void checkSuitable(Message hello) throws Refused, ConnectionFailed {
+            String problem = null;
+            if (!hello.versions.contains((long) PROTOCOL)) {
+                String theirs = hello.versions.isEmpty() ? "none" : hello.versions.toString().replaceAll("[\\[\\]]", "");
+                problem = "The server speaks version " + theirs + " of the protocol, this Getstep.java " + VERSION
+                        + " speaks " + PROTOCOL + ".\n" + UPDATE;
+            } else if (hello.friendly != settings.friendly) {
+                problem = settings.friendly ? NO_FRIENDLY : ONLY_FRIENDLY;
+            }
+            if (problem != null && !everProved) {
+                throw new Refused(problem);
+            }
+            if (problem != null) {
+                throw new ConnectionFailed(problem.replace("\n", " "));
+            }
+        }
+
+        private Message logIn(Connection connection, Message hello) throws ConnectionFailed, IOException {
+            String nonce = Auth.newNonce();
+            if (connection.conversation.state != State.CLOSED) {
+                String mac = Auth.sign(settings.token, hello.nonce);
+                connection.send(join(settings.team, mac, "getstep-java " + VERSION, nonce));
+                connection.conversation.state = State.DECIDING;
+            }
+            Message answer = connection.await(WELCOME_MS);
+            if (answer == null) {
+                throw new ConnectionFailed("no answer within " + WELCOME_MS / 1000 + " s");
+            }
+            if (answer.type.equals("welcome")) {
+                checkProof(hello, answer, nonce);
+            }
+            return answer;
+        }
+
+        private void checkProof(Message hello, Message welcome, String nonce) throws ConnectionFailed {
+            if (welcome.proof != null && !Auth.isProof(settings.token, hello.nonce, nonce, welcome.proof)) {
+                throw new ConnectionFailed("the server's proof that it knows your token is wrong, so it is not your host;"
+                        + " check the address");
+            }
+            proved = welcome.proof != null;
+            if (everProved && !proved) {
+                throw new ConnectionFailed(NOT_PROVED + ", as it did before; to play there, start the bot again");
+            }
+        }
+
+        private void onWelcome(Message hello, Message welcome) {
+            if (everWelcomed) {
+                console.say("Reconnected.");
+            } else {
+                console.say("Connected to " + Text.escape(hello.contest) + " as " + Text.escape(welcome.name) + " (team "
+                        + welcome.team + ").");
+                if (settings.friendly) {
+                    console.say(FRIENDLY);
+                }
+            }
+            welcomed = true;
+            everWelcomed = true;
+            if (proved) {
+                everProved = true;
+                contest = Text.escape(hello.contest);
+                SavedLogin.noteSeen(settings, contest, false);
+                resetProblems();
+            } else {
+                warnOnce("Careful: " + NOT_PROVED
+                        + ". The bot plays, but does not stop when this server says that the contest is over; Ctrl-C stops"
+                        + " it.");
+            }
+        }
+
+        private Message playUntilGoodbye(Connection connection) throws ConnectionFailed, IOException {
+            long since = System.nanoTime();
+            try {
+                while (true) {
+                    connection.receive();
+                    for (Message message = connection.take(); message != null; message = connection.take()) {
+                        handle(message, connection);
+                    }
+                    if (goodbye != null) {
+                        return goodbye;
+                    }
+                    collect(connection);
+                    answer(connection);
+                    select(LONGEST_WAIT_MS);
+                    if (Thread.currentThread().isInterrupted()) {
+                        throw new ConnectionFailed("the bot's main thread was interrupted");
+                    }
+                }
+            } finally {
+                if (System.nanoTime() - since >= STEADY * 1e9) {
+                    resetProblems();
+                }
+            }
+        }
+
+        // --- the bot's answers ---
+
+        /** Answers the open question, or asks the bot. */
+        private void answer(Connection connection) throws ConnectionFailed {
+            if (!open) {
+                return;
+            }
+            if (question.call != null) {
+                connection.send(answerTo(question));
+                connection.conversation.state = State.MATCH;
+                open = false;
+                if (!question.answered && question.call.error == null) {
+                    question.match.moves++;
+                }
+                question.answered = true;
+            } else if (!question.started && worker.current() == null) {
+                worker.start(question);
+            }
+        }
+
+        private static Map<String, Object> answerTo(Question question) {
+            Call call = question.call;
+            return call.error != null ? raised(question.ask.id, call.error) : step(question.ask.id, call.move);
+        }
+
+        /** Takes the result of a call that has returned. */
+        private void collect(Connection connection) {
+            Question done = worker.takeFinished();
+            if (done == null) {
+                return;
+            }
+            done.match.addTime(done.call.ms);
+            if (done.call.problem != null) {
+                reportProblem(done);
+            }
+            if (connection == null || open && done == question) {
+                return;
+            }
+            String late = done.match.latenessText(done.ask, done.call.ms);
+            if (done.match != match) {
+                console.warn(late + "; the match was already over, so the answer was not sent");
+            } else if (done.askedOn == connection && goodbye == null) {
+                try { // a late answer shows the server that the bot is alive
+                    connection.send(answerTo(done));
+                    console.warn(late + "; the turn was already over, so the answer changes nothing");
+                } catch (ConnectionFailed error) {
+                    // the next receive reports it
+                }
+            }
+        }
+
+        private void reportProblem(Question done) {
+            String problem = done.call.problem;
+            Integer again = problems.get(problem);
+            if (again != null) {
+                problems.put(problem, again + 1);
+                return;
+            }
+            if (problems.size() < MOST_PROBLEMS) {
+                problems.put(problem, 0);
+            }
+            console.warn(done.match.place(done.ask) + ": " + problem);
+        }
+
+        /** Reports a call that takes too long. Returns milliseconds until the next report is due. */
+        private long warnIfLate() {
+            Question running = worker.current();
+            if (running == null) {
+                return LONGEST_WAIT_MS;
+            }
+            long ms = (System.nanoTime() - running.startedAt) / 1_000_000;
+            long[] alarms = {running.match.limitMs(running.ask), running.match.stalledMs(running.ask)};
+            while (running.warnings < alarms.length && alarms[running.warnings] >= 0) {
+                long due = alarms[running.warnings];
+                if (ms < due) {
+                    return due - ms;
+                }
+                running.warnings++;
+                String taken = running.match.place(running.ask) + ": getStep has taken " + Text.duration(due);
+                String where = " It is at " + Text.location(worker.stack());
+                console.warn(running.warnings == 1
+                        ? taken + ", over the limit of " + Text.duration(running.ask.timeLeftMs)
+                                + ", and is still running." + where
+                        : taken + ", " + Match.STALLED_MISSES + " limits; your bot is stalled: unless the match is over,"
+                                + " the server skips its turns until getStep returns." + where);
+            }
+            return LONGEST_WAIT_MS;
+        }
+
+        // --- messages from the server ---
+
+        private void handle(Message message, Connection connection) {
+            switch (message.type) {
+                case "start":
+                    onStart(message);
+                    break;
+                case "get_step":
+                    if (question == null || question.match != match || !message.repeats(question.ask)) {
+                        question = new Question(match, message, connection);
+                    }
+                    question.askedOn = connection;
+                    open = true;
+                    break;
+                case "penalty":
+                    open = false;
+                    onPenalty(message);
+                    break;
+                case "end":
+                    open = false;
+                    onEnd(message);
+                    break;
+                default: // goodbye: the conversation allows no other
+                    open = false;
+                    goodbye = message;
+                    break;
+            }
+        }
+
+        private void onStart(Message start) {
+            if (match != null && match.number == start.match) {
+                console.say("Match " + start.match + " continues.");
+                return;
+            }
+            if (match != null) {
+                console.warn("Match " + match.number + " ended while this bot was not connected; ask the host how.");
+            }
+            match = new Match(start);
+            console.say(match.startText());
+        }
+
+        private void onPenalty(Message penalty) {
+            boolean known = question != null && question.match == match && question.ask.id == penalty.id;
+            console.warn(match.penaltyText(penalty, known ? question : null));
+            boolean late = penalty.reason.equals("missed_limit") || penalty.reason.equals("stalled");
+            if (known && late && question.answered) {
+                console.warn(match.latenessText(question.ask, question.call.ms) + "; the answer arrived too late");
+            }
+        }
+
+        private void onEnd(Message end) {
+            Result result = new Result(match, end);
+            results.add(result);
+            String hidden = output.endMatch();
+            if (hidden != null) {
+                console.warn("Match " + result.match + ": " + hidden);
+            }
+            problems.forEach((problem, again) -> {
+                if (again > 0) {
+                    console.warn("Match " + result.match + ": the same problem as before occurred " + again + " more time"
+                            + (again > 1 ? "s" : "") + ": " + Text.escape(lastLine(problem)));
+                }
+            });
+            problems.replaceAll((problem, again) -> 0);
+            console.say(Match.endText(result));
+            match = null;
+        }
+
+        /** Returns the line of a problem that names it: the one after "getStep threw:", or the only one. */
+        private static String lastLine(String problem) {
+            String[] lines = problem.split("\n");
+            return lines[Math.min(1, lines.length - 1)];
+        }
+
+        // --- the end of a connection (protocol.md, "Trust" and "Reconnecting") ---
+
+        private boolean endsTheRun(Message last) {
+            if (last.retryMs != null) {
+                return false;
+            }
+            if (proved) {
+                return true;
+            }
+            if (everProved || last.reason.equals("contest_over")) {
+                return false;
+            }
+            // A refused login cannot be proved, and the author has to read at once that the token is wrong. Two copies of
+            // a bot that ignored "replaced" would take the seat from each other without end.
+            return !welcomed || last.reason.equals("replaced");
+        }
+
+        private List<Result> endRun(Message last) throws Refused {
+            String advice = advice(last.reason);
+            if (advice != null || !welcomed) {
+                String text = "Team " + settings.team + " may not play: " + goodbyeText(last) + ".";
+                throw new Refused(advice == null ? text : text + "\n" + advice);
+            }
+            if (proved && last.reason.equals("contest_over")) {
+                SavedLogin.noteSeen(settings, contest, true);
+            }
+            console.say(Text.escape(last.detail.isEmpty() ? last.reason : last.detail));
+            return results;
+        }
+
+        private static String advice(String reason) {
+            switch (reason) {
+                case "bad_token":
+                    return "Copy the token again from the slip from the host, and check the host's address.";
+                case "unknown_team":
+                    return "Ask the host for your team's id, or look at the slip; check the host's address, too.";
+                case "replaced":
+                    return "Is a second copy of your bot running? The newest one plays, this one stops.";
+                case "unsupported_version":
+                    return UPDATE;
+                default:
+                    return null;
+            }
+        }
+
+        private static String goodbyeText(Message last) {
+            return Text.escape(last.reason) + ": " + Text.escape(last.detail).replaceAll("\\.+$", "");
+        }
+
+        private double afterFailure(String why) {
+            String what = welcomed ? "Connection lost" : "No connection to " + address();
+            warnOnce(what + ": " + why + ". Trying again until it works; Ctrl-C stops the bot.");
+            return growingPause();
+        }
+
+        private double afterGoodbye(Message last) {
+            String text = goodbyeText(last) + ". Connecting again.";
+            warnOnce(last.retryMs != null ? text
+                    : text + " The server that said so has not proved that it is your host; Ctrl-C stops the bot.");
+            if (last.retryMs == null) {
+                return Math.max(growingPause(), SHORTEST_RETRY);
+            }
+            double seconds = last.retryMs / 1000.0;
+            if (proved) {
+                return seconds * jitter(1, 1.1);
+            }
+            return Math.min(Math.max(seconds, SHORTEST_RETRY) * jitter(1, 1.1), LONGEST_RETRY);
+        }
+
+        private double growingPause() {
+            double pause = nextPause;
+            nextPause = Math.min(2 * pause, LONGEST_PAUSE);
+            return pause * jitter(0.9, 1);
+        }
+
+        /** Returns a random factor, so that a room full of bots does not connect in the same instant. */
+        private static double jitter(double lowest, double highest) {
+            return ThreadLocalRandom.current().nextDouble(lowest, highest);
+        }
+
+        private void warnOnce(String line) {
+            if (warned.size() < MOST_PROBLEMS && warned.add(line)) {
+                console.warn(line);
+            }
+        }
+
+        private void resetProblems() {
+            warned.clear();
+            nextPause = FIRST_PAUSE;
+        }
+    }
+}

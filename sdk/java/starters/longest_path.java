@@ -1,0 +1,88 @@
+/*
+ * A bot for longest_path. It already plays; now improve it.
+ *
+ * @goal
+ *
+ * The live page of the contest has the rules, at /rules, and says how to build and start a bot in Java, at /java.
+ */
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+public class MyBot {
+    /** Returns the squares above, below, left and right of a square, as far as they are on the board. */
+    static List<int[]> neighbours(int[][] board, int row, int column) {
+        List<int[]> found = new ArrayList<>();
+        for (int[] step : new int[][] {{-1, 0}, {1, 0}, {0, -1}, {0, 1}}) {
+            int nextRow = row + step[0];
+            int nextColumn = column + step[1];
+            if (nextRow >= 0 && nextRow < board.length && nextColumn >= 0 && nextColumn < board[0].length) {
+                found.add(new int[] {nextRow, nextColumn});
+            }
+        }
+        return found;
+    }
+
+    /** Returns all legal moves: the empty squares. */
+    static List<int[]> legalMoves(int[][] board, boolean isBlack) {
+        List<int[]> moves = new ArrayList<>();
+        for (int row = 0; row < board.length; row++) {
+            for (int column = 0; column < board[row].length; column++) {
+                if (board[row][column] == 0) {
+                    moves.add(new int[] {row, column});
+                }
+            }
+        }
+        return moves;
+    }
+
+    /** Returns how good a move looks: the higher, the better. */
+    static double value(int[][] board, int[] move, boolean isBlack) {
+        int mine = isBlack ? 1 : 2;
+        int own = 0;
+        for (int[] square : neighbours(board, move[0], move[1])) {
+            if (board[square[0]][square[1]] == mine) {
+                own++;
+            }
+        }
+
+        // Put your own ideas here.
+        // @hints
+        return own == 1 ? 1 : own == 2 ? 0.5 : 0;
+    }
+
+    /**
+     * Returns the move to make: {row, column}, for example {0, 0}.
+     *
+     * @board
+     * isBlack is true if you are the first player, Player 1. You are only asked when you have a move.
+     */
+    static int[] getStep(int[][] board, boolean isBlack) {
+        List<int[]> best = new ArrayList<>();
+        double bestValue = 0;
+        for (int[] move : legalMoves(board, isBlack)) {
+            double value = value(board, move, isBlack);
+            if (best.isEmpty() || value > bestValue) {
+                best.clear();
+                bestValue = value;
+            }
+            if (value == bestValue) {
+                best.add(move);
+            }
+        }
+
+        // Play one of the moves that look best.
+        return best.get(RANDOM.nextInt(best.size()));
+    }
+
+    private static final Random RANDOM = new Random();
+
+    // With a third parameter, getStep(int[][] board, boolean isBlack, Getstep.Turn turn), you also get the match number,
+    // the opponent's name and last move, and the milliseconds left: turn.match, turn.opponent, turn.lastSquares,
+    // turn.timeLeftMs.
+
+    public static void main(String[] args) {
+        Getstep.play(args, MyBot::getStep);
+    }
+}

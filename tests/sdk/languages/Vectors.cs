@@ -1,0 +1,193 @@
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Globalization;
+using System.IO;
+using System.Linq;
+using System.Security.Cryptography;
+using System.Text;
+
+/// <summary>Reads commands of one line each, and prints a line of JSON for each: see tests/sdk/test_vectors_in_languages.py.</summary>
+public static class Vectors
+{
+    private static byte[] Unhex(string digits)
+    {
+        return Enumerable.Range(0, digits.Length / 2).Select(i => Convert.ToByte(digits.Substring(2 * i, 2), 16)).ToArray();
+    }
+
+    private static string Hex(byte[] bytes)
+    {
+        return string.Concat(bytes.Select(b => b.ToString("x2")));
+    }
+
+    private static string Quoted(string text)
+    {
+        return "\"" + string.Concat(text.Select(c =>
+            c >= ' ' && c < 127 && c != '"' && c != '\\' ? c.ToString() : $"\\u{(int)c:x4}")) + "\"";
+    }
+
+    private static string Real(double real)
+    {
+        string text = real.ToString("R", CultureInfo.InvariantCulture);
+        return double.IsNaN(real) || double.IsInfinity(real) || text.IndexOfAny(new[] { '.', 'E' }) >= 0 ? text : text + ".0";
+    }
+
+    private static string Json(object value)
+    {
+        if (value is string text)
+        {
+            return Quoted(text);
+        }
+        if (value is bool truth)
+        {
+            return truth ? "true" : "false";
+        }
+        if (value is double real)
+        {
+            return Real(real);
+        }
+        if (value is IDictionary map)
+        {
+            IEnumerable<string> pairs = map.Keys.Cast<string>().Select(key => Json(key) + ":" + Json(map[key]));
+            return "{" + string.Join(",", pairs) + "}";
+        }
+        if (value is IEnumerable items)
+        {
+            return "[" + string.Join(",", items.Cast<object>().Select(Json)) + "]";
+        }
+        return value == null ? "null" : Convert.ToString(value, CultureInfo.InvariantCulture);
+    }
+
+    private static Dictionary<string, object> Map(params object[] pairs)
+    {
+        var map = new Dictionary<string, object>();
+        for (int i = 0; i < pairs.Length; i += 2)
+        {
+            map[(string)pairs[i]] = pairs[i + 1];
+        }
+        return map;
+    }
+
+    private static object Stream(byte[] bytes)
+    {
+        var reader = new Getstep.FrameReader();
+        reader.Feed(bytes, bytes.Length);
+        var bodies = new List<string>();
+        string code = null;
+        try
+        {
+            for (byte[] body = reader.NextBody(); body != null; body = reader.NextBody())
+            {
+                bodies.Add(Hex(body));
+            }
+        }
+        catch (Getstep.ProtocolError error)
+        {
+            code = error.Code;
+        }
+        return Map("bodies", bodies, "code", code, "partial", code == null && reader.Partial);
+    }
+
+    private static object Conversation(IEnumerable<object> frames)
+    {
+        var client = new Getstep.Conversation();
+        var types = new List<string>();
+        foreach (Dictionary<string, object> frame in frames)
+        {
+            if ((string)frame["from"] == "client")
+            {
+                client.State = client.State == Getstep.State.Login ? Getstep.State.Deciding : Getstep.State.Match;
+                continue;
+            }
+            foreach (byte b in Unhex((string)frame["bytes"]))
+            {
+                client.Feed(new[] { b }, 1);
+                for (Getstep.Message message = client.Next(); message != null; message = client.Next())
+                {
+                    types.Add(message.Type);
+                }
+            }
+        }
+        return Map("messages", types);
+    }
+
+    private static object Answer(string command, string argument)
+    {
+        switch (command)
+        {
+            case "body":
+                return Map("value", Getstep.Decoder.Decode(Unhex(argument)));
+            case "message":
+                Dictionary<string, object> body = Getstep.Decoder.Decode(Unhex(argument));
+                Getstep.Message.Of(body);
+                return Map("message", body);
+            case "stream":
+                return Stream(Unhex(argument));
+            case "sha256":
+                using (SHA256 sha = SHA256.Create())
+                {
+                    return Map("digest", Hex(sha.ComputeHash(Unhex(argument))));
+                }
+            default:
+                return AnswerJson(command, Getstep.Json.Parse(argument));
+        }
+    }
+
+    private static object AnswerJson(string command, object data)
+    {
+        var map = data as Dictionary<string, object>;
+        switch (command)
+        {
+            case "sent":
+                try
+                {
+                    return Map("frame", Hex(Getstep.Encoder.Frame(map)));
+                }
+                catch (Getstep.NotSendable)
+                {
+                    return Map("refused", true);
+                }
+            case "signature":
+                string token = Getstep.Auth.Canonical((string)map["typed"]);
+                string nonce = (string)map["nonce"], clientNonce = (string)map["client_nonce"], proof = (string)map["proof"];
+                bool right = Getstep.Auth.IsProof(token, nonce, clientNonce, proof)
+                    && !Getstep.Auth.IsProof(token, clientNonce, nonce, proof);
+                return Map("token", token, "mac", Getstep.Auth.Sign(token, nonce), "proof", right ? proof : "wrong");
+            case "nonce":
+                var versions = new List<object>();
+                Getstep.Message.Of(Map("type", "hello", "versions", versions, "nonce", data, "contest", "", "server", ""));
+                return Map();
+            case "conversation":
+                return Conversation((List<object>)data);
+            case "escaped":
+                return Map("text", Getstep.Text.Escape((string)data));
+            case "duration":
+                return Map("text", Getstep.Text.Duration(Convert.ToDouble(data, CultureInfo.InvariantCulture)));
+            default:
+                return Map("unknown", true);
+        }
+    }
+
+    private static void Main()
+    {
+        var lines = new StreamReader(Console.OpenStandardInput(), new UTF8Encoding(false));
+        for (string line = lines.ReadLine(); line != null; line = lines.ReadLine())
+        {
+            string[] parts = line.Split(new[] { ' ' }, 2);
+            object found;
+            try
+            {
+                found = Answer(parts[0], parts.Length > 1 ? parts[1] : "");
+            }
+            catch (Getstep.ProtocolError error)
+            {
+                found = Map("code", error.Code);
+            }
+            catch (Exception error)
+            {
+                found = Map("failed", error.ToString());
+            }
+            Console.WriteLine(Json(found));
+        }
+    }
+}
