@@ -64,10 +64,13 @@
 #ifndef WIN32_LEAN_AND_MEAN
 #define WIN32_LEAN_AND_MEAN
 #endif
-#include <winsock2.h>
+#include <winsock2.h>  // before windows.h: include getstep.hpp first
 #include <ws2tcpip.h>
+#include <mstcpip.h>
 #ifdef _MSC_VER
 #pragma comment(lib, "ws2_32.lib")
+#pragma warning(push)
+#pragma warning(disable : 4996)  // getenv, fopen, localtime: standard C++, which Visual Studio advises against
 #endif
 #else
 #include <arpa/inet.h>
@@ -81,6 +84,14 @@
 #endif
 #if defined(__GNUC__) || defined(__clang__)
 #include <cxxabi.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GETSTEP_SANITIZED  // the sanitizer reports crashes, with the line
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GETSTEP_SANITIZED
+#endif
 #endif
 
 namespace getstep {
@@ -109,7 +120,7 @@ public:
     }
     /// An integer from 2^63 to 2^64 - 1; smaller ones become `integer`.
     static Value big(std::uint64_t value) {
-        if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        if (value <= static_cast<std::uint64_t>((std::numeric_limits<std::int64_t>::max)()))
             return integer(static_cast<std::int64_t>(value));
         Value made(Kind::big);
         std::memcpy(&made.integer_, &value, sizeof value);
@@ -790,7 +801,7 @@ private:
                     left = children;
                 }
             } else {
-                at_ += std::min<std::size_t>(static_cast<std::size_t>(found.number), body_.size() - at_);
+                at_ += (std::min<std::size_t>)(static_cast<std::size_t>(found.number), body_.size() - at_);
             }
             while (left == 0) {
                 if (above.empty()) return;
@@ -1050,9 +1061,9 @@ public:
 
 private:
     static int cell_of(const Value& cell) {
-        const std::int64_t most = std::numeric_limits<int>::max(), least = std::numeric_limits<int>::min();
+        const std::int64_t most = (std::numeric_limits<int>::max)(), least = (std::numeric_limits<int>::min)();
         if (cell.is(Value::Kind::big)) return static_cast<int>(most);
-        return static_cast<int>(std::min(std::max(cell.as_integer(), least), most));
+        return static_cast<int>((std::min)((std::max)(cell.as_integer(), least), most));
     }
 
     const Value& map_;
@@ -1367,14 +1378,51 @@ private:
     std::size_t at_ = 0;
 };
 
+#ifdef _WIN32
+inline std::string utf8_of(const wchar_t* wide) {
+    const int size = WideCharToMultiByte(CP_UTF8, 0, wide, -1, nullptr, 0, nullptr, nullptr);
+    std::string text(size > 0 ? static_cast<std::size_t>(size) : 1, '\0');
+    WideCharToMultiByte(CP_UTF8, 0, wide, -1, &text[0], size, nullptr, nullptr);
+    text.pop_back();  // the 0 at the end
+    return text;
+}
+
+inline std::wstring wide_of(const char* text, unsigned code_page) {
+    const int size = MultiByteToWideChar(code_page, 0, text, -1, nullptr, 0);
+    std::wstring wide(size > 0 ? static_cast<std::size_t>(size) : 1, L'\0');
+    MultiByteToWideChar(code_page, 0, text, -1, &wide[0], size);
+    wide.pop_back();
+    return wide;
+}
+#endif
+
+/// Return an environment variable as UTF-8; empty if it is not set.
 inline std::string variable(const char* name) {
+#ifdef _WIN32
+    const wchar_t* found = _wgetenv(wide_of(name, CP_UTF8).c_str());
+    return found ? utf8_of(found) : "";
+#else
     const char* found = std::getenv(name);
     return found ? found : "";
+#endif
+}
+
+/// Return an argument of the command line as UTF-8.
+inline std::string argument(const char* text) {
+#ifdef _WIN32
+    return utf8_of(wide_of(text, CP_ACP).c_str());
+#else
+    return text;
+#endif
 }
 
 /// Return the first bytes of a file; nothing if it cannot be opened.
 inline std::optional<std::string> read_file(const std::string& path, std::size_t most) {
+#ifdef _WIN32
+    std::FILE* file = _wfopen(wide_of(path.c_str(), CP_UTF8).c_str(), L"rb");
+#else
     std::FILE* file = std::fopen(path.c_str(), "rb");
+#endif
     if (!file) return std::nullopt;
     std::string content(most, '\0');
     content.resize(std::fread(&content[0], 1, most, file));
@@ -1581,7 +1629,7 @@ inline Options parse_arguments(int argc, const char* const* argv) {
     Options options;
     const std::string program = argc > 0 && argv[0] ? argv[0] : "my_bot";
     for (int n = 1; n < argc; ++n) {
-        std::string name = argv[n], value;
+        std::string name = argument(argv[n]), value;
         const std::size_t equals = name.find('=');
         const bool joined = name.compare(0, 2, "--") == 0 && equals != std::string::npos;
         if (joined) {
@@ -1604,9 +1652,9 @@ inline Options parse_arguments(int argc, const char* const* argv) {
                               : name == "--token"      ? &options.token
                               : name == "--token-file" ? &options.token_file
                                                        : nullptr;
-        if (!target) throw Stop(2, "unknown argument " + short_repr(std::string(argv[n])) + "; --help lists all");
+        if (!target) throw Stop(2, "unknown argument " + short_repr(argument(argv[n])) + "; --help lists all");
         if (!joined && ++n == argc) throw Stop(2, name + " needs a value; --help lists all arguments");
-        *target = joined ? value : argv[n];
+        *target = joined ? value : argument(argv[n]);
         options.has_token = options.has_token || target == &options.token;
     }
     if (options.has_token && !options.token_file.empty()) throw Stop(2, "give --token or --token-file, not both");
@@ -1734,7 +1782,7 @@ struct Match {
 
     /// Return after how many milliseconds the server begins to skip turns; infinity if one limit takes all.
     double stalled_after_ms(const Ask& ask) const {
-        if (start.time_kind != "move") return std::numeric_limits<double>::infinity();
+        if (start.time_kind != "move") return (std::numeric_limits<double>::infinity)();
         return static_cast<double>(ask.time_left_ms + start.lag_ms) +
                (stalled_misses - 1) * static_cast<double>(start.time_ms + start.lag_ms);
     }
@@ -1811,15 +1859,15 @@ public:
     /// Return the next pause, in seconds.
     double next() {
         const double pause = next_;
-        next_ = std::min(2 * pause, longest_pause_seconds);
+        next_ = (std::min)(2 * pause, longest_pause_seconds);
         return pause * between(1 - jitter, 1);
     }
     /// Return how long to wait after a goodbye.
     double after(const Goodbye& goodbye, bool proved) {
-        if (!goodbye.retry_ms) return std::max(next(), shortest_retry_seconds);  // a goodbye that is not believed
+        if (!goodbye.retry_ms) return (std::max)(next(), shortest_retry_seconds);  // a goodbye that is not believed
         const double seconds = static_cast<double>(*goodbye.retry_ms) / 1000;
         if (proved) return seconds * between(1, 1 + jitter);
-        return std::min(std::max(seconds, shortest_retry_seconds) * between(1, 1 + jitter), longest_retry_seconds);
+        return (std::min)((std::max)(seconds, shortest_retry_seconds) * between(1, 1 + jitter), longest_retry_seconds);
     }
 
 private:
@@ -1864,6 +1912,15 @@ inline bool is_no_way(int code) { return code == EHOSTUNREACH || code == ENETUNR
 inline bool is_timeout(int code) { return code == ETIMEDOUT; }
 constexpr int timed_out = ETIMEDOUT;
 #endif
+
+/// Return why a name does not resolve.
+inline std::string resolver_text(int code) {
+#ifdef _WIN32
+    return gai_strerrorA(code);
+#else
+    return gai_strerror(code);
+#endif
+}
 
 inline std::string system_text(int code) {
 #ifdef _WIN32
@@ -1930,7 +1987,7 @@ public:
         const int problem = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
         if (problem != 0 || !found)
             throw Unreachable("No computer is called " + short_repr(address.host) + " in this network (" +
-                              std::string(gai_strerror(problem)) +
+                              resolver_text(problem) +
                               ").\nCheck the spelling, or ask the host for the address in numbers, such as 192.168.1.10.");
         const std::unique_ptr<struct addrinfo, void (*)(struct addrinfo*)> owner(found, [](struct addrinfo* list) { ::freeaddrinfo(list); });
         int code = timed_out;
@@ -1976,14 +2033,14 @@ public:
             }
             const double left = send_seconds - seconds_since(since);
             if (count == 0 || !would_block(last_socket_error()) || left <= 0) return false;
-            wait(handle_, true, std::min(left, tick_seconds));
+            wait(handle_, true, (std::min)(left, tick_seconds));
         }
         return true;
     }
 
 private:
     static bool wait(SocketHandle handle, bool for_writing, double seconds) {
-        const int ms = static_cast<int>(std::max(0.0, std::ceil(seconds * 1000)));
+        const int ms = static_cast<int>((std::max)(0.0, std::ceil(seconds * 1000)));
 #ifdef _WIN32
         fd_set watched, failed;
         FD_ZERO(&watched);
@@ -2044,15 +2101,19 @@ private:
 #ifdef SO_NOSIGPIPE
         set(SOL_SOCKET, SO_NOSIGPIPE, 1);
 #endif
-#if defined(TCP_KEEPIDLE)
+#ifdef _WIN32
+        struct tcp_keepalive times = {1, 10000, 5000};
+        DWORD written = 0;
+        WSAIoctl(handle_, SIO_KEEPALIVE_VALS, &times, sizeof times, nullptr, 0, &written, nullptr, nullptr);
+#elif defined(TCP_KEEPIDLE)
         set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
 #elif defined(TCP_KEEPALIVE)
         set(IPPROTO_TCP, TCP_KEEPALIVE, 10);
 #endif
-#ifdef TCP_KEEPINTVL
+#if defined(TCP_KEEPINTVL) && !defined(_WIN32)
         set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
 #endif
-#ifdef TCP_KEEPCNT
+#if defined(TCP_KEEPCNT) && !defined(_WIN32)
         set(IPPROTO_TCP, TCP_KEEPCNT, 4);
 #endif
     }
@@ -2113,7 +2174,7 @@ inline void install_signal_handlers(bool quiet) {
 #ifndef _WIN32
     std::signal(SIGPIPE, SIG_IGN);  // a closed terminal or pipe does not end the bot
 #endif
-#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__)
+#if !defined(_WIN32) && !defined(GETSTEP_SANITIZED)
     static std::vector<char> stack(65536);  // the handler's own: the bot's may be full
     stack_t alternative;
     std::memset(&alternative, 0, sizeof alternative);
@@ -2169,7 +2230,7 @@ inline std::string indented(const std::string& text) {
 inline std::string escaped_lines(const std::string& text) {
     std::string made;
     for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t end = std::min(text.find('\n', from), text.size());
+        const std::size_t end = (std::min)(text.find('\n', from), text.size());
         made += (from ? "\n" : "") + escaped(text.substr(from, end - from));
         from = end + 1;
     }
@@ -2254,7 +2315,7 @@ private:
 
     void after_call(const std::shared_ptr<Question>& question, CallResult result) {
         Match& match = *question->match;
-        match.longest_ms = std::max(match.longest_ms, result.ms);
+        match.longest_ms = (std::max)(match.longest_ms, result.ms);
         match.total_ms += result.ms;
         if (!result.problem.empty() && problems_.is_new(result.problem))
             console_.warn(match.line(question->ask) + result.problem);
@@ -2351,7 +2412,7 @@ private:
     void sleep(double seconds) {
         const Clock::time_point since = Clock::now();
         for (double left = seconds; left > 0; left = seconds - seconds_since(since)) {
-            std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, tick_seconds)));
+            std::this_thread::sleep_for(std::chrono::duration<double>((std::min)(left, tick_seconds)));
             check_watch();
         }
     }
@@ -2538,7 +2599,7 @@ private:
                 timed_out_ = true;
                 throw ConnectionFailed(format("no answer within %g s", limit_seconds));
             }
-            socket_.wait_readable(std::min(left, tick_seconds));
+            socket_.wait_readable((std::min)(left, tick_seconds));
             check_watch();
         }
     }
@@ -2642,14 +2703,14 @@ private:
             console_.warn(question.match->line(question.ask) + "get_step has taken " + duration(late_ms_) +
                           ", over the limit of " + duration(static_cast<double>(question.ask.time_left_ms)) +
                           ", and is still running");
-            late_ms_ = std::numeric_limits<double>::infinity();
+            late_ms_ = (std::numeric_limits<double>::infinity)();
         }
         if (ms >= stalled_ms_) {
             console_.warn(question.match->line(question.ask) + "get_step has taken " + duration(stalled_ms_) + ", " +
                           std::to_string(stalled_misses) +
                           " limits; your bot is stalled: unless the match is over, the server skips its turns until "
                           "get_step returns");
-            stalled_ms_ = std::numeric_limits<double>::infinity();
+            stalled_ms_ = (std::numeric_limits<double>::infinity)();
         }
     }
 
@@ -2748,4 +2809,7 @@ int play(Function get_step) {
 
 }  // namespace getstep
 
+#ifdef _MSC_VER
+#pragma warning(pop)
+#endif
 #endif

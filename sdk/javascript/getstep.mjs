@@ -115,6 +115,8 @@ export class Float {
   }
 }
 
+const isList = (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+
 /** Return a value on one line and shortened. Never throws. */
 function shortRepr(value) {
   let left = 60; // values
@@ -123,8 +125,8 @@ function shortRepr(value) {
     if (typeof item === "string") return JSON.stringify(escaped(sendableText(item, 120)));
     if (item instanceof Float) return String(item.value);
     if (item === null || typeof item !== "object") return String(item).slice(0, 120);
-    const isArray = Array.isArray(item);
-    const entries = isArray ? item.slice(0, 12) : Object.entries(item).slice(0, 12);
+    const isArray = isList(item);
+    const entries = isArray ? Array.from(item.slice(0, 12)) : Object.entries(item).slice(0, 12);
     if (depth === 0 || left <= 0) return isArray ? "[...]" : "{...}";
     const parts = entries.map((entry) => (isArray ? repr(entry, depth - 1) : `${entry[0]}: ${repr(entry[1], depth - 1)}`));
     if ((isArray ? item.length : Object.keys(item).length) > 12) parts.push("...");
@@ -228,13 +230,13 @@ class Encoder {
 
   container(value, depth) {
     if (depth >= MAX_DEPTH) throw new Unsendable(`more than ${MAX_DEPTH} containers inside each other`);
-    const isArray = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+    const isArray = isList(value);
     if (!isArray && value[Symbol.iterator]) throw new Unsendable("a Map, a Set or another iterable, expected an array");
-    const entries = isArray ? Array.from(value) : Object.entries(value);
+    const size = isArray ? value.length : Object.keys(value).length;
     const most = isArray ? MAX_ARRAY : MAX_MAP;
-    if (entries.length > most)
-      throw new Unsendable(`${isArray ? "an array" : "a map"} of ${entries.length} elements, expected at most ${most}`);
-    this.length(entries.length, isArray ? 0x90 : 0x80, 16, isArray ? 0xdc : 0xde);
+    if (size > most) throw new Unsendable(`${isArray ? "an array" : "a map"} of ${size} elements, expected at most ${most}`);
+    const entries = isArray ? Array.from(value) : Object.entries(value);
+    this.length(size, isArray ? 0x90 : 0x80, 16, isArray ? 0xdc : 0xde);
     for (const entry of entries) {
       if (!isArray) this.text(entry[0]);
       this.value(isArray ? entry : entry[1], depth + 1);

@@ -151,13 +151,42 @@ def test_the_command_line(
     assert says.format(title=language.title) in (ran.stdout if code == 0 else ran.stderr)
 
 
+MISCHIEF = """
+import { play } from "./getstep.mjs";
+play((board, isBlack, turn) => {
+  if (turn.moveNumber > 397) for (;;);
+  if (turn.moveNumber === 3 || turn.moveNumber === 4) process.exit(7);
+  return "nothing";
+});
+"""
+
+
+@pytest.mark.long
+def test_a_bot_in_javascript_that_ends_its_thread_or_never_returns(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    """Each costs its turn. The thread is started again, and the end of the contest ends the program."""
+    need(*PACKAGES["javascript"])
+    for name, content in LANGUAGES["javascript"].sdk_files():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "mischief.mjs").write_text(MISCHIEF)
+    command = ["node", str(tmp_path / "mischief.mjs")]
+    server = programs.serve_in_thread(make_contest(["", ""], move_seconds=0.5))
+    bots = [start(programs, command, server, team, tmp_path) for team in (1, 2)]
+    assert server.wait() == 0
+    assert [bot.wait() for bot in bots] == [0, 0]
+    for bot in bots:
+        assert "getStep ended its thread:\nError: the thread of the bot has ended; does it call" in bot.output
+        assert "getStep is still running; the program ends without it" in bot.output
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_bot_that_searches(name: str, programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     """It wins against the first bot, within its time."""
     search = of_sdk(name, "search_pseudo_tonga", tmp_path)
     first = built(LANGUAGES[name], tmp_path / "bot", "pseudo_tonga")
-    folder = make_contest(["", ""], game="pseudo_tonga", budget_seconds=4)
+    folder = make_contest(["", ""], game="pseudo_tonga", budget_seconds=3)
     server = programs.serve_in_thread(folder)
     bots = [start(programs, command, server, team, tmp_path / "bot") for team, command in ((1, search), (2, first))]
     assert server.wait() == 0
