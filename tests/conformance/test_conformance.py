@@ -85,8 +85,7 @@ def test_the_test_bot_follows_the_rules_of_the_suite(game: str, is_black: bool) 
 # --- the command --------------------------------------------------------------------------------------------------
 
 
-def test_a_few_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One case that passes, and one where the bot does not keep the rules of the suite."""
+def test_a_case_and_its_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [f"--json={tmp_path / 'results.json'}", f"--html={tmp_path / 'report.html'}"]
     assert conformance("--case", "1.2", *files, "--", *TEST_BOT) == 0
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
