@@ -109,7 +109,6 @@ class Journal:
         self._file = -1
         self._size = 0
         self._pending = b""
-        self._collected: list[bytes] = []  # lines that come after what is pending
         self._lock = Lock()  # around what finish changes as well; nobody waits for the disk inside
         self._here: set[bytes] = set()  # what the newest segment is needed for
         self._next_due = True
@@ -159,7 +158,7 @@ class Journal:
         for entry in entries:
             number += 1
             content = b"%b-%d %b" % (tag, number, entry)
-            self._collected.append(b"%08x %b\n" % (zlib.crc32(content), content))
+            self._pending += b"%08x %b\n" % (zlib.crc32(content), content)
         self._lines[tag] = number
         if self._batching:
             return _PENDING
@@ -172,8 +171,6 @@ class Journal:
         Raises:
             OSError: it still does not.
         """
-        self._pending += b"".join(self._collected)
-        self._collected.clear()
         while self._pending:
             if self._file < 0:
                 self._open()
