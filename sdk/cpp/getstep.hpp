@@ -1711,9 +1711,11 @@ inline void collect_squares(const Value& move, Board& squares) {
 inline std::string board_text(const Board& board, const Value* move) {
     Board marked;
     if (move) collect_squares(*move, marked);
-    std::string text;
+    std::string text = "     ";
+    for (std::size_t column = 0; !board.empty() && column < board[0].size(); ++column)
+        text += format("%3d ", static_cast<int>(column));
     for (std::size_t row = 0; row < board.size(); ++row) {
-        std::string line = "   ";
+        std::string line = format("  %2d ", static_cast<int>(row));
         for (std::size_t column = 0; column < board[row].size(); ++column) {
             const std::vector<int> square{static_cast<int>(row), static_cast<int>(column)};
             const bool is_marked = std::find(marked.begin(), marked.end(), square) != marked.end();
@@ -1721,7 +1723,7 @@ inline std::string board_text(const Board& board, const Value* move) {
             line += (is_marked ? "!" : " ") + std::string(cell.size() < 2 ? 2 - cell.size() : 0, ' ') + cell +
                     (is_marked ? "!" : " ");
         }
-        text += (row ? "\n" : "") + line;
+        text += "\n" + line;
     }
     if (!marked.empty()) text += "\n    ! ! the squares that you returned";
     return text;
@@ -2207,7 +2209,12 @@ inline std::string type_name(const std::type_info& type) {
 
 /// Return the type and the text of an exception, and of those inside it (std::throw_with_nested).
 inline std::string exception_text(const std::exception& error, int depth = 0) {
-    std::string text = type_name(typeid(error)) + ": " + error.what();
+    std::string name = type_name(typeid(error));
+    for (const std::string wrapper : {"std::_Nested_exception<", "std::__1::__nested<"}) {
+        if (name.compare(0, wrapper.size(), wrapper) == 0 && name.back() == '>')
+            name = name.substr(wrapper.size(), name.size() - wrapper.size() - 1);
+    }
+    std::string text = name + ": " + error.what();
     if (depth < 8) {
         try {
             std::rethrow_if_nested(error);

@@ -824,13 +824,15 @@ function squaresOf(move) {
 /** Return a board as lines of numbers, with the squares of an illegal move between exclamation marks. */
 function boardText(board, move) {
   const marked = new Set(squaresOf(move));
+  const head = (board[0] ?? []).map((_, c) => `${String(c).padStart(3)} `);
   const lines = board.map((row, r) => {
     const cells = row.map((value, c) => {
       const frame = marked.has(`${r},${c}`) ? "!" : " ";
       return `${frame}${(value ? String(value) : ".").padStart(2)}${frame}`;
     });
-    return `   ${cells.join("")}`;
+    return `  ${String(r).padStart(2)} ${cells.join("")}`;
   });
+  lines.unshift(`     ${head.join("")}`);
   if (marked.size > 0) lines.push("    ! ! the squares that you returned");
   return lines.join("\n");
 }
@@ -1118,7 +1120,7 @@ function traceOf(error) {
     const own = (line) => line.includes("getstep.mjs") || line.includes("node:internal");
     const lines = String(error.stack ?? error).split("\n").filter((line) => !own(line));
     const cause = error.cause === undefined ? "" : `\n[cause]: ${shortRepr(String(error.cause))}`;
-    return lines.join("\n").slice(0, 4000) + cause;
+    return lines.map(escaped).join("\n").slice(0, 4000) + cause;
   } catch {
     return "an error that cannot be shown";
   }

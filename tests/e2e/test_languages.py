@@ -171,7 +171,7 @@ def test_a_bot_in_javascript_that_ends_its_thread_or_never_returns(
         (tmp_path / name).write_bytes(content)
     (tmp_path / "mischief.mjs").write_text(MISCHIEF)
     command = ["node", str(tmp_path / "mischief.mjs")]
-    server = programs.serve_in_thread(make_contest(["", ""], move_seconds=0.5))
+    server = programs.serve_in_thread(make_contest(["", ""], move_seconds=1))
     bots = [start(programs, command, server, team, tmp_path) for team in (1, 2)]
     assert server.wait() == 0
     assert [bot.wait() for bot in bots] == [0, 0]
