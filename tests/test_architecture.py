@@ -262,7 +262,19 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "reports": (
         6,
-        {"config", "errors", "events", "incident", "formats", "limits", "records", "storage", "text", "tournament"},
+        {
+            "config",
+            "errors",
+            "events",
+            "incident",
+            "formats",
+            "limits",
+            "programs",  # the published ones
+            "records",
+            "storage",
+            "text",
+            "tournament",
+        },
         "it reads records and events, and never a running server",
     ),
     "web": (

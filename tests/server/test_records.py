@@ -37,7 +37,9 @@ ABOUT: dict[DecisionKind, dict[str, Any]] = {
     **{kind: {} for kind in FREEZE_KINDS},
     DecisionKind.ADJUDICATE: {"match": 1, "winner": 0, "scores": (3, 1)},
     DecisionKind.LATE_ARRIVAL: {"team": 1, "matches": (1, 2)},
+    DecisionKind.PUBLISH: {"team": 1, "event": 1, "version": 2, "sha256": "0" * 64},
 }
+RULES = {DecisionKind.LATE_ARRIVAL: "the no-show rule", DecisionKind.PUBLISH: "the publication rule"}
 
 
 @pytest.fixture
@@ -96,8 +98,7 @@ def test_the_header_of_another_version_keeps_what_this_version_knows(contest: Co
 
 @pytest.mark.parametrize("kind", DecisionKind)
 def test_a_decision(contest: Contest, kind: DecisionKind) -> None:
-    by = "the no-show rule" if kind == DecisionKind.LATE_ARRIVAL else "Grace"
-    decision = Decision(kind, by, "so it was agreed", AT, **ABOUT[kind])
+    decision = Decision(kind, RULES.get(kind, "Grace"), "so it was agreed", AT, **ABOUT[kind])
     record = record_of_decision(contest, decision)
     assert_written_from(validate_decision(fields_of(record)), record)
     assert decision_of(fields_of(record)) == decision

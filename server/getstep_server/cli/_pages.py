@@ -56,7 +56,7 @@ def write_page(path: Path, page: str, option: str) -> None:
         raise UsageError(f"{path}: {error.strerror or error}; write it somewhere else with {option}") from error
 
 
-def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) -> int:
+def write_folder(folder: Path, pages: Iterable[tuple[str, str | bytes]], option: str) -> int:
     """Write pages into ``folder``, and delete those that an earlier call wrote and this one did not.
 
     The pages are written beside the folder first. So a command that is interrupted leaves the old pages as they
@@ -65,7 +65,7 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) ->
 
     Args:
         folder: exists and has been written by this function, or is empty, or does not exist.
-        pages: the relative path of each file, with its text.
+        pages: the relative path of each file, with its text or its bytes.
         option: the option that names another folder, for messages.
 
     Returns:
@@ -84,7 +84,7 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str]], option: str) ->
             )
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
-        names = [_write(new, name, text) for name, text in pages]
+        names = [_write(new, name, content) for name, content in pages]
         _write(new, _LIST, json.dumps(names))
         for name in [*names, _LIST]:
             path = target / name
@@ -112,10 +112,10 @@ def _written(folder: Path) -> set[str] | None:
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
 
 
-def _write(folder: Path, name: str, text: str) -> str:
+def _write(folder: Path, name: str, content: str | bytes) -> str:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return name
 
 

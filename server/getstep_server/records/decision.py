@@ -24,13 +24,16 @@ from .match import Match
 from .reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
-from .values import MAX_SCORE, TWO, Line, Number, Score, TeamId, Time, Who
+from .values import MAX_SCORE, TWO, Line, Number, Score, Sha256, TeamId, Time, Who
 
 NO_SHOW_RULE = "the no-show rule"
 """The ``by`` in the record of a late arrival."""
 
 FREEZE_RULE = "the freeze rule"
 """The ``by`` in the record of a freeze that no host has decided."""
+
+PUBLICATION_RULE = "the publication rule"
+"""The ``by`` in the record of a publication."""
 
 _TEAM_EFFECTS = {
     DecisionKind.WITHDRAW: "has withdrawn",
@@ -60,6 +63,7 @@ class Decision:
         winner: of an adjudicated match: 0 or 1, or None for a draw.
         scores: of an adjudicated match: both players' scores, if the host gave any.
         matches: of a late arrival: the numbers of the matches that the team plays after all.
+        version: of a publication: the number of the version of the team's program, whose source has this sha256.
     """
 
     kind: DecisionKind
@@ -72,11 +76,13 @@ class Decision:
     winner: Player | None = None
     scores: tuple[int, int] | None = None
     matches: tuple[int, ...] = ()
+    version: int | None = None
+    sha256: str | None = None
 
     @property
     def made_by_rule(self) -> bool:
         """Return True if no host made it."""
-        return self.kind == DecisionKind.LATE_ARRIVAL or (
+        return self.kind in (DecisionKind.LATE_ARRIVAL, DecisionKind.PUBLISH) or (
             self.kind == DecisionKind.FREEZE and self.by == FREEZE_RULE
         )
 
@@ -158,6 +164,11 @@ def _check_by_rule(by: str) -> None:
         raise ValueError(f"{NO_SHOW_RULE!r}: no host decides it")
 
 
+def _check_by_publication_rule(by: str) -> None:
+    if by != PUBLICATION_RULE:
+        raise ValueError(f"{PUBLICATION_RULE!r}: no host decides it")
+
+
 class LateArrival(_DecisionHead, frozen=True, kw_only=True):
     """A record of a late arrival: the team plays the matches that it forfeited."""
 
@@ -178,7 +189,20 @@ class FreezeDecision(_DecisionHead, frozen=True, kw_only=True):
     software: Line
 
 
-DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision
+class Publication(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a publication of a program that has led a ladder for long enough."""
+
+    team: TeamId
+    event: Number
+    version: Number
+    sha256: Sha256
+    by: Annotated[str, Check(_check_by_publication_rule)]
+    why: Line
+    at: Time
+    software: Line
+
+
+DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision | Publication
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
     **dict.fromkeys(TEAM_KINDS, TeamDecision),
@@ -186,8 +210,9 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.REPLAY: Rematch,
     DecisionKind.LATE_ARRIVAL: LateArrival,
     **dict.fromkeys(FREEZE_KINDS, FreezeDecision),
+    DecisionKind.PUBLISH: Publication,
 }
-_ABOUT = ("team", "event", "match", "matches", "winner", "scores")
+_ABOUT = ("team", "event", "match", "matches", "winner", "scores", "version", "sha256")
 """The fields of a decision that only some kinds have."""
 
 
@@ -253,10 +278,20 @@ def freeze_by_rule(minutes: float, at: str) -> Decision:
     return Decision(DecisionKind.FREEZE, FREEZE_RULE, why, at)
 
 
+def publication_by_rule(team: int, version: int, sha256: str, event: int, weeks: float, at: str) -> Decision:
+    """Return the decision by which the source of a program is published that has led a ladder for ``weeks``."""
+    why = f"it has led the ladder for {weeks:g} weeks"
+    about = {"team": team, "event": event, "version": version, "sha256": sha256}
+    return Decision(DecisionKind.PUBLISH, PUBLICATION_RULE, why, at, **about)  # type: ignore[arg-type]  # of fields
+
+
 def describe_decision(decision: Decision, contest: Contest, match: Match | None = None) -> str:
     """Return a decision in words, without its author and reason; ``match`` is its match, if any."""
     if decision.kind in FREEZE_KINDS:
         return _FREEZE_EFFECTS[decision.kind]
+    if decision.kind == DecisionKind.PUBLISH:
+        name = contest.team_name(decision.team or 0)
+        return f"the source of the program of {name}, version {decision.version}, is published"
     if decision.made_by_rule:
         numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
         after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"

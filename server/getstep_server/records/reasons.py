@@ -53,6 +53,8 @@ class DecisionKind(StrEnum):
     """The results of all later records are hidden from spectators."""
     REVEAL = "reveal"
     """Nothing is hidden any more."""
+    PUBLISH = "publish"
+    """The source of a program is published: made by the publication rule, never by a host. It changes no result."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)

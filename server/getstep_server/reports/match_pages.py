@@ -32,12 +32,14 @@ class Links:
         teams: the folder with the pages of teams; "" if they have none.
         played: the numbers of the matches that have a page.
         orders: the files with all orders of a round, by event and round.
+        programs: the teams and versions of published programs.
     """
 
     matches: str = ""
     teams: str = ""
     played: Collection[int] = field(default=frozenset())
     orders: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    programs: Collection[tuple[int, int]] = ()
 
     def match(self, number: int) -> str:
         """Return the address of a match's page, or "" if it has none."""

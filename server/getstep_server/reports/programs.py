@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 
 from msgspec import UNSET
 
 from getstep_server.config.contest import Contest
+from getstep_server.programs.publication import published_path
+from getstep_server.records.decision import Decision
 from getstep_server.records.game import GameHead, ProgramEntry
+from getstep_server.records.reasons import DecisionKind
 
 from .text_table import Column, TextTable
 
@@ -39,8 +43,31 @@ def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:
     yield "Games with programs of the host's machine", f"{sum(map(bool, hosted))}, {how}"
 
 
-def programs_table(contest: Contest, games: Sequence[GameHead]) -> TextTable | None:
-    """Return a table of the versions that have played; None if the host ran no programs."""
+PROGRAMS = "programs/"
+"""The folder of a site with the published programs."""
+
+
+def publications(contest: Contest, decisions: Iterable[Decision]) -> dict[tuple[int, int], Path]:
+    """Return the files of the published programs by team and version."""
+    named = [(one.team, one.version) for one in decisions if one.kind == DecisionKind.PUBLISH]
+    paths = {
+        (team, version): published_path(contest.folder, team, version)
+        for team, version in named
+        if team is not None and version is not None
+    }
+    return {key: path for key, path in paths.items() if path.is_file()}
+
+
+def programs_table(
+    contest: Contest, games: Sequence[GameHead], published: Collection[tuple[int, int]] = ()
+) -> TextTable | None:
+    """Return a table of the versions that have played; None if the host ran no programs.
+
+    Args:
+        contest: for the names.
+        games: all games.
+        published: the teams and versions whose source is beside the page.
+    """
     played = Counter(
         (team.id, program.version, program.sha256, program.id_line or "")
         for game in games
@@ -54,6 +81,12 @@ def programs_table(contest: Contest, games: Sequence[GameHead]) -> TextTable | N
         Column("games", [str(played[row]) for row in rows]),
         Column("SHA-256 of the source", [sha256[:HASH_CHARS] for _, _, sha256, _ in rows], justify="left"),
     ]
+    if published:
+        paths = [published_path(contest.folder, team, version) for team, version, *_ in rows]
+        links = [
+            f"{PROGRAMS}{path.name}" if row[:2] in published else "" for row, path in zip(rows, paths, strict=True)
+        ]
+        columns.append(Column("published", ["source" if link else "" for link in links], links=links))
     if any(id_line for *_, id_line in rows):
         columns.append(Column("id line", [id_line for *_, id_line in rows], justify="left"))
     return TextTable(columns) if rows else None

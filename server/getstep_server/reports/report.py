@@ -195,7 +195,7 @@ def environment() -> Environment:
 
 
 def _page(data: ReportData, progress: Progress) -> Page:
-    tables, programs = data.tournament.tables(), programs_table(data.contest, data.games)
+    tables, programs = data.tournament.tables(), programs_table(data.contest, data.games, data.links.programs)
     parts = []
     for event, step in _steps(data, progress):
         parts.append(_event_part(data, event, tables.events[event.number], step))

@@ -17,6 +17,7 @@ from getstep_server.tournament.tournament import Tournament
 from .match_list import HINTS, match_list
 from .match_pages import Links, Progress, match_pages, shared_files
 from .orders import order_files, order_texts
+from .programs import PROGRAMS, publications
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column
@@ -45,8 +46,8 @@ class TeamPage:
 
 def site_pages(
     data: ReportData, store: Store, progress: Progress = lambda *_: None, *, error_texts: bool = False
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of each file of a contest's site.
+) -> Iterator[tuple[str, str | bytes]]:
+    """Yield the name and the content of each file of a contest's site.
 
     As on the live page, spectators see that a bot raised an exception, and not its text.
 
@@ -57,8 +58,12 @@ def site_pages(
         error_texts: True if the replays have the error texts of bots, too.
     """
     played = {number for number, _ in data.tournament.recorded}
-    yield "index.html", as_html(replace(data, links=Links(MATCHES, TEAMS, played, order_files(data.tournament))))
+    programs = publications(data.contest, data.tournament.decisions)
+    links = Links(MATCHES, TEAMS, played, order_files(data.tournament), programs)
+    yield "index.html", as_html(replace(data, links=links))
     yield from order_texts(data.tournament, store)
+    for path in programs.values():
+        yield f"{PROGRAMS}{path.name}", path.read_bytes()
     beside = Links(f"../{MATCHES}", "", played)
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
         yield f"{TEAMS}{team}.html", _team_page(data, team, beside)

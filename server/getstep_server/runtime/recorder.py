@@ -232,6 +232,21 @@ class Recorder:
 
         await self._store_alone(_Entry(build), "the record of the freeze")
 
+    # --- publications ---
+
+    async def publish_program(self, decision: Decision) -> None:
+        """Record that the source of a program is published.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+
+        def build() -> Record | None:
+            known = self._tournament.objection(decision) is not None
+            return None if known else record_of_decision(self._contest, decision)
+
+        await self._store_alone(_Entry(build), "the record of a publication")
+
     # --- pairings ---
 
     async def publish_pairings(self, present: Collection[int] | None = None) -> None:

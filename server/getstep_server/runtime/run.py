@@ -34,6 +34,7 @@ from .director import Director
 from .freeze_rule import FreezeRule
 from .hosted import HostedPrograms
 from .keyboard import EnterKey
+from .publication_rule import PublicationRule
 from .run_log import RunLog
 from .start import StartCondition, _expected, wait_for_start
 from .status_file import StatusFile
@@ -130,6 +131,8 @@ async def _run(
         nursery.start_soon(StatusFile(contest.running, bus).run)
         nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
         nursery.start_soon(hosted.watch, director.changed)
+        decide = director.recorder.publish_program
+        nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
             bus.publish(ports.listening)

@@ -13,7 +13,9 @@ from typing import Any
 from getstep.referee import FaultCode
 from getstep_server.config.scoring import Scoring
 from getstep_server.formats import Pairing, Played
+from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
+from getstep_server.records.pairings import pairings_in
 from getstep_server.records.reasons import TeamStatus
 from getstep_server.records.result import Result
 
@@ -51,6 +53,11 @@ class IssuedPairing:
     match: Match | None
     withdrawn: bool = False
     """The match was open when a later record of pairings no longer listed one of its teams."""
+
+
+def issued_in(fields: Mapping[str, Any]) -> list[IssuedPairing]:
+    """Return the pairings of a record. Raises RecordError."""
+    return [IssuedPairing(pairing, match) for pairing, match in pairings_in(fields)]
 
 
 class EventState:
@@ -212,6 +219,13 @@ class EventState:
         numbers = (entry.match.number for entry in list(self.issued) if entry.match is not None)
         results = (self.final_result(number) for number in numbers if number not in self.cancelled)
         return [result for result in results if result is not None]
+
+    def publication_objection(self, decision: Decision) -> str | None:
+        """Return why a program is not published; None if it is, because it plays the latest round."""
+        playing = self.programs.get(-1 if decision.team is None else decision.team)
+        if playing != decision.version:
+            return f"version {decision.version} of team {decision.team}, expected one that plays the latest round"
+        return None
 
     def history(self, scoring: Scoring, teams: Collection[int]) -> list[Played]:
         """Return all issued pairings as a format sees them, if ``teams`` take part from now on."""

@@ -35,14 +35,14 @@ from getstep_server.limits import MAX_MATCHES
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
-from getstep_server.records.pairings import pairing_fields, pairings_header, pairings_in
+from getstep_server.records.pairings import pairing_fields, pairings_header
 from getstep_server.records.reasons import FREEZE_KINDS, STATUS_AFTER, DecisionKind, Reason, TeamStatus, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import Result
 from getstep_server.validation import validated
 
 from .combined import Tables, combined
-from .event_state import EventState, IssuedPairing, TeamStatuses
+from .event_state import EventState, IssuedPairing, TeamStatuses, issued_in
 from .settings_record import SettingsOnRecord
 from .standings import Standing, standings
 
@@ -240,7 +240,7 @@ class Tournament:
         prepared, issued = self._prepared
         self._prepared = ({}, [])
         if prepared is not fields:
-            issued = _issued_in(fields)
+            issued = issued_in(fields)
         matches = [entry.match for entry in issued if entry.match is not None]
         if known := [match.number for match in matches if match.number in self.matches]:
             raise RecordError(f"match {known[0]} is issued again, expected a new one")
@@ -257,7 +257,7 @@ class Tournament:
         Raises:
             RecordError: the record cannot be read.
         """
-        self._prepared = (fields, _issued_in(fields))
+        self._prepared = (fields, issued_in(fields))
 
     def apply_result(self, result: Result) -> None:
         """Apply the end of an attempt at a match.
@@ -292,6 +292,8 @@ class Tournament:
         self.decisions.append(decision)
         if decision.kind in FREEZE_KINDS:
             self.frozen_at = self.place if decision.kind == DecisionKind.FREEZE else None
+            return
+        if decision.kind == DecisionKind.PUBLISH:
             return
         if decision.reopened:
             events = self._reopen(decision.reopened)
@@ -337,6 +339,8 @@ class Tournament:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:
             return freeze_objection(decision, is_frozen=self.frozen_at is not None)
+        if decision.kind == DecisionKind.PUBLISH:
+            return self._state(decision.event or 0).publication_objection(decision)
         if decision.made_by_rule:
             objections = (self._late_objection(decision.team or 0, number) for number in decision.matches)
             return next((objection for objection in objections if objection), None)
@@ -494,7 +498,3 @@ class Tournament:
         )
         ratings = event.format.ratings(games)
         return [replace(row, rating=ratings[row.team]) if row.team in ratings else row for row in rows]
-
-
-def _issued_in(fields: Mapping[str, Any]) -> list[IssuedPairing]:
-    return [IssuedPairing(pairing, match) for pairing, match in pairings_in(fields)]

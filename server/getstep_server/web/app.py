@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import trio
 
@@ -11,6 +12,7 @@ from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
+from getstep_server.reports.programs import publications
 from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.reports.templating import template_environment
 
@@ -124,6 +126,9 @@ class App:
             package=CONTESTANTS_PACKAGE,
             games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
             practised=f" --game {next(iter(games))}" if len(games) > 1 else "",
+            published=[
+                (contest.team_name(team), version, path.name) for (team, version), path in self._published().items()
+            ],
             starters=[game for game in games if starter(game) is not None],
             languages=[
                 (language, [f"{game}{language.suffix}" for game in language.games() if game in games])
@@ -169,6 +174,14 @@ class App:
         content = self.wheels.find(name)
         return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
 
+    def program(self, _: Request, name: str) -> Answer:
+        """Return the source of a published program."""
+        found = {path.name: path for path in self._published().values()}
+        return Response(found[name].read_bytes(), BINARY) if name in found else problem(404, "no such program")
+
+    def _published(self) -> dict[tuple[int, int], Path]:
+        return publications(self.feed.contest, self.feed.tournament.decisions)
+
     async def replay(self, _: Request, text: str) -> Answer:
         """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
         number, store, tournament = int(text), self.feed.store, self.feed.tournament
@@ -203,6 +216,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/pip"), App.requirements),
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
+    (re.compile(r"/programs/([0-9-]{3,21}\.zip)"), App.program),
     (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),
     (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,10})?)?)"), App.page),
 ]

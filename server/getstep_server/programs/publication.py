@@ -1,0 +1,43 @@
+"""A published program: its source in a zip file, which anybody may download."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from pathlib import Path
+
+from getstep_server.errors import ConfigError
+
+from .disk import write_durably
+from .store import ProgramStore
+
+_TIME = (1980, 1, 1, 0, 0, 0)  # the same source makes the same file
+
+
+def published_path(contest_folder: Path, team: int, number: int) -> Path:
+    """Return the file of a published version."""
+    return contest_folder / "published" / f"{team}-{number}.zip"
+
+
+def write_publication(store: ProgramStore, team: int, number: int, path: Path) -> None:
+    """Write the source of a version to ``path``.
+
+    Raises:
+        ConfigError: the version was removed, or the disk cannot be written.
+    """
+    version = next((one for one in store.versions(team) if one.number == number), None)
+    if version is None or version.removed:
+        raise ConfigError(f"version {number} of the program of team {team} is to be published, and was removed")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for home, folders, files in os.walk(version.source):
+            folders.sort()
+            for name in sorted(files):
+                file = Path(home, name)
+                if not file.is_symlink():
+                    entry = zipfile.ZipInfo(file.relative_to(version.source).as_posix(), _TIME)
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    archive.writestr(entry, file.read_bytes())
+    path.parent.mkdir(exist_ok=True)
+    write_durably(path, packed.getvalue())

@@ -1,0 +1,101 @@
+"""The publication rule: the source of a program that has led a ladder for long enough is published.
+
+This is the rule of the original `linkage` ladder, so that the others can learn from the best one. It holds with
+``publish_after_weeks`` in contest.toml, for each team once in each event. The version is the one that plays the
+latest round. The decision is a record, so a restart or another leader changes nothing; its file is written after
+it, and again if it is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator
+
+import trio
+
+from getstep_server.config.contest import Contest
+from getstep_server.events import Publish, ServerFault
+from getstep_server.programs.publication import published_path, write_publication
+from getstep_server.programs.store import ProgramStore
+from getstep_server.records.decision import Decision, publication_by_rule
+from getstep_server.records.reasons import DecisionKind
+from getstep_server.text import utc_time
+from getstep_server.tournament.leadership import is_published, leader_of
+from getstep_server.tournament.tournament import Tournament
+
+CHECK_SECONDS = 60.0
+"""The interval of the checks, which look at all results of a ladder: 10 ms for each thousand matches."""
+
+_WEEK_SECONDS = 7 * 24 * 3600
+
+
+class PublicationRule:
+    """Publishes programs.
+
+    Args:
+        contest: its setting, and its folder.
+        tournament: the state after all records.
+        decide: records a decision of the rule.
+        publish: called with failures.
+        clock: the time of day, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        tournament: Tournament,
+        decide: Callable[[Decision], Awaitable[None]],
+        publish: Publish,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._contest = contest
+        self._tournament = tournament
+        self._decide = decide
+        self._publish = publish
+        self._clock = clock
+        self._store = ProgramStore(contest.folder)
+
+    async def run(self) -> None:
+        """Check until cancelled.
+
+        Raises:
+            ContestStopped: a decision could not be recorded.
+        """
+        if self._contest.file.programs.publish_after_weeks is None:
+            return
+        while True:
+            await self.check()
+            await trio.sleep(CHECK_SECONDS)
+
+    async def check(self) -> None:
+        """Publish the programs that are due, and write the files that are missing."""
+        for decision in await trio.to_thread.run_sync(lambda: list(self._due())):
+            await self._decide(decision)
+        try:
+            await trio.to_thread.run_sync(self._write_files)
+        except Exception as error:  # a full disk, or a version that was removed; the next check tries again
+            self._publish(ServerFault("publishing a program", str(error)))
+
+    def _due(self) -> Iterator[Decision]:
+        weeks = self._contest.file.programs.publish_after_weeks
+        for event in self._contest.events:
+            found = leader_of(self._tournament, event)
+            if weeks is None or found is None:
+                continue
+            team, since = found
+            number = self._tournament.round_programs(event.number).get(team)
+            if self._clock() < since + weeks * _WEEK_SECONDS or number is None:
+                continue
+            if is_published(self._tournament.decisions, event.number, team):
+                continue
+            version = next((one for one in self._store.versions(team) if one.number == number), None)
+            if version is not None:
+                at = utc_time(self._clock())
+                yield publication_by_rule(team, number, version.sha256, event.number, weeks, at)
+
+    def _write_files(self) -> None:
+        for decision in list(self._tournament.decisions):
+            if decision.kind == DecisionKind.PUBLISH and decision.team is not None and decision.version is not None:
+                path = published_path(self._contest.folder, decision.team, decision.version)
+                if not path.exists():
+                    write_publication(self._store, decision.team, decision.version, path)

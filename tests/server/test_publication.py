@@ -1,0 +1,169 @@
+"""Programs that have led a ladder for long enough are published: when, once, and where their source is."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomlkit
+import trio
+
+from getstep.referee import forfeit_scores
+from getstep_engines import GAMES, Player
+from getstep_server.config.contest import load_contest
+from getstep_server.programs.publication import published_path
+from getstep_server.programs.store import ProgramStore
+from getstep_server.records.decision import Decision, describe_decision, publication_by_rule, record_of_decision
+from getstep_server.records.game import game_header, record_of_game
+from getstep_server.records.pairings import TeamProgram, record_of_pairings, with_programs
+from getstep_server.records.reasons import Reason
+from getstep_server.records.record import Record
+from getstep_server.records.result import PLAYERS, unplayed
+from getstep_server.reports.report import load_report_data
+from getstep_server.reports.site import site_pages
+from getstep_server.runtime.publication_rule import PublicationRule
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Finding, verify
+from getstep_server.text import utc_time
+from getstep_server.tournament.leadership import leader_of
+from getstep_server.tournament.settings_record import record_of_settings
+from getstep_server.tournament.tournament import Tournament
+from tests.added_programs import GET_STEP, add_program
+
+from .sites import following
+
+WEEK = 7 * 24 * 3600.0
+STARTED = 1.7e9
+LADDER: dict[str, Any] = {"game": "hop", "format": "ladder", "settings": {"rounds": 9, "games": 2}}
+
+
+class Ladder:
+    """A ladder of two teams with programs, whose rounds take no time. Team 1 begins at the top."""
+
+    def __init__(self, folder: Path, store: Store) -> None:
+        tables = {
+            "contest": {"name": "Test"},
+            "event": [LADDER],
+            "programs": {"publish_after_weeks": 4},
+        }
+        (folder / "contest.toml").write_text(tomlkit.dumps(tables))
+        teams = [{"id": n, "name": f"Team {n}", "token": f"test-token-{n}"} for n in (1, 2)]
+        (folder / "teams.toml").write_text(tomlkit.dumps({"team": teams}))
+        self.contest = load_contest(folder)
+        self.store = store
+        self.tournament = Tournament(self.contest)
+        self.now = STARTED
+        self.faults: list[object] = []
+        for team in (1, 2):
+            add_program(self.contest.folder, team, "getstep", f"{GET_STEP}# of team {team}\n")
+        self.rule = PublicationRule(
+            self.contest, self.tournament, self._decide, self.faults.append, clock=lambda: self.now
+        )
+
+    async def begin(self) -> None:
+        settings = {**(self.tournament.settings.due() or {}), "at": utc_time(STARTED)}
+        await self._put(record_of_settings(settings))
+
+    async def round(self, winner: int, seconds: float) -> None:
+        """Play a round ``seconds`` after the one before, in which this team wins both games."""
+        self.now += seconds
+        fields = self.tournament.next_pairings(self.contest.events[0])
+        assert fields is not None
+        store = ProgramStore(self.contest.folder)
+        versions = [version for team in (1, 2) if (version := store.current(team)) is not None]
+        named = [TeamProgram(team=one.team, version=one.number, sha256=one.sha256) for one in versions]
+        await self._put(record_of_pairings(with_programs(fields, named)))
+        for match in self.tournament.open():
+            won: Player = 0 if match.first == winner else 1
+            scores = forfeit_scores(GAMES["hop"].start(), PLAYERS[1 - won])
+            result = unplayed(match, won, Reason.NO_SHOW, "late", scores, started=self.now, attempt=1)
+            await self._put(record_of_game(game_header(self.contest, match, 1, self.now), result))
+
+    async def _decide(self, decision: Decision) -> None:
+        await self._put(record_of_decision(self.contest, decision))
+
+    async def _put(self, record: Record) -> None:
+        await self.store.save(record)
+        self.tournament.apply(record.fields)
+
+    @property
+    def published(self) -> list[tuple[int | None, int | None]]:
+        return [(one.team, one.version) for one in self.tournament.decisions]
+
+
+@pytest.fixture
+async def ladder(tmp_path: Path) -> AsyncIterator[Ladder]:
+    with Store(tmp_path / "contest.db") as store:
+        made = Ladder(tmp_path, store)
+        await made.begin()
+        yield made
+
+
+async def test_the_leader_of_a_ladder(ladder: Ladder) -> None:
+    event = ladder.contest.events[0]
+    assert leader_of(ladder.tournament, event) is None
+    for winner, leader in (
+        (1, (1, STARTED)),
+        (2, (2, STARTED + 10)),
+        (2, (2, STARTED + 10)),
+        (1, (1, STARTED + 30)),
+    ):
+        await ladder.round(winner, 0 if leader == (1, STARTED) else 10)
+        assert leader_of(ladder.tournament, event) == leader
+
+
+async def test_a_program_is_published_once_when_it_has_led_for_long_enough(ladder: Ladder) -> None:
+    await ladder.round(1, 0)
+    add_program(ladder.contest.folder, 1, "getstep", f"{GET_STEP}# the second version\n")
+    await ladder.round(1, 4 * WEEK - 1)
+    await ladder.rule.check()
+    assert ladder.published == []
+    ladder.now += 1
+    for _ in range(2):
+        await ladder.rule.check()
+        assert ladder.published == [(1, 2)]
+    (decision,) = ladder.tournament.decisions
+    told = describe_decision(decision, ladder.contest)
+    assert told == "the source of the program of Team 1, version 2, is published"
+    with zipfile.ZipFile(published_path(ladder.contest.folder, 1, 2)) as archive:
+        assert archive.read("program.py").decode().endswith("# the second version\n")
+    published_path(ladder.contest.folder, 1, 2).unlink()
+    await ladder.round(2, 1)
+    await ladder.round(2, 4 * WEEK)
+    await ladder.rule.check()
+    assert ladder.published == [(1, 2), (2, 1)]
+    assert published_path(ladder.contest.folder, 1, 2).exists(), "it is written again if it is missing"
+    assert ladder.faults == []
+    pages = dict(site_pages(load_report_data(ladder.contest, ladder.store), ladder.store))
+    content = published_path(ladder.contest.folder, 2, 1).read_bytes()
+    assert pages["programs/2-1.zip"] == content
+    async with trio.open_nursery() as nursery:
+        site = await following(ladder.contest.folder, nursery)
+        assert (await site.get("/programs/2-1.zip")).body == content
+        assert (await site.get("/programs/2-2.zip")).status == 404
+        assert 'href="/programs/2-1.zip" download' in (await site.get("/start")).body.decode()
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_version_that_was_removed_is_a_fault_that_stops_nothing(ladder: Ladder) -> None:
+    await ladder.round(1, 0)
+    await ladder.round(1, 4 * WEEK)
+    add_program(ladder.contest.folder, 1, "getstep", GET_STEP)
+    ProgramStore(ladder.contest.folder).remove(1, 1)
+    await ladder.rule.check()
+    assert len(ladder.faults) == 1
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_verify_refuses_a_publication_of_another_version(ladder: Ladder, version: int) -> None:
+    await ladder.round(1, 0)
+    decision = publication_by_rule(1, version, "0" * 64, 1, 4, utc_time(STARTED))
+    await ladder.store.save(record_of_decision(ladder.contest, decision))
+    if version == 1:
+        assert verify(ladder.contest, ladder.store).records == 5
+    else:
+        with pytest.raises(Finding, match="expected one that plays the latest round"):
+            verify(ladder.contest, ladder.store)
