@@ -505,7 +505,7 @@ public static class Getstep
             int length = frame.Length - HeaderBytes;
             for (int i = 0; i < HeaderBytes; i++)
             {
-                frame[i] = (byte)(length >> 8 * (HeaderBytes - 1 - i));
+                frame[i] = unchecked((byte)(length >> 8 * (HeaderBytes - 1 - i)));
             }
             return frame;
         }
@@ -705,7 +705,11 @@ public static class Getstep
             {
                 return null;
             }
-            uint length = (uint)(buffer[start] << 24 | buffer[start + 1] << 16 | buffer[start + 2] << 8 | buffer[start + 3]);
+            uint length = 0;
+            for (int i = 0; i < HeaderBytes; i++)
+            {
+                length = length << 8 | buffer[start + i];
+            }
             if (length == 0)
             {
                 throw new ProtocolError("empty_frame", "a frame of 0 bytes, expected at least 1");
@@ -894,12 +898,12 @@ public static class Getstep
         {
             if (one is IList<object> items && other is IList<object> others)
             {
-                return items.Count == others.Count && items.Zip(others, Same).All(same => same);
+                return items.Count == others.Count && items.Zip(others, (item, second) => Same(item, second)).All(same => same);
             }
-            if (one is Dictionary<string, object> map && other is Dictionary<string, object> second)
+            if (one is Dictionary<string, object> map && other is Dictionary<string, object> otherMap)
             {
-                return map.Count == second.Count
-                    && map.All(pair => second.TryGetValue(pair.Key, out object value) && Same(pair.Value, value));
+                return map.Count == otherMap.Count
+                    && map.All(pair => otherMap.TryGetValue(pair.Key, out object value) && Same(pair.Value, value));
             }
             return Equals(one, other);
         }
@@ -1225,7 +1229,11 @@ public static class Getstep
         /// <summary>Returns a text in which characters that an encoding cannot show are escaped.</summary>
         public static string For(Encoding encoding, string text)
         {
-            var strict = (Encoding)encoding.Clone();
+            var strict = encoding.Clone() as Encoding;
+            if (strict == null || strict.IsReadOnly)
+            {
+                return text; // an encoding of a kind that does not say what it cannot show
+            }
             strict.EncoderFallback = EncoderFallback.ExceptionFallback;
             return string.Concat(CodePoints(text).Select(c =>
             {
@@ -2078,7 +2086,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             try
             {
                 // Mono and Windows: on, milliseconds before the first probe, milliseconds between probes.
-                byte[] values = new[] { 1, 10000, 5000 }.SelectMany(BitConverter.GetBytes).ToArray();
+                byte[] values = new[] { 1, 10000, 5000 }.SelectMany(number => BitConverter.GetBytes(number)).ToArray();
                 socket.IOControl(IOControlCode.KeepAliveValues, values, null);
             }
             catch (Exception error) when (IsOfANetwork(error))
