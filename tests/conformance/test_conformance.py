@@ -95,8 +95,11 @@ def test_a_case_and_its_reports(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (case,) = results["cases"]
     assert (case["number"], case["verdict"], case["why"]) == ("1.2", "pass", "")
     assert any(" C  step " in line for line in case["transcript"])
+    assert any(re.search(r" C  join \(.*mac '[0-9a-f]+\.\.\.',", line) for line in case["transcript"])
     assert "<script" not in (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "1 pass" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "1 pass" in out
+    assert "--html FILE" not in out
 
 
 def test_a_client_that_ends_at_once_fails(tmp_path: Path) -> None:
@@ -116,6 +119,7 @@ def test_the_screen_fits_a_terminal(capsys: pytest.CaptureFixture[str], monkeypa
     out = capsys.readouterr().out
     assert all(len(line) <= 80 for line in out.splitlines())
     assert_golden("conformance-results", out.rpartition("\n\n")[0])  # below: the command, and seconds
+    assert "--html FILE shows the messages" in out
 
 
 @pytest.mark.parametrize(

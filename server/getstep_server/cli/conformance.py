@@ -95,7 +95,7 @@ def _conformance(args: argparse.Namespace) -> int:
     if not 0 < args.patience <= _MOST_SECONDS:
         raise UsageError(f"--patience {args.patience:g}, expected seconds, at most {_MOST_SECONDS}")
     outcomes, seconds = _run(args, chosen)
-    _print_outcomes(args.client, outcomes, seconds)
+    _print_outcomes(args.client, outcomes, seconds, hint=args.html is None)
     if args.json is not None:
         write_page(args.json, as_json(args.client, outcomes, seconds), "--json")
     if args.html is not None:
@@ -157,7 +157,7 @@ def _print_list(chosen: Sequence[Case]) -> None:
         _print_folded(f"       {case.table.requires}", 7)
 
 
-def _print_outcomes(client: Sequence[str], outcomes: Sequence[Outcome], seconds: float) -> None:
+def _print_outcomes(client: Sequence[str], outcomes: Sequence[Outcome], seconds: float, *, hint: bool) -> None:
     terminal = console()
     groups = list(dict.fromkeys(group_of(outcome) for outcome in outcomes))
     rows = [counts(outcome for outcome in outcomes if group_of(outcome) == group) for group in groups]
@@ -177,6 +177,8 @@ def _print_outcomes(client: Sequence[str], outcomes: Sequence[Outcome], seconds:
             _print_outcome(outcome)
     total = ", ".join(f"{count} {verdict.value}" for verdict, count in counts(outcomes).items())
     print()
+    if hint and any(outcome.verdict in (Verdict.FAIL, Verdict.NON_STRICT) for outcome in outcomes):
+        print("--html FILE shows the messages of each case, and the client's output.")
     _print_folded(f"{shlex.join(client)}: {total}; {len(outcomes)} cases in {seconds:.1f} s", 0)
 
 

@@ -434,4 +434,6 @@ def describe(fields: Mapping[str, Any]) -> str:
 
 def _short(value: Any) -> str:
     text = value.data.hex() if isinstance(value, Raw) else repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    if len(text) <= 60:
+        return text
+    return f"{text[:57]}...{text[-1] if isinstance(value, str) else ''}"  # with the quote at its end
