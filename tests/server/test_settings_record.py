@@ -14,6 +14,7 @@ import pytest
 from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.tournament.settings_record import contest_on_record, settings_of
 from tests.server.command_line import Command
 from tests.server.forgery import Forged
 from tests.server.made_up import make_up
@@ -368,3 +369,15 @@ def test_the_settings_name_teams_and_events(contest: Contest) -> None:
     assert [event["name"] for event in first["events"]] == ["hop", "Dominoes", "pseudo_tonga"]
     assert first["events"][2]["scoring"] == {"kind": "signed_roots", "win": 2, "draw": 1, "loss": 0}
     assert first["events"][1]["time"] == {"kind": "move", "ms": 2000.0, "lag_ms": 100.0}
+
+
+def test_settings_that_no_record_has_are_those_of_the_files(contest: Contest) -> None:
+    with contest_path(contest.folder).open("a") as file:
+        file.write("\n[server]\nweb_port = 8123\n[start]\nabsent_seconds = 7\n[page]\nfreeze_minutes = 5\n")
+        file.write("[programs]\nsubmissions = true\nstartup_seconds = 3\nsandbox = 'none'\n")
+    now = load_contest(contest.folder)
+    on_record = contest_on_record(now, settings_of(now))
+    tables = [name for name in now.file.__struct_fields__ if name != "event"]
+    assert {name: getattr(on_record.file, name) for name in tables} == {
+        name: getattr(now.file, name) for name in tables
+    }

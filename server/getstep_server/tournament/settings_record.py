@@ -227,7 +227,8 @@ def contest_on_record(files: Contest, fields: Mapping[str, Any]) -> Contest:
         raise RecordError(f"settings that no contest can have: {error.mistakes[0]!s:.300}") from error
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"a record of settings that cannot be read: {error!r:.300}") from error
-    file = structs.replace(recorded, server=files.file.server, start=files.file.start, page=files.file.page)
+    now = files.file
+    file = structs.replace(recorded, server=now.server, start=now.start, page=now.page, programs=now.programs)
     return replace(files, file=file, teams=teams)  # names of former teams are noted for both
 
 
