@@ -293,7 +293,10 @@ class ProgramBot:
                 self._process.begun = True
                 self._process.send(talk.begin())
             self._process.send(text)
-        move = self._process.read(talk, deadline)
+        try:
+            move = self._process.read(talk, deadline)
+        except _LateError as error:
+            raise RuntimeError(str(error)) from None  # the author reads the name of the class
         if talk.process_per_turn:
             self.close()
         return move
