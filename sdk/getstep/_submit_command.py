@@ -28,8 +28,9 @@ Send your program to the host, which then plays it in your team's place: your co
 have allowed it. The server compiles the program, plays a trial game with it, and says here what is wrong, or
 which version it has stored. From your team's next match on, the new version plays.
 
-A program is one file, such as my_bot.py, or a folder. A folder needs a file program.toml if it is not clear how
-to build and run it; docs/contestant.md describes it. It may have 10 MB. Tools' own files, such as .git, stay here.
+A program is one file, such as my_bot.py, a folder, or a zip or tar.gz archive. A folder needs a file program.toml
+if it is not clear how to build and run it; docs/contestant.md describes it. It may have 10 MB. Tools' own files,
+such as .git, are left out.
 
 examples:
   getstep submit my_bot.py
@@ -51,6 +52,7 @@ IGNORED = frozenset([".git", ".hg", ".svn", ".venv", "venv", "__pycache__", ".id
 _ANSWER_BYTES = 4_000_000
 _TIMEOUT_SECONDS = 20.0
 _POLL_SECONDS = 0.5
+_HINT = "The address of the live page is on the slip from the host; --port is the port of that page."
 _LOST_SECONDS = 60.0  # how long the result is asked for while the page does not answer: it may be started again
 
 
@@ -81,6 +83,8 @@ def _address(options: argparse.Namespace, console: Console) -> Address:
 
 
 def _size(count: int) -> str:
+    if count < 1000:
+        return f"{count} byte{'s' if count != 1 else ''}"
     return f"{count / 1e6:.1f} MB" if count >= 10**6 else f"{count / 1e3:.1f} kB"
 
 
@@ -198,12 +202,13 @@ class _Page:
             connection.request(method, target, data or None, headers)
             answer = connection.getresponse()
             body, cookie = answer.read(_ANSWER_BYTES), answer.getheader("Set-Cookie", "")
-        except (OSError, http.client.HTTPException) as error:
-            reason = str(error) or type(error).__name__
+        except OSError as error:
+            reason = error.strerror or str(error) or type(error).__name__
             raise Unreachable(
-                f"The live page at http://{self._address} cannot be reached: {reason}.\n"
-                "Its address is on the slip from the host; the port goes into --port."
+                f"The live page at http://{self._address} cannot be reached: {reason}.\n{_HINT}"
             ) from None
+        except http.client.HTTPException:  # its text may be whatever the other side has sent
+            raise NotGetstep(f"{self._address} is no web page; a port for bots is another one.\n{_HINT}") from None
         finally:
             connection.close()
         self._cookie = cookie.partition(";")[0] or self._cookie
@@ -229,7 +234,7 @@ class _Page:
         return Refused(str(status), f"{escape_control_chars(text[:1000])}.".replace("..", "."))
 
     def _strange(self) -> NotGetstep:
-        return NotGetstep(f"http://{self._address} is not the live page of a getstep contest.")
+        return NotGetstep(f"http://{self._address} is not the live page of a getstep contest.\n{_HINT}")
 
 
 def _follow(page: _Page, console: Console) -> int:

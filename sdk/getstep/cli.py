@@ -282,7 +282,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_submit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("program", help="your program: a file, or a folder")
+    parser.add_argument("program", help="your program: a file, a folder or an archive")
     add_convention(parser, "--as", "convention", "the convention, if it is not clear from the contest's game: ")
     _add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
     parser.set_defaults(run=submit)

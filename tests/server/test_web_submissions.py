@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -304,7 +306,33 @@ def test_a_page_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captur
     bot.write_text("pass")
     login = ["--host", "127.0.0.1", "--port", "1", "--team", "1", "--token", TOKENS[1]]
     assert cli.main(["submit", str(bot), *login]) == 1
-    assert "http://127.0.0.1:1 cannot be reached" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "http://127.0.0.1:1 cannot be reached: Connection refused." in said
+    assert "--port is the port of that page" in said
+
+
+def test_a_port_that_is_not_the_pages_is_named_without_what_it_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("pass")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet() -> None:
+            connection = server.accept()[0]
+            with connection:
+                connection.sendall(b"\0\x9b\x86\xa4type\xa5hello\r\n")
+                connection.recv(4096)
+
+        answering = threading.Thread(target=greet, daemon=True)
+        answering.start()
+        port = server.getsockname()[1]
+        login = ["--host", "127.0.0.1", "--port", str(port), "--team", "1", "--token", TOKENS[1]]
+        assert cli.main(["submit", str(bot), *login]) == 1
+        answering.join(PATIENCE_SECONDS)
+    said = capsys.readouterr().err
+    assert f"127.0.0.1:{port} is no web page; a port for bots is another one" in said
+    assert "hello" not in said
 
 
 # --- long bodies ------------------------------------------------------------------------------------------------
