@@ -77,7 +77,7 @@ def test_the_sender_may_name_the_convention() -> None:
 def test_a_convention_that_does_not_fit_the_events_is_refused() -> None:
     bot = source_of("bot.cpp", b"")
     assert "expected one of the conventions getstep, linkage" in refusal(bot, ["linkage"], "prodrive")
-    assert "is also in an event of hop" in refusal(bot, ["linkage", "hop"])
+    assert "other events of the team play hop" in refusal(bot, ["linkage", "hop"])
     assert "hop is played by a Python file with get_step" in refusal(bot, ["hop"])
     assert "and this is C++" in refusal(bot, ["hop"], "getstep")
 
@@ -160,7 +160,7 @@ def test_a_class_is_expected_in_one_file() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"a__py": b"", "b__cpp": b""}, "files in C++, Python, expected one of C++, C, C#, Java, Python"),
+        ({"a__py": b"", "b__cpp": b""}, "files in C++, Python, expected one language; for all else"),
         ({"notes__txt": b""}, "no file in a known language"),
         ({"bot__exe": b"MZ"}, "a program for Windows"),
     ],

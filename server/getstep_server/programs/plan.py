@@ -236,8 +236,8 @@ def _check_games(convention: str, games: Sequence[str]) -> None:
         )
     if others:
         raise ProgramRefused(
-            f"a {convention} program plays {game} only, and the team is also in an event of {_listed(others)};"
-            " a Python file with get_step plays every game, or name the teams of each event in contest.toml"
+            f"a {convention} program plays {game} only, and other events of the team play {_listed(others)};"
+            " a Python file with get_step plays every game, or the host can name the teams of each event"
         )
 
 
@@ -261,11 +261,11 @@ def _language(source: Source) -> tuple[Language, list[SourceFile]]:
         if any(file.data.startswith(b"MZ") for file in source.files):
             raise ProgramRefused("a program for Windows, which this machine cannot run; give its source code")
     if len(found) != 1:
-        what = f"files in {_listed(sorted(found))}" if found else "no file in a known language"
-        raise ProgramRefused(
-            f"{what}, expected one of {_listed([one.name for one in LANGUAGES])}, or an executable;"
-            f" for all else write a {SETTINGS} with run and build"
-        )
+        what = "no file in a known language"
+        expected = f"a program in {_listed([one.name for one in LANGUAGES])}, or an executable"
+        if found:
+            what, expected = f"files in {_listed(sorted(found))}", "one language"
+        raise ProgramRefused(f"{what}, expected {expected}; for all else write a {SETTINGS} with run and build")
     ((name, files),) = found.items()
     return next(one for one in LANGUAGES if one.name == name), files
 
