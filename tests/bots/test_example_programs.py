@@ -93,7 +93,7 @@ def test_the_id_line_of_the_example(tmp_path: Path) -> None:
 def test_an_example_beats_random(tmp_path: Path, convention: str, language: str) -> None:
     need(*TOOLS.get(language, ()))
     program = (compiled if language in TOOLS else copied)(convention, language, tmp_path)
-    assert games_won(convention, program, 2) >= 1
+    assert games_won(convention, program, 4) >= 1  # examples for chain_reaction lose one game of 30
     if convention == "topcoder":
         games_won(convention, program, 2, "house_pseudo_tonga")
     if convention == "linkage":

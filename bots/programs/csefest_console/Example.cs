@@ -10,6 +10,7 @@ using System.Linq;
 public static class Example
 {
     const int Size = 8;
+    static readonly Random Chance = new Random();
 
     public static void Main(string[] arguments)
     {
@@ -51,7 +52,9 @@ public static class Example
         for (int x = 0; x < Size; x++)
             for (int y = 0; y < Size; y++)
             {
-                int value = board[x, y] < 0 ? int.MinValue : ValueAfter(board, x, y);
+                if (board[x, y] < 0)
+                    continue;
+                int value = ValueAfter(board, x, y) * 1000 + Chance.Next(1000); // of equal ones, any
                 if (value <= best)
                     continue;
                 best = value;

@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <ctime>
 #include <iostream>
 #include <numeric>
 #include <string>
@@ -55,7 +56,7 @@ std::pair<int, int> best_move(const Board& board) {
     for (int x = 0; x < SIZE; ++x) {
         for (int y = 0; y < SIZE; ++y) {
             if (board[x][y] < 0) continue;
-            int value = value_after(board, x, y);
+            int value = value_after(board, x, y) * 1000 + std::rand() % 1000;  // of equal ones, any
             if (value > best_value) {
                 best_value = value;
                 best = {x, y};
@@ -78,6 +79,7 @@ bool read_board(std::istream& in, char colour, Board& board) {
 
 int main(int, char** arguments) {
     char colour = arguments[1][0];
+    std::srand(static_cast<unsigned>(std::time(nullptr)) + colour);
     std::string start;
     std::cin >> start;
     Board board;

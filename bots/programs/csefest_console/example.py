@@ -6,6 +6,7 @@ writes ``x y``: the row and the column.
 
 from __future__ import annotations
 
+import random
 import sys
 
 SIZE = 8
@@ -31,6 +32,7 @@ def orbs(cell: str, colour: str) -> int:
 
 def best_move(board: Board) -> tuple[int, int]:
     moves = [(x, y) for x in range(SIZE) for y in range(SIZE) if board[x][y] >= 0]
+    random.shuffle(moves)  # of equal ones, any
     return max(moves, key=lambda move: value_after(board, *move))
 
 

@@ -11,9 +11,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Random;
 
 public class Example {
     static final int SIZE = 8;
+    static final Random RANDOM = new Random();
     static final Path FILE = Path.of("shared_file.txt");
 
     public static void main(String[] arguments) throws IOException, InterruptedException {
@@ -54,7 +56,10 @@ public class Example {
         int bestValue = Integer.MIN_VALUE;
         for (int x = 0; x < SIZE; x++) {
             for (int y = 0; y < SIZE; y++) {
-                int value = board[x][y] < 0 ? Integer.MIN_VALUE : valueAfter(board, x, y);
+                if (board[x][y] < 0) {
+                    continue;
+                }
+                int value = valueAfter(board, x, y) * 1000 + RANDOM.nextInt(1000); // of equal ones, any
                 if (value > bestValue) {
                     bestValue = value;
                     best = new int[] {x, y};

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <numeric>
@@ -58,7 +59,7 @@ std::pair<int, int> best_move(const Board& board) {
     for (int x = 0; x < SIZE; ++x) {
         for (int y = 0; y < SIZE; ++y) {
             if (board[x][y] < 0) continue;
-            int value = value_after(board, x, y);
+            int value = value_after(board, x, y) * 1000 + std::rand() % 1000;  // of equal ones, any
             if (value > best_value) {
                 best_value = value;
                 best = {x, y};
@@ -81,6 +82,7 @@ bool read_board(std::istream& in, char colour, Board& board) {
 
 int main(int, char** arguments) {
     char colour = arguments[1][0];
+    std::srand(static_cast<unsigned>(std::time(nullptr)) + colour);
     while (true) {  // the host ends the program
         std::ifstream in("shared_file.txt");
         std::string first;

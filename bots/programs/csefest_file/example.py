@@ -6,6 +6,7 @@ the other 8 lines are the board, and it writes its move there: ``0``, and then a
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from pathlib import Path
@@ -42,6 +43,7 @@ def orbs(cell: str, colour: str) -> int:
 
 def best_move(board: Board) -> tuple[int, int]:
     moves = [(x, y) for x in range(SIZE) for y in range(SIZE) if board[x][y] >= 0]
+    random.shuffle(moves)  # of equal ones, any
     return max(moves, key=lambda move: value_after(board, *move))
 
 
