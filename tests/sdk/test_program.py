@@ -343,6 +343,7 @@ def test_a_prepared_program_gets_its_input_with_the_first_turn(tmp_path: Path) -
     with bot_of(tmp_path, "csefest-console", source) as bot:
         running = bot.prepare(1, 0)
         assert running is not None
+        assert isinstance(running, subprocess.Popen)
         assert running.poll() is None
         assert first_question(bot, "chain_reaction") == (len("start"), 4)
 
