@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -23,14 +22,12 @@ from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
+from tests.server.hosting import needs_sandbox
 
 if TYPE_CHECKING:
     from .programs import MakeContest, Programs
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
-    reason="the sandbox is missing: apt install bubblewrap",
-)
+pytestmark = needs_sandbox
 
 
 def game_heads(folder: Path) -> list[dict[str, Any]]:

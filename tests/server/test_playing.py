@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
+from tests.server.hosting import needs_sandbox
 
 GET_STEP = """
 from getstep_engines import GAMES
@@ -50,13 +49,7 @@ def turn_of(game: str, number: int = 1, opponent: str = "Other", seconds: float 
     return Turn(game, 1, number, opponent, None, round(1000 * seconds))
 
 
-SANDBOX = pytest.mark.skipif(
-    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
-    reason="apt install bubblewrap",
-)
-
-
-@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=SANDBOX)])
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_a_program_is_ready_before_its_first_turn(
     tmp_path: Path, convention: str, protections: Protections
@@ -98,7 +91,7 @@ def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -
     )
 
 
-@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=SANDBOX)])
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
 def test_files_stay_between_the_turns_of_a_program_that_is_started_in_each(
     tmp_path: Path, protections: Protections
 ) -> None:
@@ -120,7 +113,7 @@ def test_a_program_of_linkage_calls_itself(tmp_path: Path, printed: str, line: s
     assert id_line_of(Job("linkage", ("python", "program.py"), tmp_path, Protections.NONE)) == line
 
 
-@SANDBOX
+@needs_sandbox
 def test_a_file_with_get_step(tmp_path: Path) -> None:
     with player_of(tmp_path, GETSTEP, GET_STEP, Protections.ALL) as player:
         assert player.prepare(PATIENCE_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -13,11 +12,9 @@ import pytest
 from getstep_server.sandbox import HOME, PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.sandbox.files import Folder
 from tests.patience import PATIENCE_SECONDS
+from tests.server.hosting import needs_sandbox
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
-    reason="there is no sandbox here: apt install bubblewrap",
-)
+pytestmark = needs_sandbox
 
 
 def python(source: str, folder: Path, limits: Limits = PLAYING) -> SandboxedProcess:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,11 +16,8 @@ from getstep_server.sandbox.hostile import files, kernel, network, processes, re
 from getstep_server.sandbox.hostile.attempt import ATTEMPTS
 from getstep_server.sandbox.probes import PROBES, Part, Run
 from tests.patience import PATIENCE_SECONDS
+from tests.server.hosting import needs_sandbox
 
-needs_bubblewrap = pytest.mark.skipif(
-    not os.environ.get("GETSTEP_REQUIRE_BROWSER") and shutil.which("bwrap") is None,
-    reason="there is no sandbox here: apt install bubblewrap",
-)
 TOGETHER = {probe.name for probe in PROBES if probe.run is Run.TOGETHER}
 
 SUCCEED_WITHOUT = {
@@ -57,7 +53,7 @@ def test_there_are_many_probes_and_each_has_its_code() -> None:
     assert END_SECONDS <= 1
 
 
-@needs_bubblewrap
+@needs_sandbox
 def test_no_attempt_of_one_process_succeeds() -> None:
     findings = check(names=TOGETHER)
     assert len(findings) == len(TOGETHER)
@@ -68,17 +64,17 @@ def test_without_the_sandbox_they_succeed() -> None:
     assert set(broken(check(Protections.NONE, TOGETHER))) >= SUCCEED_WITHOUT
 
 
-@needs_bubblewrap
+@needs_sandbox
 def test_a_suspended_program_uses_no_processor_and_a_fork_bomb_is_gone_at_its_end() -> None:
     assert broken(check(names=["compute_while_suspended", "fork_bomb"])) == {}
 
 
-@needs_bubblewrap
+@needs_sandbox
 def test_nothing_is_left_of_a_program_whose_server_was_killed() -> None:
     assert broken(check(names=["server_killed"])) == {}
 
 
-@needs_bubblewrap
+@needs_sandbox
 @pytest.mark.long
 def test_all_protections_hold(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["sandbox"]) == 0
@@ -93,7 +89,7 @@ def test_without_the_sandbox_most_attempts_succeed() -> None:
     assert len(found) >= 50
 
 
-@needs_bubblewrap
+@needs_sandbox
 @pytest.mark.long
 @pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/usr/bin/python3").exists(), reason="needs root and a second Python"
