@@ -2004,14 +2004,16 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private const int ConnectMs = 5000; // for each address of the host's name
         private const int SendMs = 5000; // an answer has some hundred bytes, which fit into every network buffer
         private const int ReceiveBytes = 65536;
+        private const int PollMicroseconds = 200000;
         private const int MostWaiting = 16; // received pieces: after that, TCP makes the server wait
 
         private readonly Socket socket;
         private readonly Gate gate;
+        private readonly Thread receiver;
         private readonly Queue<Message> inbox = new Queue<Message>();
         private readonly Queue<byte[]> received = new Queue<byte[]>(); // its lock guards these three
         private string endOfStream; // why nothing more will be received; "" if the server has closed the connection
-        private bool disposed;
+        private volatile bool disposed;
         private ConnectionFailed failure; // why nothing more will arrive
 
         public Conversation Conversation { get; } = new Conversation();
@@ -2020,7 +2022,8 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         {
             this.socket = socket;
             this.gate = gate;
-            new Thread(ReceiveAll) { IsBackground = true, Name = "getstep receiver" }.Start();
+            receiver = new Thread(ReceiveAll) { IsBackground = true, Name = "getstep receiver" };
+            receiver.Start();
         }
 
         /// <summary>Connects to the first of the host's addresses that accepts.</summary>
@@ -2150,7 +2153,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 try
                 {
-                    int length = socket.Receive(buffer);
+                    // No wait without an end: Mono cannot always close a socket, or end, while a thread receives.
+                    while (!disposed && !socket.Poll(PollMicroseconds, SelectMode.SelectRead))
+                    {
+                    }
+                    int length = disposed ? 0 : socket.Receive(buffer);
                     end = length == 0 || !Keep(buffer, length) ? "" : null;
                 }
                 catch (Exception error) when (IsOfANetwork(error))
@@ -2297,6 +2304,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 // it has ended already
             }
+            receiver.Join(1000);
             socket.Close();
         }
     }
