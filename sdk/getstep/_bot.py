@@ -45,10 +45,25 @@ def load(path: Path, convention: str | None = None) -> Callback:
             f"{path.name} is a bot in {language.title}, which plays without getstep. Start it instead:\n"
             + "\n".join(f"  {line}" for line in language.builds_here()[0].commands(path))
         )
-    module = _import(find(path))
+    path = find(path)
+    if path.suffix != ".py" and _is_binary(path):
+        raise BotError(
+            f"{path.name} is not a Python file.\n"
+            "A program of an original contest needs --as, such as --as linkage; any other bot is started itself."
+        )
+    module = _import(path)
     if not hasattr(module, "get_step"):
         raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")
     return Callback(module.get_step)
+
+
+def _is_binary(path: Path) -> bool:
+    """True for what a compiler has written: text has no zero bytes."""
+    try:
+        with path.open("rb") as file:
+            return b"\0" in file.read(1024)
+    except OSError:
+        return False  # the import says why
 
 
 def module_name(stem: str) -> str:

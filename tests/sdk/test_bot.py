@@ -101,6 +101,13 @@ def test_no_get_step(folder: Path) -> None:
     assert "get_step is 3, expected a function" in str(refused(write(folder, "get_step = 3")))
 
 
+def test_a_compiled_program_needs_its_convention(folder: Path) -> None:
+    program = folder / "my_bot"
+    program.write_bytes(b"\x7fELF\2\1\1\0")
+    with pytest.raises(BotError, match=r"my_bot is not a Python file\.\nA program .* needs --as"):
+        load(program)
+
+
 @pytest.mark.parametrize(
     ("source", "says"),
     [
