@@ -133,8 +133,8 @@ def _importable(stem: str) -> str:
 def _check_name(path: Path) -> Path:
     path = path if path.suffix else path.with_suffix(".py")
     if path.suffix != ".py":
-        others = "".join(f" or {suffix}" for suffix in suffixes())
-        raise SetupError(f"{path} is not the name of a bot's file; it must end in .py{others}.")
+        *known, last = (".py", *suffixes())
+        raise SetupError(f"{path} is not the name of a bot's file; it must end in {', '.join(known)} or {last}.")
     if path.stem in ("getstep", "msgpack") or path.stem in sys.stdlib_module_names:
         raise SetupError(f"A file {path.name} would hide Python's own {path.stem}; choose another name.")
     return path
