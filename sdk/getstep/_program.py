@@ -243,7 +243,8 @@ class ProgramBot:
         try:
             move = self._ask(talk, question, deadline)
         except BaseException:
-            self.close()
+            # At once: at the end of its input it would write about that, too, which hides the reason.
+            self.close(at_once=True)
             raise
         if self._process is not None:
             self._process.send(talk.after(question, move))
@@ -265,10 +266,10 @@ class ProgramBot:
         self._process = self._start(self._talk)
         return self._process.running
 
-    def close(self) -> None:
-        """End the program, if it runs."""
+    def close(self, *, at_once: bool = False) -> None:
+        """End the program, if it runs; it has a moment to end by itself unless it is killed ``at_once``."""
         if self._process is not None:
-            self._process.end()
+            self._process.end(at_once=at_once)
             self._process = None
 
     def _begin(self, turn: Turn, is_black: bool) -> Talk:
@@ -400,16 +401,19 @@ class _Process:
                 if not self._closed:
                     self._changed.wait(_POLL_SECONDS)
 
-    def end(self) -> None:
-        """Close its input, wait a moment, and kill it."""
+    def end(self, *, at_once: bool = False) -> None:
+        """Kill it; unless ``at_once``, close its input first and wait a moment."""
         running = self.running
+        if at_once:
+            running.kill()
         if running.stdin is not None:
             with contextlib.suppress(OSError):
                 running.stdin.close()
-        running.resume()  # to end by itself
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            running.wait(_END_SECONDS)
-        running.kill()
+        if not at_once:
+            running.resume()  # to end by itself
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.wait(_END_SECONDS)
+            running.kill()
         running.wait()
         _running.discard(running)
         with self._changed:

@@ -148,6 +148,13 @@ def test_a_program_that_writes_no_move(tmp_path: Path, printed: str) -> None:
         first_question(bot, "chain_reaction")
 
 
+def test_a_program_that_made_a_fault_says_nothing_about_the_end_of_its_input(tmp_path: Path) -> None:
+    source = "print('hello', flush=True)\ntry:\n    while True: input()\nfinally: open('after', 'w')\n"
+    with bot_of(tmp_path, "csefest-console", source) as bot, pytest.raises(ConventionError, match="expected"):
+        first_question(bot, "chain_reaction")
+    assert not (tmp_path / "after").exists()
+
+
 def test_a_program_that_writes_on_and_on_does_not_fill_the_memory(tmp_path: Path) -> None:
     source = "import sys\nprint(5, 5)\nwhile True: print('x' * 100_000, flush=True)\n"
     with bot_of(tmp_path, "prodrive", source) as bot:
