@@ -271,7 +271,7 @@ class Scratch:
             RuntimeError: pytest could not run them.
             TimeoutExpired: they run for more than ``seconds``.
         """
-        options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
+        options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-m", "long or not long"]
         output, code = self._run([sys.executable, "-m", "pytest", *options, *tests], seconds)
         if code == 0:
             return None

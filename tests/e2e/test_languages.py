@@ -91,7 +91,7 @@ def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
     need(*PACKAGES[name])
     if name in ("java", "csharp"):  # whose files have the names of their classes
         bot = bot.title().replace("_", "")
-    source = LANGUAGES[name].folder / "bots" / f"{bot}{LANGUAGES[name].suffix}"
+    source = Path(str(LANGUAGES[name].folder)) / "bots" / f"{bot}{LANGUAGES[name].suffix}"
     if name == "javascript":
         return ["node", str(source)]
     if name == "csharp":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import getstep
-from getstep.languages import LANGUAGES
+from getstep.languages import LANGUAGES, PACKED
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
@@ -125,7 +126,10 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     if name == "getstep_server":  # the live page shows them
         packaged |= {f"getstep_server/web/documents/{document}.md" for document in DOCUMENTS}
     if name == "getstep":  # they are in folders of their own in the checkout
-        packaged |= {f"getstep/languages/{path}" for path in language_paths()}
+        packaged |= {f"getstep/languages/{PACKED}"}
+        with zipfile.ZipFile(distributions[name].wheel) as wheel:
+            archive = zipfile.ZipFile(io.BytesIO(wheel.read(f"getstep/languages/{PACKED}")))
+            assert set(archive.namelist()) == language_paths()
     assert {file for file in found if not file.startswith(about)} == packaged
     assert f"{name}/py.typed" in found
     assert f"{about}licenses/LICENSE" in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import socket
@@ -16,7 +17,7 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 import getstep.cli
-from getstep.languages import LANGUAGES
+from getstep.languages import LANGUAGES, PACKED
 from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
@@ -278,9 +279,14 @@ def test_the_contestants_package_is_one_wheel_that_needs_msgpack_only(autumn: Co
 
 def test_the_contestants_package_has_the_files_of_all_languages(autumn: Contest) -> None:
     with zipfile.ZipFile(write_contestants_package(autumn)) as wheel:
-        for language in LANGUAGES.values():
-            for name, content in language.all_files():
-                assert wheel.read(f"getstep/languages/{language.name}/{name}") == content
+        assert_has_all_files(wheel.read(f"getstep/languages/{PACKED}"))
+
+
+def assert_has_all_files(archive: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+        found = {name: packed.read(name) for name in packed.namelist()}
+    languages = LANGUAGES.values()
+    assert found == {f"{one.name}/{name}": content for one in languages for name, content in one.all_files()}
 
 
 def test_the_contestants_package_is_the_same_each_time(autumn: Contest) -> None:

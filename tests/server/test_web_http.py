@@ -26,9 +26,10 @@ async def echo(request: Request) -> Response:
 
 @asynccontextmanager
 async def serving(
-    handle: Handler = echo, names: tuple[str, ...] = (), body_bytes: int = 4096
+    handle: Handler = echo, names: tuple[str, ...] = (), body_bytes: int | None = None
 ) -> AsyncIterator[tuple[HttpServer, Connect]]:
-    server = HttpServer(handle, HostCheck(names), lambda _: body_bytes)
+    limit = [] if body_bytes is None else [lambda _: body_bytes]
+    server = HttpServer(handle, HostCheck(names), *limit)
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listener.socket.getsockname()[1]
     async with trio.open_nursery() as nursery:

@@ -1,23 +1,31 @@
 """Bots in other languages: the SDK's files of each language, its starter bots, and how a bot is built and started.
 
-A language is a line of the table here, and its folder: beside this file in an installed package, in the folder of
-the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX`` for each
-game. A starter is a source file that compiles as it is. `starter` fills in what is written once for all languages:
-a comment line with ``@goal``, ``@board`` or ``@hints`` becomes the game's text, and the word ``MyBot`` the bot's
-name.
+A language is a line of the table here, and its folder: in the archive `PACKED` in an installed package, in the
+folder of the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX``
+for each game. A starter is a source file that compiles as it is. `starter` fills in what is written once for all
+languages: a comment line with ``@goal``, ``@board`` or ``@hints`` becomes the game's text, and the word ``MyBot``
+the bot's name.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import sys
 import textwrap
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from getstep_engines import GAMES, Game
+
+PACKED = "files.zip"
+"""The archive with the files of all languages, beside this module: unpacked they would be a quarter of the SDK."""
+
+_INSTALLED = Path(__file__).with_name(PACKED)
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip file: the same content gives the same file
 
 STARTERS = "starters"
 """The folder of a language's starter bots, inside the language's folder."""
@@ -75,10 +83,11 @@ class Language:
     other_suffixes: tuple[str, ...] = ()
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> Path | zipfile.Path:
         """The folder with the language's files."""
-        installed = Path(__file__).parent / self.name
-        return installed if installed.is_dir() else Path(__file__).parents[2] / self.name
+        if _INSTALLED.is_file():
+            return zipfile.Path(_INSTALLED, f"{self.name}/")
+        return Path(__file__).parents[2] / self.name
 
     def sdk_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield the names and contents of the SDK's files."""
@@ -180,6 +189,19 @@ def language_of(suffix: str) -> Language | None:
     """Return the language of a bot's file by its suffix; None if it is none of `LANGUAGES`."""
     found = (language for language in LANGUAGES.values() if suffix in (language.suffix, *language.other_suffixes))
     return next(found, None)
+
+
+def packed() -> bytes:
+    """Return the content of `PACKED`, from an installed package or from a checkout."""
+    if _INSTALLED.is_file():
+        return _INSTALLED.read_bytes()
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as archive:
+        for language in LANGUAGES.values():
+            for name, content in language.all_files():
+                info = zipfile.ZipInfo(f"{language.name}/{name}", _EPOCH)
+                archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    return memory.getvalue()
 
 
 def suffixes() -> list[str]:

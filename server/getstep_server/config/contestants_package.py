@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import getstep
-from getstep.languages import LANGUAGES
+from getstep.languages import PACKED, packed
 from getstep_engines import GAMES, GROUP
 
 from .contest import Contest
@@ -68,10 +68,8 @@ def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         for path in paths:
             if path.is_file() and "__pycache__" not in path.parts:
                 yield path.relative_to(top).as_posix(), path.read_bytes()
-    for language in LANGUAGES.values():
-        if not language.folder.is_relative_to(_INSTALLED):  # a checkout, where they are in folders of their own
-            for name, content in language.all_files():
-                yield f"getstep/languages/{language.name}/{name}", content
+    if not (_INSTALLED / "languages" / PACKED).exists():  # a checkout, where they are in folders of their own
+        yield f"getstep/languages/{PACKED}", packed()
 
 
 def _metadata(points: list[str]) -> Iterator[tuple[str, bytes]]:
