@@ -52,6 +52,7 @@ _TOPICS = "tests/server/test_web_topics.py::"
 _FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
 _FRIENDLY = "tests/server/test_web_friendly.py::"
+_PLAYS = "tests/server/test_sandbox.py::test_the_limits_of_a_program_that_plays"
 _OWN = "tests/server/test_web_own.py::"
 _SUBMIT = "tests/server/test_web_submissions.py::"
 _STORE = "tests/server/test_program_store.py::"
@@ -224,6 +225,12 @@ REMOVED: dict[str, tuple[str, ...]] = {
         "10**6",
         "tests/server/test_program_plan.py::test_a_command_has_a_bounded_length",
     ),
+    "PROGRAM_MEMORY_BYTES": ("2**40", _PLAYS),
+    "PROGRAM_FILE_BYTES": ("2**40", _PLAYS),
+    "PROGRAM_FILES": ("10**6", _PLAYS),
+    "PROGRAM_THREADS": ("10**4", _PLAYS),
+    "PROGRAM_DESCRIPTORS": ("10**4", _PLAYS),
+    "PROGRAM_CPU_SECONDS": ("10**6", _PLAYS),
     "BUILD_SECONDS": ("1e9", f"{_ADDING}test_a_build_has_limited_time"),
     "BUILD_OUTPUT_BYTES": ("10**9", f"{_ADDING}test_a_build_that_prints_too_much_is_ended"),
     "BUILD_SHOWN_LINES": ("10**6", f"{_ADDING}test_the_compilers_output_is_bounded_and_harmless"),

@@ -328,7 +328,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         {"config", "errors", "programs", "text"},
         "it starts processes for teams, and knows no match",
     ),
-    "sandbox": (3, set(), "it runs programs, and knows no contest"),
+    "sandbox": (3, {"limits"}, "it runs programs, and knows no contest"),
     "config": (
         2,
         {"errors", "formats", "limits", "text", "validation"},

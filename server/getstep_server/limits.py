@@ -395,6 +395,24 @@ MAX_TAR_BYTES = 13_000_000
 MAX_PROGRAM_COMMAND_CHARS = 2000
 """The length of a command in program.toml."""
 
+PROGRAM_MEMORY_BYTES = 1 << 30
+"""The memory of a program that plays, with its files: as in the original contests that named a limit."""
+
+PROGRAM_FILE_BYTES = 64 << 20
+"""The size of all files in its folder and its temporary folder, with those it starts from. They are in memory."""
+
+PROGRAM_FILES = 10_000
+"""The files and folders that it may have. Each costs the kernel about 1 kB, which no size of a file counts."""
+
+PROGRAM_THREADS = 100
+"""The threads that it may run. A Java virtual machine has 20. Each may be in a long call when it is suspended."""
+
+PROGRAM_DESCRIPTORS = 256
+"""The files and pipes that it may have open. A Java virtual machine opens ten."""
+
+PROGRAM_CPU_SECONDS = 3600
+"""The processor time of one process of it: more than any game takes."""
+
 BUILD_SECONDS = 120.0
 """The time to compile a program. Java and C# take some seconds, C++ with large headers half a minute."""
 

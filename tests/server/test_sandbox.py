@@ -94,6 +94,18 @@ def test_it_is_suspended_resumed_and_killed(tmp_path: Path, protections: Protect
         assert program.wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
+def test_the_limits_of_a_program_that_plays(tmp_path: Path) -> None:
+    source = (
+        "import os, resource; files = os.statvfs('.');"
+        "names = 'DATA FSIZE NPROC NOFILE CPU CORE MEMLOCK'.split();"
+        "print([resource.getrlimit(getattr(resource, 'RLIMIT_' + name))[1] for name in names],"
+        " files.f_blocks * files.f_frsize, files.f_files)"
+    )
+    with python(source, tmp_path) as program:
+        limits = "[1073741824, 67108864, 100, 256, 3600, 0, 0]"
+        assert program.stdout.read().decode() == f"{limits} 67108864 10000\n"
+
+
 def test_files_are_replaced_as_a_whole_and_cannot_exceed_the_limit(tmp_path: Path) -> None:
     with python("print(input())", tmp_path, Limits(file_bytes=1 << 20)) as program:
         program.folder.write("file", b"1")
