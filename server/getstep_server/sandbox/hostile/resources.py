@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import signal
@@ -80,15 +81,30 @@ def flood(_: dict[str, Any]) -> object:
         sys.stdout.buffer.write(part)
 
 
+def _fork_apart() -> int:
+    """Make a process that has left the group of this one, and return its number once it has."""
+    read, write = os.pipe()
+    try:
+        child = os.fork()
+        if not child:
+            os.setsid()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.write(write, b"x")
+            time.sleep(60)
+            os._exit(0)
+        os.read(read, 1)
+    finally:
+        os.close(read)
+        os.close(write)
+    return child
+
+
 @attempt
 def fork_bomb(_: dict[str, Any]) -> object:
     children = 0
     try:
         while children < 10:  # outside a sandbox it has to end
-            if not os.fork():
-                signal.signal(signal.SIGTERM, signal.SIG_IGN)
-                time.sleep(60)
-                os._exit(0)
+            _fork_apart()
             children += 1
     except OSError:
         pass
@@ -100,14 +116,8 @@ def fork_bomb(_: dict[str, Any]) -> object:
 @attempt
 def escape_by_daemon(_: dict[str, Any]) -> object:
     child = -1
-    try:
-        child = os.fork()
-        if not child:
-            os.setsid()
-            time.sleep(60)
-            os._exit(0)
-    except OSError:
-        pass
+    with contextlib.suppress(OSError):
+        child = _fork_apart()
     print(f"ready {child}", flush=True)
     while True:
         time.sleep(60)
