@@ -20,6 +20,7 @@ from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
+from tests.e2e.hosted import wait_until
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 from tests.server.hosting import needs_sandbox
@@ -223,12 +224,13 @@ def test_a_server_that_is_killed_again_and_again(programs: Programs, make_contes
     for team, convention in enumerate(conventions, start=1):
         add_program(folder, team, convention, SLOW_PROGRAMS[convention])
     chance = random.Random(2019)
-    for _ in range(6):
+    for killed in range(6):
         server = programs.serve(folder, "--now")
         server.expect("The contest starts")
-        time.sleep(
-            chance.uniform(0.0, 1.5)
-        )  # long test: a random moment of a match, or of the start of its programs
+        if killed == 0:  # in the middle of a match
+            wait_until(lambda: any(one.stat().st_size > 2000 for one in folder.glob("running/*.journal")))
+        else:  # at a random moment of a match, or of the start of its programs
+            time.sleep(chance.uniform(0.0, 1.5))
         below = descendants(server.pid)
         server.signal(signal.SIGKILL)
         server.wait()
