@@ -51,7 +51,7 @@ def blocks(page: str) -> list[str]:
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
-ARENA, HOSTED, FREEZE, REVEAL, AFTER = _LATER
+ARENA, HOSTED, SANDBOX, FREEZE, REVEAL, AFTER = _LATER
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
 HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS, SUBMIT = _FOR_LATER
 (INIT,) = blocks("docs/formats.md")
@@ -163,6 +163,14 @@ def test_a_program_practises_as_the_page_says(
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
+
+
+@needs_sandbox
+@pytest.mark.long  # 86 attempts to break out
+def test_the_sandbox_holds_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    program, *arguments = shlex.split(SANDBOX)
+    assert (program, run_command(arguments)) == ("getstep-server", 0)
+    assert "86 of 86" in capsys.readouterr().out
 
 
 def test_the_command_that_copies_records_is_one(
