@@ -113,7 +113,15 @@ async def test_a_team_has_one_at_a_time_and_others_have_theirs(app: App, browser
 
 
 @pytest.mark.parametrize(
-    ("query", "data"), [({"name": ""}, b"x"), ({"name": "x" * 201}, b"x"), ({"as": "x" * 51}, b"x"), ({}, b"")]
+    ("query", "data"),
+    [
+        ({"name": ""}, b"x"),
+        ({"name": "x" * 201}, b"x"),
+        ({"as": "x" * 51}, b"x"),
+        ({"name": "a\0.py"}, b"x"),
+        ({"as": "\0"}, b"x"),
+        ({}, b""),
+    ],
 )
 async def test_a_wrong_request_is_refused(app: App, browser: Browser, query: dict[str, str], data: bytes) -> None:
     assert (await send(browser, app, data, **query)).status == 400

@@ -117,8 +117,9 @@ class Submissions:
         if not request.body:
             return problem(400, "the file is empty")
         name, convention = request.query.get("name", ""), request.query.get("as", "")
-        if not 0 < len(name) <= 200 or len(convention) > 50:
-            return problem(400, "expected the file's name in ?name=, of at most 200 characters")
+        # Both are arguments of a process, which cannot have every character.
+        if not 0 < len(name) <= 200 or len(convention) > 50 or not (name + convention).isprintable():
+            return problem(400, "expected the file's name in ?name=, of at most 200 visible characters")
         submission = Submission(team, name, convention, request.body)
         self._latest[team] = submission
         self._queue.append(submission)
