@@ -114,6 +114,37 @@ class TestServer:
             await store.save(record_of(result_of(SCHEDULE[0])))
             assert store.chain()[0] == 2
 
+    async def test_a_connection_that_is_lost_in_a_transaction_stores_nothing(
+        self, address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A new connection in its place would commit the rest, a statement at a time."""
+        records = [record_of(result_of(match)) for match in SCHEDULE[:2]]
+        with Store(address) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+            write = Store._chain
+
+            def lose(self: Store) -> tuple[int, str]:
+                found = write(self)
+                connection_of(self).close()
+                return found
+
+            monkeypatch.setattr(Store, "_chain", lose)
+            with pytest.raises(DatabaseError) as lost:
+                await store.save(*records)
+            assert lost.value.problem is DatabaseProblem.AWAY
+            monkeypatch.undo()
+            assert store.chain()[0] == len(store.record_headers()) == 1
+            await store.save(*records, based_on=1)
+            store.check_end()
+
+    def test_a_snapshot_is_not_continued_on_another_connection(self, address: PostgresAddress) -> None:
+        with Store(address) as store:
+            with store.snapshot():
+                store._run(lambda: connection_of(store).close())
+                with pytest.raises(DatabaseError, match="lost in a transaction"):
+                    store.chain()
+            assert store.chain()[0] == 0
+
     async def test_a_server_that_is_away_is_waited_for(self) -> None:
         with PostgresServer() as server, Store(server.address()) as store:
             await store.save(record_of_pairings(PAIRINGS))

@@ -99,6 +99,7 @@ class PostgresDatabase:
         self._address = address
         self._reading = reading
         self._claimed = False
+        self._in_transaction = False
         try:
             self._connection = _connected(address, reading=reading)
             try:
@@ -132,8 +133,16 @@ class PostgresDatabase:
             raise StoreError(f"{self._address}: {'no contest in it' if version is None else made}")
 
     def _open(self) -> psycopg.Connection[Any]:
-        """Return the connection, a new one if the last was lost."""
+        """Return the connection, a new one if the last was lost outside a transaction.
+
+        In the middle of one, a new connection would commit each further statement by itself.
+
+        Raises:
+            psycopg.OperationalError: it was lost in a transaction, or the server does not answer.
+        """
         if self._connection.closed:
+            if self._in_transaction:
+                raise psycopg.OperationalError("the connection was lost in a transaction")
             self._connection = _connected(self._address, reading=self._reading)
             if self._claimed:
                 self._claim()
@@ -180,9 +189,11 @@ class PostgresDatabase:
     def begin(self) -> None:
         """Begin a transaction in which all reads see one state."""
         self._open().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._in_transaction = True
 
     def rollback(self) -> None:
         """End that transaction."""
+        self._in_transaction = False
         if not self._connection.closed:
             self._connection.execute("ROLLBACK")
 
@@ -194,6 +205,7 @@ class PostgresDatabase:
         """
         connection = self._open()
         connection.execute("BEGIN")
+        self._in_transaction = True
         try:
             connection.execute("SELECT FROM chain FOR UPDATE")
             before = self.chain()
@@ -203,6 +215,8 @@ class PostgresDatabase:
             if not connection.closed:
                 connection.execute("ROLLBACK")
             raise
+        finally:
+            self._in_transaction = False
         try:
             connection.execute("COMMIT")
         except psycopg.OperationalError:
