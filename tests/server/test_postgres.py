@@ -124,9 +124,8 @@ class TestServer:
             write = Store._chain
 
             def lose(self: Store) -> tuple[int, str]:
-                found = write(self)
                 connection_of(self).close()
-                return found
+                return write(self)
 
             monkeypatch.setattr(Store, "_chain", lose)
             with pytest.raises(DatabaseError) as lost:
