@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
+import trio.testing
 
 from getstep.languages import LANGUAGES, Language, starter
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
 from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.web import feed as feed_module
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
 from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request, Response
-from getstep_server.web.process import TableMaker
+from getstep_server.web.listener import open_page_listener
+from getstep_server.web.process import TableMaker, serve
 from tests.e2e.programs import write_contest
 from tests.patience import PATIENCE_SECONDS
 from tests.server.sites import Site, following
@@ -206,6 +211,29 @@ async def test_subscribers_are_bounded(site: Site) -> None:
     answer = await site.app(request)
     assert isinstance(answer, Response)
     assert answer.status == 503
+
+
+async def test_a_request_waits_until_the_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is loaded while its process starts must not tell a spectator that there is no match."""
+    folder = tmp_path / "finished"
+    shutil.copytree(STORED / "finished", folder)
+    asked, project = threading.Event(), feed_module._project
+
+    def late(*arguments: Any) -> Any:
+        assert asked.wait(PATIENCE_SECONDS)
+        return project(*arguments)
+
+    monkeypatch.setattr(feed_module, "_project", late)
+    listener = open_page_listener("127.0.0.1", 0)
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve, folder, listener)
+            async with await trio.open_tcp_stream(*listener.getsockname()) as stream:
+                await stream.send_all(b"GET /match/3 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                await trio.testing.wait_all_tasks_blocked(0.01)
+                asked.set()
+                assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+            nursery.cancel_scope.cancel()
 
 
 async def test_a_contest_that_has_not_begun(tmp_path: Path) -> None:

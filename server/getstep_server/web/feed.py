@@ -81,6 +81,8 @@ class Feed:
         self.latest: deque[Result] = deque(maxlen=LATEST)
         """The latest results, the last one first, whether they are still official or not."""
         self.store: Store | None = None
+        self.opened = trio.Event()
+        """Set when the records were read, or could not be: the contest has not begun, or its database is away."""
         self._hidden: dict[int, Match] = {}
         """The matches that have ended since the freeze, by number, in the order of their ends."""
         self._place = 0
@@ -126,12 +128,14 @@ class Feed:
         while True:
             try:
                 while not await trio.to_thread.run_sync(self._database_is_there):
+                    self.opened.set()
                     self._poll_status()
                     await trio.sleep(1)
                 await self._follow(loaded)
             except (DatabaseError, StoreError):
                 if not isinstance(self.contest.database, PostgresAddress):
                     raise
+                self.opened.set()
                 await trio.sleep(1)  # its server is away: the pages stay as they are until it is back
 
     def _database_is_there(self) -> bool:
@@ -149,6 +153,7 @@ class Feed:
             tail = JournalTail(contest.running)
             self.pace.begin()
             loaded()
+            self.opened.set()
             round_ = 0
             try:
                 while round_ % RECORDS_EVERY or await store.is_current():

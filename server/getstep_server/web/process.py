@@ -80,7 +80,6 @@ async def serve(
     listener: socket.socket,
     *,
     until: Callable[[], Awaitable[object]] = trio.sleep_forever,
-    ready: Callable[[], None] = lambda: None,
     reveal: Callable[[Feed], Steering] | None = None,
 ) -> None:
     """Serve the page of a contest until ``until`` returns.
@@ -89,7 +88,6 @@ async def serve(
         folder: of the contest.
         listener: a listening socket.
         until: waits for the end.
-        ready: called when the first request is answered from then on.
         reveal: makes the steps by which the host reveals the results of a freeze.
 
     Raises:
@@ -107,7 +105,11 @@ async def serve(
         app.topics.clear()
         if app.steering is not None:
             nursery.start_soon(app.steering.prepare)
-        ready()
+
+    async def answer() -> None:
+        # Requests wait in the socket's queue until then. Answered before, the page of a match would not be found.
+        await feed.opened.wait()
+        await server.serve(trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(feed.run, loaded)
@@ -118,7 +120,7 @@ async def serve(
         if reveal is None:  # at a ceremony nobody plays
             port = feed.contest.file.server.friendly_port
             nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)
-        nursery.start_soon(server.serve, trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
+        nursery.start_soon(answer)
         await until()
         nursery.cancel_scope.cancel()
 
