@@ -16,6 +16,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchStarted,
+    Publish,
     ServerFault,
 )
 from getstep_server.net.seat import choose_seat, seats_of
@@ -27,6 +28,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.record import Record, parse
 from getstep_server.records.result import Result
 from getstep_server.runtime.director import Director
+from getstep_server.runtime.venue import Venue
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.storage.verify import verify
@@ -82,6 +84,7 @@ class Stage:
         store: MemoryStore | None = None,
         results: Sequence[Result] = (),
         records: Sequence[Record] = (),
+        venue: Callable[[DeadlineScheduler, Publish], Venue] | None = None,
     ) -> None:
         self.events: list[tuple[float, Event]] = []
         self.peers: dict[int, list[MemoryPeer]] = {team: [] for team in contest.teams}
@@ -109,6 +112,7 @@ class Stage:
             disk,
             self._scheduler,
             self._publish,
+            elsewhere=[] if venue is None else [venue(self._scheduler, self._publish)],
         )
         self._nursery: trio.Nursery | None = None
         self.note = self._director.note

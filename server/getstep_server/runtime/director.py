@@ -19,6 +19,8 @@ Six objects hold its state:
 - `HostedPrograms` runs the programs of teams that play on this machine, around each of their matches.
 - `ArenaDesk` says which teams an arena pairs now. Its matches never wait for a missing team: they are cancelled.
 
+A `Venue` plays the turns of a match. The first venue that takes the match plays it; this process takes all.
+
 Each match has a task, `_conduct`. Its order is strict: the result is stored first, and announced afterwards. The
 recorder calls `_ended` in the order of the records. A decision can change which matches are open at any time. Then
 `_reconcile` compares each match with the tournament: it cancels a running attempt that is superseded, and corrects
@@ -54,7 +56,7 @@ from getstep_server.incident import Incident
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
-from getstep_server.play.judge import end_message, play_match, seat_players
+from getstep_server.play.judge import end_message, seat_players
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
 from getstep_server.records.game import Programs, game_header, record_of_game
 from getstep_server.records.match import Match
@@ -73,6 +75,7 @@ from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import Presence
 from .recorder import Recorder, stopped
+from .venue import Here, Venue
 
 T = TypeVar("T")
 
@@ -95,6 +98,7 @@ class Director:
         publish: called with each event.
         gather: let each new round of a ladder wait until all its teams are present.
         hosted: the programs that this machine runs; None if there are none.
+        elsewhere: further venues, which are asked before this process.
     """
 
     def __init__(
@@ -111,6 +115,7 @@ class Director:
         *,
         gather: bool = True,
         hosted: HostedPrograms | None = None,
+        elsewhere: Sequence[Venue] = (),
     ) -> None:
         self.contest = contest
         self.tournament = tournament
@@ -119,6 +124,7 @@ class Director:
         self._queue = MatchQueue()
         self._arena = ArenaDesk(contest, tournament)
         self._hosted = hosted or HostedPrograms(contest, tournament, publish)
+        self._venues = (*elsewhere, Here(self._hosted, scheduler, publish))
         patience = inf if self._arena else contest.file.start.absent_seconds
         self._presence = Presence(seats, patience, self._hosted)
         self._gathering = Gathering()
@@ -341,8 +347,9 @@ class Director:
                 await self._void(running, f"the server was stopped during the match, and {why}")
                 self._free(running)
                 return
-            async with self._hosted.playing(running, lambda: self._is_due(running)) as programs:
-                result = None if programs is None else await self._attempt(running, programs)
+            venue = next(venue for venue in self._venues if venue.takes(running))
+            async with venue.prepare(running, lambda: self._is_due(running)) as programs:
+                result = None if programs is None else await self._attempt(running, programs, venue)
             if programs is None:
                 self._free(running)
                 return
@@ -362,19 +369,19 @@ class Director:
                 self._leave(running)
 
     def _is_due(self, running: Running) -> bool:
-        """Return True if a match still begins that has waited for a core."""
+        """Return True if a match still begins that has waited for its venue."""
         return is_accepted(self.tournament, running) and (
             running.sheet is not None or not any(self._absent(running.seats))
         )
 
-    async def _attempt(self, running: Running, programs: Programs) -> Result | None:
+    async def _attempt(self, running: Running, programs: Programs, venue: Venue) -> Result | None:
         """Play a match, or the rest of it; return None if a decision supersedes that."""
         match = running.match
         if running.sheet is None and not any(running.absent):
             attempt = self.tournament.attempts[match.number] + 1
             running.sheet = await self._sheets.begin(match, attempt, programs)
         with running.scope:
-            return await self._play(running)
+            return await self._play(running, venue)
         return None
 
     def _ended(self, running: Running, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
@@ -421,7 +428,7 @@ class Director:
             return sheet.record(result)
         return record_of_game(game_header(self.contest, result.match, result.attempt, result.started), result)
 
-    async def _play(self, running: Running) -> Result:
+    async def _play(self, running: Running, venue: Venue) -> Result:
         match, sheet = running.match, running.sheet
         if sheet is None:
             control = self.contest.event(match.event).time_control
@@ -431,7 +438,7 @@ class Director:
         match_state = sheet.match_state
         now, turns = match_state.turns, (lambda: match_state.turns)
         self._publish(MatchStarted(match, now, turns, sheet.head, sheet.turns_from))
-        return await play_match(sheet, running.seats, self._scheduler, self._publish)
+        return await venue.play(running, sheet)
 
     def _call_off(self, running: Running, stored: Result) -> None:
         """Tell the players of a superseded attempt the host's result, or that the attempt is void."""

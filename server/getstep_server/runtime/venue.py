@@ -1,0 +1,60 @@
+"""Venues: the places where matches are played. One is this process; others are other processes or machines.
+
+The director chooses a venue for each attempt at a match. All else is its own work wherever the match is played: the
+seats, the scoresheet, the record, the end, and the decisions of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from getstep_server.events import Publish
+from getstep_server.play.deadlines import DeadlineScheduler
+from getstep_server.play.judge import play_match
+from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.records.game import Programs
+from getstep_server.records.result import Result
+
+from .attempt import Running
+from .hosted import HostedPrograms
+
+
+class Venue(Protocol):
+    """A place where matches are played."""
+
+    def takes(self, running: Running) -> bool:
+        """Return True if this match, which starts or is resumed, can be played here."""
+
+    def prepare(self, running: Running, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
+        """Prepare what the match needs, from before the block until after it; see `HostedPrograms.playing`."""
+
+    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+        """Play the match, or the rest of it, in the block of `prepare`; each turn goes to ``sheet``.
+
+        Cancelled if a decision supersedes the attempt. An exception is the server's fault, and makes it void.
+        """
+
+
+class Here:
+    """The venue of all matches that no other venue takes: this process judges them.
+
+    Args:
+        hosted: the programs that this machine runs.
+        scheduler: wakes the judge at deadlines, and knows when the server itself stalled.
+        publish: called with each move and fault.
+    """
+
+    def __init__(self, hosted: HostedPrograms, scheduler: DeadlineScheduler, publish: Publish) -> None:
+        self._scheduler = scheduler
+        self._publish = publish
+        self.prepare = hosted.playing
+
+    def takes(self, _: Running) -> bool:
+        """Return True."""
+        return True
+
+    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+        """Play the match, or the rest of it."""
+        return await play_match(sheet, running.seats, self._scheduler, self._publish)
