@@ -58,6 +58,7 @@ _SUBMIT = "tests/server/test_web_submissions.py::"
 _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
+_ORDER = "tests/server/test_cluster_order.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -238,6 +239,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_BUILT_FILES": ("10**6", f"{_ADDING}test_a_build_cannot_leave_too_much"),
     "TRIAL_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
     "TRIAL_SECOND_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
+    "MAX_ORDER_BYTES": ("10**9", f"{_ORDER}test_an_order_has_a_bounded_length"),
+    "MAX_ORDER_SECONDS": ("1e12", f"{_ORDER}test_an_order_that_is_wrong_is_refused_with_its_place"),
+    "MAX_REPORT_BYTES": ("10**9", f"{_ORDER}test_a_report_has_a_bounded_length"),
+    "MAX_TURN_CHARS": ("10**9", f"{_ORDER}test_a_turn_has_a_bounded_length"),
 }
 
 NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}

@@ -255,6 +255,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         },
         "it connects the rooms of one run; what is shown is the command's business",
     ),
+    "cluster": (
+        7,
+        {"limits", "programs", "records", "validation"},
+        "a machine that plays one match knows no tournament",
+    ),
     "play": (
         6,
         {"config", "events", "incident", "limits", "net", "records", "storage"},

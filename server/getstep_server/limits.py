@@ -433,3 +433,17 @@ TRIAL_SECONDS = 120.0
 
 TRIAL_SECOND_SECONDS = 20.0
 """The time that the first trial game may take, so that another one with the other colour follows."""
+
+# --- matches on other machines ---
+
+MAX_ORDER_BYTES = 1 << 16
+"""The size of an order to play a match, and of the proof of a worker: they have some kB."""
+
+MAX_ORDER_SECONDS = 86_400.0
+"""The longest time for which a worker may play one match."""
+
+MAX_REPORT_BYTES = 16 << 20
+"""The size of the report on a match: its turns take 30 kB, 3 MB if both bots fail all the time."""
+
+MAX_TURN_CHARS = 1 << 15
+"""The length of a turn in such a report, as JSON: a frame of control characters takes 24 kB."""
