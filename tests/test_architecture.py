@@ -228,15 +228,15 @@ def test_the_referee_is_pure() -> None:
 
 ROOMS: dict[str, tuple[int, set[str], str]] = {
     # room: floor, what it may import, why so
-    "cli": (8, {"*"}, "a command may use whatever it shows or starts"),
-    "attack": (8, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
+    "cli": (9, {"*"}, "a command may use whatever it shows or starts"),
+    "attack": (9, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
     "conformance": (
-        8,
+        9,
         {"errors", "net", "reports", "validation"},
         "it is a scripted server for one client, and none that plays",
     ),
     "runtime": (
-        7,
+        8,
         {
             "bot_runner",
             "config",
@@ -329,9 +329,9 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         "a record carries the settings it was made under",
     ),
     "bot_runner": (
-        5,
-        {"config", "errors", "programs", "text"},
-        "it starts processes for teams, and knows no match",
+        6,
+        {"config", "errors", "events", "net", "programs", "text"},
+        "it starts processes for teams, and knows no judge",
     ),
     "sandbox": (3, {"limits"}, "it runs programs, and knows no contest"),
     "config": (

@@ -36,6 +36,11 @@ class Listening:
     classic_port: int | None
     stamped: bool
 
+    @property
+    def local_host(self) -> str:
+        """The address for processes on this machine."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared only
+
 
 @dataclass(frozen=True, slots=True)
 class PageEnded:

@@ -25,8 +25,6 @@ is the server that has failed, and the match is void.
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -38,12 +36,11 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from getstep.conventions import CONVENTIONS
-from getstep_server.bot_runner.hosted import Job, run_hosted_program
-from getstep_server.bot_runner.output import last_lines
+from getstep_server.bot_runner.program_seats import Entrant, ProgramSeats
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
-from getstep_server.errors import BotFailed, ConfigError
-from getstep_server.events import Event, Listening, Publish, ServerFault, TeamArrived, TeamLeft
+from getstep_server.errors import ConfigError
+from getstep_server.events import Listening, Publish, ServerFault, TeamArrived, TeamLeft
 from getstep_server.net.connection import hosted_program
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
@@ -59,13 +56,12 @@ from getstep_server.sandbox import PLAYING, Protections, SandboxError, start
 from getstep_server.tournament.tournament import Tournament
 
 from .attempt import Running
-from .status_file import HERE
 
 REFRESH_SECONDS = 1.0
 """The interval at which the versions in use are read: some small files, 50 µs for each team."""
 
-LOGIN_SECONDS = 60.0
-"""The time for a process to start and to log in, besides that of its program: 0.3 s, on a crowded machine more."""
+CHECK_SECONDS = 60.0
+"""The time for the start of something in the sandbox: 0.1 s, on a crowded machine more."""
 
 
 class HostedPrograms:
@@ -84,14 +80,18 @@ class HostedPrograms:
         self._store = ProgramStore(contest.folder)
         self._versions: dict[int, ProgramVersion] = {}
         """The versions in use, as of the last refresh."""
-        self.logins: dict[int, HostedLogin | None] = {}
-        """The hosted teams; see `ConnectionRegistry.hosted`."""
+        self._at_seats = ProgramSeats(contest.folder / "programs" / ".playing", publish)
+        self.seat_publish = self._at_seats.seat_publish
         self._seats: Mapping[int, Sequence[Seat]] = {}
         self._where = Listening("127.0.0.1", 0, None, stamped=False)
-        self._arrived: dict[int, trio.Event] = {}
         self._free_cores, self._cores = trio.open_memory_channel[int | None](len(_cores(contest)))
         for core in _cores(contest):
             self._free_cores.send_nowait(core)
+
+    @property
+    def logins(self) -> dict[int, HostedLogin | None]:
+        """The hosted teams; see `ConnectionRegistry.hosted`."""
+        return self._at_seats.logins
 
     @property
     def teams(self) -> Collection[int]:
@@ -103,14 +103,6 @@ class HostedPrograms:
         """The teams that become hosted once their bot's match is over: they begin no further one."""
         return self._versions.keys() - self.logins.keys()
 
-    def seat_publish(self, event: Event) -> None:
-        """Publish an event of a seat, unless the process of a hosted program comes or goes."""
-        if isinstance(event, TeamArrived | TeamLeft) and event.team in self.logins:
-            if isinstance(event, TeamArrived) and event.team in self._arrived:
-                self._arrived[event.team].set()
-            return
-        self._publish(event)
-
     # --- which teams are hosted ---
 
     async def open(self, seats: Mapping[int, Sequence[Seat]], where: Listening) -> None:
@@ -120,7 +112,7 @@ class HostedPrograms:
             ConfigError: a version in use cannot be read, or the sandbox does not work.
         """
         self._seats, self._where = seats, where
-        await trio.to_thread.run_sync(self._clean)
+        await trio.to_thread.run_sync(self._at_seats.clean)
         self._versions = await trio.to_thread.run_sync(self._in_use)
         if self._versions and self._protections is Protections.ALL:
             await trio.to_thread.run_sync(_check_sandbox)
@@ -227,27 +219,14 @@ class HostedPrograms:
             if versions is None or not is_due():
                 yield None
                 return
-            failures: list[BotFailed] = []
-            over = False
-            async with trio.open_nursery() as nursery:
-                for player, version in versions.items():
-                    job = self._job(match, player, version, running.seats[player], core)
-                    nursery.start_soon(self._run, job, nursery.cancel_scope, failures)
-                with trio.move_on_after(LOGIN_SECONDS + self._startup_seconds) as waiting:
-                    for version in versions.values():
-                        await self._arrived[version.team].wait()
-                if waiting.cancelled_caught:
-                    raise BotFailed(f"match {match.number}: the process of a hosted program has not logged in")
-                entries = [self._entry(versions.get(player)) for player in PLAYERS]
+            entrants = [
+                self._entrant(player, version, running.seats[player], core) for player, version in versions.items()
+            ]
+            entries = [self._entry(versions.get(player)) for player in PLAYERS]
+            startup_seconds = self._contest.file.programs.startup_seconds
+            async with self._at_seats.playing(match.number, entrants, self._where, startup_seconds):
                 yield entries
-                over = True
-                nursery.cancel_scope.cancel()
-            if failures and not over:
-                raise failures[0]
         finally:
-            for player in hosted:
-                if match.teams[player] in self.logins:
-                    self.logins[match.teams[player]] = None
             self._free_cores.send_nowait(core)
 
     def _versions_for(
@@ -278,58 +257,16 @@ class HostedPrograms:
             version=version.number, sha256=version.sha256, id_line=version.id_line or UNSET, sandbox=sandbox
         )
 
-    def _job(self, match: Match, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Job:
-        """Return the job of the process that plays, and admit it to the team's seat."""
-        if seat.connection is not None:  # of the match before, or of a bot on the network
-            seat.connection.close(hosted_program(version.team))
-        token = secrets.token_hex(16)
-        self.logins[version.team] = HostedLogin(token, seat)
-        self._arrived[version.team] = trio.Event()
-        home = self._games / str(version.team)
+    def _entrant(self, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Entrant:
+        home = self._at_seats.home(version.team)
         program = ProgramJob(version.convention, version.command, version.files, self._protections, core, home=home)
-        host = HERE.get(self._where.host, self._where.host)
-        return Job(
-            program, version.team, token, host, self._where.port, match.number, player == 0, self._startup_seconds
-        )
-
-    async def _run(self, job: Job, scope: trio.CancelScope, failures: list[BotFailed]) -> None:
-        """Run a process until this is cancelled. If the process ends before that, cancel ``scope``."""
-        home, log = self._games / str(job.team), self._games / f"{job.team}.log"
-        try:
-            await trio.to_thread.run_sync(_make_empty, home)
-            code = await run_hosted_program(job, log)
-            said = "\n".join(last_lines(log))
-            why = f"exited with code {code}:\n{said}"
-        except OSError as error:
-            why = f"cannot be started: {error}"
-        name = self._contest.team_name(job.team)
-        failures.append(BotFailed(f"match {job.match}: the process that plays with the program of {name} {why}"))
-        scope.cancel()
+        return Entrant(program, seat, first=player == 0)
 
     # --- the machine ---
 
     @property
     def _protections(self) -> Protections:
         return Protections(self._contest.file.programs.sandbox)
-
-    @property
-    def _startup_seconds(self) -> float:
-        return self._contest.file.programs.startup_seconds
-
-    @property
-    def _games(self) -> Path:
-        """The folder of the files of running programs, and of the logs of the processes that play with them."""
-        return self._contest.folder / "programs" / ".playing"
-
-    def _clean(self) -> None:
-        """Delete what a run that was killed has left behind."""
-        shutil.rmtree(self._games, ignore_errors=True)
-
-
-def _make_empty(folder: Path) -> None:
-    """Make a folder, in place of what a process that was killed has left of it. Raises OSError."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _cores(contest: Contest) -> Sequence[int | None]:
@@ -356,7 +293,7 @@ def _check_sandbox() -> None:
     """
     try:
         with tempfile.TemporaryDirectory() as empty, start(["true"], Path(empty), PLAYING) as process:
-            code = process.wait(LOGIN_SECONDS)
+            code = process.wait(CHECK_SECONDS)
     except (SandboxError, OSError, subprocess.TimeoutExpired) as error:
         raise ConfigError(_no_sandbox(str(error))) from error
     if code:

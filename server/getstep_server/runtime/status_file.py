@@ -24,10 +24,6 @@ SECONDS = 0.5
 """The least time between two writes: a class that connects together costs a few of them."""
 
 
-HERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared only
-"""The address of this machine for a server that listens on all of its addresses."""
-
-
 class StatusFile:
     """The status of a run, kept up to date in a file.
 
@@ -61,8 +57,8 @@ class StatusFile:
     def _note(self, event: Event) -> None:
         status = self._status
         match event:
-            case Listening(host, port):
-                status = replace(status, address=(HERE.get(host, host), port))
+            case Listening():
+                status = replace(status, address=(event.local_host, event.port))
             case TeamArrived(team):
                 status = replace(status, connected={**status.connected, team: event.here})
             case TeamLeft(team, here=0):
