@@ -50,24 +50,29 @@ class OnRecord:
 def on_record(folder: Path, *, head: str | None = None) -> OnRecord:
     """Verify and read what is on record in a folder.
 
-    It is a copy that is read: a resumed server has to find the state of the last one.
+    A copy of a database in the folder is read: a resumed server has to find the state of the last one.
 
     Args:
-        folder: the contest's; no server is writing there.
+        folder: the contest's. No server is writing to a database in it.
         head: the hash that the chain ended with before.
 
     Raises:
         Finding: something does not fit, or the records of ``head`` are no longer its beginning.
     """
     contest = load_contest(folder)
-    with tempfile.TemporaryDirectory() as scratch:
-        for path in folder.glob("contest.db*"):
-            if not path.name.endswith("-shm"):  # SQLite makes it again when no program has the database open
-                shutil.copy(path, scratch)
-        with Store(Path(scratch) / "contest.db") as store:
-            verified = verify(contest, store, expected_hash=head)
-            records = [parse(line) for line in store.lines()]
+    with tempfile.TemporaryDirectory() as scratch, _readable(contest, Path(scratch)) as store:
+        verified = verify(contest, store, expected_hash=head)
+        records = [parse(line) for line in store.lines()]
     return OnRecord(contest, [record for record in records if record["type"] == "game"], verified.tip)
+
+
+def _readable(contest: Contest, scratch: Path) -> Store:
+    if not isinstance(contest.database, Path):
+        return Store(contest.database, reading=True)
+    for path in contest.folder.glob("contest.db*"):
+        if not path.name.endswith("-shm"):  # SQLite makes it again when no program has the database open
+            shutil.copy(path, scratch)
+    return Store(scratch / "contest.db")
 
 
 def _timeless(game: dict[str, Any]) -> Any:

@@ -160,14 +160,17 @@ def write_contest(
     classic_port: int | None = None,
     host: str = "127.0.0.1",
     absent_seconds: float = 60.0,
+    database: str | None = None,
 ) -> Path:
     """Make a contest on free ports. ``teams`` has a line of TOML for each team, from id 1, beside its id and name.
 
     ``events`` holds further lines of TOML for each event, which may set another limit for it. No honest bot misses
-    ``move_seconds`` on a busy machine; ``budget_seconds`` for all of a player's moves takes its place.
+    ``move_seconds`` on a busy machine; ``budget_seconds`` for all of a player's moves takes its place. The records
+    are in the folder, or in ``database``.
     """
     folder.mkdir()
     classic = "" if classic_port is None else f"classic_port = {classic_port}\n"
+    records = "" if database is None else f'database = "{database}"\n'
     kind, seconds = ("move", move_seconds) if budget_seconds is None else ("budget", budget_seconds)
     limits = ("" if "move_seconds" in lines else f"{kind}_seconds = {seconds}\n" for lines in events)
     played = "".join(
@@ -175,7 +178,7 @@ def write_contest(
     )
     (folder / "contest.toml").write_text(
         f'[contest]\nname = "Test"\nseed = 2019\n{played}'
-        f'[server]\nhost = "{host}"\nport = {port}\n{classic}'
+        f'[server]\nhost = "{host}"\nport = {port}\n{classic}{records}'
         f"[start]\nabsent_seconds = {absent_seconds}\n"
     )
     (folder / "teams.toml").write_text(

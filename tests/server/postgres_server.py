@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,13 @@ class PostgresServer:
         self._process = subprocess.Popen(
             self._command("postgres", "-D", str(self._folder), *settings), stderr=subprocess.DEVNULL, cwd="/"
         )
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        assert self._process is not None
         until = time.monotonic() + PATIENCE_SECONDS
         while True:
+            assert self._process.poll() is None, "the server has ended"
             with contextlib.suppress(ServerError):
                 self._run("pg_isready", "-h", "127.0.0.1", "-p", str(self.port))
                 return
@@ -102,6 +108,26 @@ class PostgresServer:
             self._process.send_signal(how)
             self._process.wait()
             self._process = None
+
+    def kill(self) -> None:
+        """Kill it and all its processes, as if their machine had crashed."""
+        self.suspend()  # so that it starts no others meanwhile
+        assert self._process is not None
+        pids = self._pids()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        _wait_until(lambda: not any(map(_runs, pids)))  # the next one would find that its memory is in use
+
+    def kill_sessions(self) -> None:
+        """Kill the processes that serve clients; the server ends all others, and starts them again."""
+        sessions = [pid for pid in self._pids()[1:] if b" 127.0.0.1(" in _command_of(pid)]
+        for pid in sessions:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in sessions))  # the server knows it
+        self._wait_until_ready()
 
     def suspend(self) -> None:
         """Let it answer nothing, with its connections open."""
@@ -122,3 +148,25 @@ class PostgresServer:
         """Return the address of a contest of its own."""
         self._schemas += 1
         return PostgresAddress(f"postgresql://postgres@127.0.0.1:{self.port}/postgres", f"contest_{self._schemas}")
+
+
+def _command_of(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def _runs(pid: int) -> bool:
+    """Return True unless a process has ended; its parent may not have taken note of that."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -10,19 +10,21 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import trio
 
 from getstep_server.config.contest import Contest, load_contest
-from getstep_server.events import ContestStarted
+from getstep_server.config.database_address import DatabaseAddress
+from getstep_server.events import ContestStarted, DatabaseAway, DiskUsable, Event
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.runtime import run
 from getstep_server.storage import sqlite
 from getstep_server.storage.contest_state import check_database
-from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError, StoreError
+from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Store
 from tests.patience import PATIENCE_SECONDS
 from tests.server.command_line import Command
@@ -137,6 +139,29 @@ async def test_the_contest_begins_when_the_check_is_through(
         go_on.set()
         await server.finished()
     assert server.recorder.of(ContestStarted)
+
+
+async def test_a_check_waits_for_the_database(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    failures: list[Exception] = [
+        DatabaseError("the connection was lost", DatabaseProblem.AWAY),
+        ServerAwayError("connection refused"),
+    ]
+    told: list[type[Event]] = []
+
+    def check(address: DatabaseAddress, stop: object) -> None:
+        if failures:
+            raise failures.pop()
+
+    async def run_here(function: Callable[..., None], *arguments: object, **_: object) -> None:
+        function(*arguments)
+
+    monkeypatch.setattr(run, "check_database", check)
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
+    disk = Disk(finished, lambda event: told.append(type(event)))
+    await run._check_database(load_contest(finished), disk)
+    assert (failures, told) == ([], [DatabaseAway, DiskUsable])
 
 
 async def test_a_check_is_given_up_when_the_contest_is_stopped(

@@ -295,11 +295,12 @@ class SlowStore(Store):
 
     batches = 0
     failures = 0
+    problem = DatabaseProblem.FULL
 
     async def count_incidents(self, rows: list[IncidentRow]) -> None:
         self.batches += 1
         if self.batches <= self.failures:
-            raise DatabaseError("disk I/O error", DatabaseProblem.FULL)
+            raise DatabaseError("it fails", self.problem)
         await super().count_incidents(rows)
 
 
@@ -325,12 +326,15 @@ async def test_counts_are_stored_now_and_then_and_at_the_end(
         assert store.batches == 2
 
 
-async def test_a_disk_that_fails_delays_the_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("problem", [DatabaseProblem.FULL, DatabaseProblem.AWAY])
+async def test_a_disk_that_fails_delays_the_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, problem: DatabaseProblem
+) -> None:
     monkeypatch.setattr(records_module, "INCIDENTS_SAVED_EVERY_SECONDS", 0.01)
     bus = Bus()
     store = SlowStore(tmp_path / "contest.db")
     with store:
-        store.failures = 12
+        store.failures, store.problem = 12, problem
         async with RunLog(make_contest(tmp_path), store, bus) as records, trio.open_nursery() as nursery:
             nursery.start_soon(records.run)
             bus.publish(an_incident())
@@ -340,9 +344,21 @@ async def test_a_disk_that_fails_delays_the_counts(tmp_path: Path, monkeypatch: 
             nursery.cancel_scope.cancel()
         assert counts(store.incidents()) == {(1, "10.0.0.1", "out_of_turn"): 1}
     faults = [line for line in lines_of(tmp_path) if line["event"] == "server_fault"]
-    assert [(fault["where"], fault["count"]) for fault in faults] == [
-        ("the record of incidents", 1),
-        ("the record of incidents", 10),
+    told = [("the record of incidents", 1), ("the record of incidents", 10)]
+    assert [(fault["where"], fault["count"]) for fault in faults] == (
+        told if problem is DatabaseProblem.FULL else []
+    )
+
+
+async def test_counts_that_cannot_be_stored_at_the_end_are_reported(tmp_path: Path) -> None:
+    bus = Bus()
+    store = SlowStore(tmp_path / "contest.db")
+    store.failures, store.problem = 1, DatabaseProblem.AWAY
+    with store:
+        async with RunLog(make_contest(tmp_path), store, bus):
+            bus.publish(an_incident())
+    assert [line["where"] for line in lines_of(tmp_path) if line["event"] == "server_fault"] == [
+        "the record of incidents"
     ]
 
 

@@ -11,7 +11,14 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.config.contest import Contest
-from getstep_server.events import DecisionTaken, Event, ServerFault
+from getstep_server.events import (
+    DatabaseAway,
+    DatabaseLocked,
+    DecisionTaken,
+    DiskUsable,
+    Event,
+    ServerFault,
+)
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.game import game_header, record_of_game
 from getstep_server.records.match import Match
@@ -20,7 +27,7 @@ from getstep_server.records.record import Record
 from getstep_server.records.result import Result, unplayed
 from getstep_server.runtime.recorder import Recorder
 from getstep_server.storage.contest_state import tournament_of
-from getstep_server.storage.database import DatabaseError
+from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import utc_time
@@ -39,12 +46,14 @@ class Desk:
         self.tournament = Tournament(contest)
         self.log: list[str] = []
         self.faults: list[ServerFault] = []
+        self.storage: list[type[Event]] = []
         self.issued: list[Match] = []
+        self.disk = Disk(contest.folder, self._publish)
         self.recorder = Recorder(
             contest,
             self.tournament,
             cast(Store, store),
-            Disk(contest.folder, self._publish),
+            self.disk,
             self._publish,
             tables=lambda: Tables({}),
             issued=self.issued.extend,
@@ -56,6 +65,8 @@ class Desk:
             self.log.append(f"{event.decision.kind} {event.decision.match}")
         if isinstance(event, ServerFault):
             self.faults.append(event)
+        if isinstance(event, (DatabaseAway, DatabaseLocked, DiskUsable)):
+            self.storage.append(type(event))
 
     async def begin(self) -> None:
         await self.recorder.put_settings()
@@ -291,6 +302,28 @@ async def test_a_foreign_record_that_does_not_fit_is_skipped(tmp_path: Path, aut
     assert desk.log == ["adjudicate 1"]
     await desk.save(desk.issued[1])
     assert desk.tournament.place == len(store.chain) == 6
+
+
+async def test_decisions_are_read_once_the_database_is_back(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """The host is told once, and no match starts meanwhile."""
+    failures = [DatabaseProblem.AWAY, DatabaseProblem.LOCKED, DatabaseProblem.AWAY]
+    writable: list[bool] = []
+
+    class Away(MemoryStore):
+        async def tail(self, place: int) -> list[bytes]:
+            if failures:
+                writable.append(desk.disk.writable)
+                raise DatabaseError("connection refused", failures.pop())
+            return await super().tail(place)
+
+    store = Away()
+    desk = Desk(make_contest(tmp_path, 2, **SMALL), store)
+    await desk.begin()
+    store.decide(adjudication(desk.contest, 1))
+    await desk.recorder.refresh()
+    assert desk.log == ["adjudicate 1"]
+    assert (desk.faults, desk.storage) == ([], [DatabaseAway, DatabaseLocked, DiskUsable])
+    assert (writable, desk.disk.writable) == ([True, False, False], True)
 
 
 async def test_a_chain_that_became_shorter_ends_in_an_error(tmp_path: Path, autojump_clock: MockClock) -> None:

@@ -135,10 +135,17 @@ class Recorder:
     # --- the tail ---
 
     async def refresh(self) -> None:
-        """Apply the records that other processes have stored. Publish a failure; the next call tries again."""
-        try:
+        """Apply the records that other processes have stored; wait for a database that is locked or away.
+
+        Publish any other failure; the next call tries again.
+        """
+
+        async def attempt() -> None:
             async with self._turn():
                 await self._catch_up()
+
+        try:
+            await self._disk.retry_until_written(attempt)
         except Exception:
             self._publish(ServerFault("reading the decisions of the host", traceback.format_exc()))
 

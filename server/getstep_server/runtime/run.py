@@ -25,6 +25,7 @@ from getstep_server.net.seat import seats_of
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
 from getstep_server.storage.contest_state import check_database, load_tournament
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.store import Store
@@ -141,7 +142,7 @@ async def _run(
                 nursery.start_soon(key.watch)
                 nursery.start_soon(_begin_on_enter, key, director)
             async with trio.open_nursery() as checking:
-                checking.start_soon(_check_database, contest)
+                checking.start_soon(_check_database, contest, disk)
                 arena = any(event.format.pairs_present for event in contest.events)
                 if not arena and not (begun_before and gather):
                     await wait_for_start(when, _expected(contest, tournament).difference(hosted.teams), bus, key)
@@ -158,15 +159,22 @@ async def _run(
     return outcome
 
 
-async def _check_database(contest: Contest) -> None:
-    """Check the database in a thread, while the teams arrive.
+async def _check_database(contest: Contest, disk: Disk) -> None:
+    """Check the database in a thread, while the teams arrive; wait for its server if that goes away.
 
     Raises:
         StoreError: it is damaged.
     """
     given_up = threading.Event()
+
+    async def check() -> None:
+        try:
+            await trio.to_thread.run_sync(check_database, contest.database, given_up.is_set, abandon_on_cancel=True)
+        except ServerAwayError as error:
+            raise DatabaseError(str(error), DatabaseProblem.AWAY) from error
+
     try:
-        await trio.to_thread.run_sync(check_database, contest.database, given_up.is_set, abandon_on_cancel=True)
+        await disk.retry_until_written(check)
     finally:
         given_up.set()
 

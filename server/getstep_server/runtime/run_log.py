@@ -10,6 +10,7 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.events import EXCEPT_MOVES, Bus, IncidentsSummed, ServerFault
 from getstep_server.limits import INCIDENTS_SAVED_EVERY_SECONDS, SUMMARY_ROWS
+from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.store import Store
 
 from .contest_log import ContestLog
@@ -48,7 +49,7 @@ class RunLog:
         most = tuple((row.incident, row.count) for row in self._incidents.top(SUMMARY_ROWS))
         self._bus.publish(IncidentsSummed(self._incidents.total, most))
         with trio.CancelScope(shield=True):
-            await self._save()
+            await self._save(final=True)
             outcome = self.outcome if error is None else "".join(traceback.format_exception(error))
             await trio.to_thread.run_sync(self._log.close, outcome)
 
@@ -59,12 +60,14 @@ class RunLog:
             self._throttle.end_bursts()
             await self._save()
 
-    async def _save(self) -> None:
+    async def _save(self, *, final: bool = False) -> None:
         rows = self._incidents.take_unsaved()
         if not rows:
             return
         try:
             await self._store.count_incidents(rows)
-        except Exception:  # a contest must not end because of this; the next call tries again
+        except Exception as error:  # a contest must not end because of this; the next call tries again
             self._incidents.put_back(rows)
-            self._bus.publish(ServerFault("the record of incidents", traceback.format_exc()))
+            away = isinstance(error, DatabaseError) and error.problem is DatabaseProblem.AWAY
+            if final or not away:  # the recorder reports once that the database is away
+                self._bus.publish(ServerFault("the record of incidents", traceback.format_exc()))

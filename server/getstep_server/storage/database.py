@@ -32,6 +32,10 @@ class StoreError(Exception):
     """
 
 
+class ServerAwayError(StoreError):
+    """Raised when the database is opened and its server does not answer."""
+
+
 class DatabaseProblem(Enum):
     """Why a read or a write has failed. After all but OTHER the server waits, and tries again."""
 

@@ -30,7 +30,14 @@ from psycopg import errors, sql
 from getstep_server.config.database_address import PostgresAddress
 from getstep_server.limits import DATABASE_CONNECT_SECONDS, DATABASE_DOUBT_SECONDS
 
-from .database import DatabaseError, DatabaseProblem, IncidentColumns, RecordRow, StoreError
+from .database import (
+    DatabaseError,
+    DatabaseProblem,
+    IncidentColumns,
+    RecordRow,
+    ServerAwayError,
+    StoreError,
+)
 
 SCHEMA_VERSION = 1
 _TABLES = """
@@ -90,7 +97,8 @@ class PostgresDatabase:
         reading: read only; the schema must be there.
 
     Raises:
-        StoreError: the server does not answer, or the schema is not of this program and version.
+        ServerAwayError: the server does not answer.
+        StoreError: the schema is not of this program and version.
     """
 
     errors: type[Exception] = psycopg.Error
@@ -110,7 +118,7 @@ class PostgresDatabase:
                 self._connection.close()
                 raise
         except psycopg.Error as error:
-            raise StoreError(f"{address}: {_words(error)}") from error
+            raise _unusable(address, error) from error
 
     # --- the connection ---
 
@@ -296,13 +304,13 @@ def has_contest(address: PostgresAddress) -> bool:
     """Return True if the schema has the tables of a contest.
 
     Raises:
-        StoreError: the server does not answer.
+        ServerAwayError: the server does not answer.
     """
     try:
         with _connected(address, reading=True) as connection:
             return _version(connection, address.schema) is not None
     except psycopg.Error as error:
-        raise StoreError(f"{address}: {_words(error)}") from error
+        raise _unusable(address, error) from error
 
 
 def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection[Any]:
@@ -336,6 +344,11 @@ def _version(connection: psycopg.Connection[Any], schema: str) -> int | None:
         return None
     row = connection.execute("SELECT version FROM chain").fetchone()
     return None if row is None else int(row[0])
+
+
+def _unusable(address: PostgresAddress, error: psycopg.Error) -> StoreError:
+    kind = ServerAwayError if isinstance(error, psycopg.OperationalError) else StoreError
+    return kind(f"{address}: {_words(error)}")
 
 
 def _words(error: Exception) -> str:
