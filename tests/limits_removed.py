@@ -59,6 +59,7 @@ _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
 _ORDER = "tests/server/test_cluster_order.py::"
+_WORKER = "tests/server/test_cluster_worker.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -242,6 +243,8 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_ORDER_BYTES": ("10**9", f"{_ORDER}test_an_order_has_a_bounded_length"),
     "MAX_ORDER_SECONDS": ("1e12", f"{_ORDER}test_an_order_that_is_wrong_is_refused_with_its_place"),
     "MAX_REPORT_BYTES": ("10**9", f"{_ORDER}test_a_report_has_a_bounded_length"),
+    "MAX_CACHED_PROGRAMS": ("10**9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
+    "CACHED_PROGRAM_SECONDS": ("1e9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
     "MAX_TURN_CHARS": ("10**9", f"{_ORDER}test_a_turn_has_a_bounded_length"),
 }
 

@@ -447,3 +447,9 @@ MAX_REPORT_BYTES = 16 << 20
 
 MAX_TURN_CHARS = 1 << 15
 """The length of a turn in such a report, as JSON: a frame of control characters takes 24 kB."""
+
+MAX_CACHED_PROGRAMS = 1000
+"""The programs that a worker keeps beside those it has just used: most have some kB, and some have 48 MB."""
+
+CACHED_PROGRAM_SECONDS = 3600.0
+"""The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""

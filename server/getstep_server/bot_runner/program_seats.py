@@ -5,6 +5,7 @@ The host of a contest and a worker of a cluster use it alike.
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -26,6 +27,13 @@ from .output import last_lines
 
 LOGIN_SECONDS = 60.0
 """The time for a process to start and to log in, besides that of its program: 0.3 s, on a crowded machine more."""
+
+
+def available_cores() -> list[int | None]:
+    """Return the processor cores of this process; each is None on a system that lets no program choose one."""
+    if hasattr(os, "sched_getaffinity"):
+        return [*sorted(os.sched_getaffinity(0))]
+    return [None] * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)

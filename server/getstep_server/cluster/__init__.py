@@ -5,5 +5,9 @@ what a machine can do. It must not know the tournament: the host decides what is
 """
 
 __all__ = [
+    "machine",
     "order",
+    "program_files",
+    "proof",
+    "worker",
 ]

@@ -24,7 +24,6 @@ is the server that has failed, and the match is void.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -36,7 +35,7 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from getstep.conventions import CONVENTIONS
-from getstep_server.bot_runner.program_seats import Entrant, ProgramSeats
+from getstep_server.bot_runner.program_seats import Entrant, ProgramSeats, available_cores
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
@@ -272,9 +271,7 @@ class HostedPrograms:
 def _cores(contest: Contest) -> Sequence[int | None]:
     """Return the cores of matches with hosted programs. The judge keeps the first one, if there are more."""
     wanted = contest.file.programs.cores
-    here: list[int | None] = [None] * (os.cpu_count() or 1)
-    if hasattr(os, "sched_getaffinity"):  # on other systems the system chooses
-        here = list[int | None](sorted(os.sched_getaffinity(0)))
+    here = available_cores()
     count = max(1, len(here) - 1) if wanted is None else min(wanted, len(here))
     return here[-count:]
 
