@@ -125,6 +125,7 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     packaged = {path.relative_to(folder).as_posix() for path, folder in sources(name)}
     if name == "getstep_server":  # the live page shows them
         packaged |= {f"getstep_server/web/documents/{document}.md" for document in DOCUMENTS}
+        packaged |= {f"getstep_server/web/examples/{path}" for path in example_paths()}
     if name == "getstep":  # they are in folders of their own in the checkout
         packaged |= {f"getstep/languages/{PACKED}"}
         with zipfile.ZipFile(distributions[name].wheel) as wheel:
@@ -138,6 +139,12 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
 def language_paths() -> set[str]:
     """Return the files of all languages, by their paths in the package `getstep.languages`."""
     return {f"{language.name}/{path}" for language in LANGUAGES.values() for path, _ in language.all_files()}
+
+
+def example_paths() -> set[str]:
+    """Return the programs for the conventions, which the live page offers."""
+    folder = ROOT / "bots" / "programs"
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.*") if path.suffix != ".pyc"}
 
 
 def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]) -> None:

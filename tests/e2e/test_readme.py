@@ -21,6 +21,7 @@ import pytest
 
 import getstep
 from getstep.cli import main
+from getstep.conventions import CONVENTIONS
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.store import ProgramStore
@@ -51,9 +52,12 @@ def blocks(page: str) -> list[str]:
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
-ARENA, HOSTED, SANDBOX, FREEZE, REVEAL, AFTER = _LATER
+ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
+HOSTED, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
-HIDE_TOKEN, PRACTISE_MORE, PROGRAM, WRAPPERS, SUBMIT = _FOR_LATER
+HIDE_TOKEN, PRACTISE_MORE, PROGRAM, SUBMIT = _FOR_LATER
+TRY_PROGRAM, PLAY_PROGRAM, SUBMIT_PROGRAM = blocks("docs/programs.md")
+TRY_TOPCODER, WRAPPERS = blocks("docs/programs/topcoder.md")
 (INIT,) = blocks("docs/formats.md")
 SET_UP, THEN_DEMO, _ = re.split(r"^(\.venv/bin/getstep-server demo\n)", WITHOUT_MAKE, flags=re.MULTILINE)
 
@@ -150,6 +154,11 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert HIDE_TOKEN.startswith(TAKE_PART.splitlines()[-1])
     assert f"{TAKE_PART.splitlines()[-1]} --friendly\n" == FRIENDLY
     assert PRACTISE_MORE.startswith(PRACTICE.splitlines()[-1])
+    assert set(HOSTED_SHORT.splitlines()) <= set(HOSTED.splitlines())
+    practice, check, play = PROGRAM.splitlines()
+    assert TRY_PROGRAM.splitlines()[0] == practice.removesuffix(" --against greedy")
+    assert PLAY_PROGRAM.splitlines()[1:] == [check, play.removesuffix(" --team 3")]
+    assert SUBMIT_PROGRAM.split()[:2] == SUBMIT.split()[:2]
 
 
 def test_a_program_practises_as_the_page_says(
@@ -163,6 +172,27 @@ def test_a_program_practises_as_the_page_says(
     assert main([*practice[1:], "--games", "2"]) == 0
     assert capsys.readouterr().out.startswith("Game 1 of 2: ")
     assert play == ["getstep", "play", "./my_program", "--as", "linkage", "--team", "3"]
+
+
+@pytest.mark.long  # 2 s of playing for a convention; `test_program_pages` plays one match of each
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_the_program_of_a_page_practises_as_the_page_says(
+    convention: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = f"docs/programs/{convention}.md"
+    (source,) = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    (tmp_path / "bot.py").write_text(source, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    lines = [shlex.split(line) for line in blocks(page)[0].splitlines()]
+    assert [line[:2] for line in lines if "--against" not in line] == [
+        ["getstep", word] for word in ("practice", "check", "play", "submit")
+    ]
+    assert main(lines[0][1:]) == 0
+    shown = capsys.readouterr().out
+    assert "Game 2 of 2: " in shown
+    assert "Faults" not in shown
 
 
 @needs_sandbox
@@ -339,6 +369,16 @@ def test_programs_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert run_command(shlex.split(line)[1:]) == 0, line
     chosen = [ProgramStore(tmp_path / "autumn").current(team) for team in (1, 2)]
     assert [version.convention for version in chosen if version] == ["linkage", "linkage"]
+    (tmp_path / "autumn" / "programs").rename(tmp_path / "before")
+    table = (ROOT / "docs" / "host-programs.md").read_text(encoding="utf-8")
+    actions = [
+        shlex.split(line) for line in re.findall(r"^\| `(getstep-server programs .+?)`", table, re.MULTILINE)
+    ]
+    assert [line[2] for line in actions] == ["add", "add", "list", "use", "use", "remove"]
+    assert [run_command(line[1:]) for line in actions] == [0] * 6
+    first, second = ProgramStore(tmp_path / "autumn").versions(1)
+    assert (first.removed, second.removed) == (False, True)
+    assert ProgramStore(tmp_path / "autumn").current(1) is None
 
 
 @pytest.mark.long

@@ -219,7 +219,7 @@ def test_a_command_has_a_bounded_length() -> None:
     assert "at most 2000 characters" in refusal(toml(f'run = "./a {"x" * 2000}"'), ["linkage"])
 
 
-@pytest.mark.parametrize("page", ["host.md", "contestant.md"])
+@pytest.mark.parametrize("page", ["host-programs.md", "contestant.md"])
 def test_the_examples_of_the_documents_are_valid(page: str) -> None:
     text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
     found = [block for block in re.findall(r"```toml\n(.*?)```", text, re.DOTALL) if "run = " in block]

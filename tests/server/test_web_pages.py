@@ -13,6 +13,7 @@ import pytest
 import trio
 import trio.testing
 
+from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES, Language, starter
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
@@ -29,6 +30,7 @@ from tests.e2e.programs import write_contest
 from tests.patience import PATIENCE_SECONDS
 from tests.server.sites import Site, following
 
+EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
 STORED = Path(__file__).with_name("stored")
 MOST_SCRIPT_BYTES = 80_000
 
@@ -160,6 +162,46 @@ async def test_every_language_has_its_files_and_a_page(site: Site, language: Lan
         assert bot == starter(language, GAMES[game], game).encode()
     for path in (f"/languages/{language.name}/chess{language.suffix}", f"/languages/{language.name}/starters"):
         assert (await site.get(path)).status == 404
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+async def test_every_convention_has_a_page_and_its_examples(site: Site, convention: str) -> None:
+    page = (await site.get(f"/{convention}")).body.decode()
+    assert f">Programs for {convention}</h1>" in page
+    assert 'href="/programs"' in page
+    assert f'href="/{convention}"' in (await site.get("/programs")).body.decode()
+    examples = re.findall(r'href="(/examples/[^"]+)"', page)
+    assert len(examples) == 4
+    for address in examples:
+        folder, name = address.split("/")[2:]
+        assert (await site.get(address)).body == (EXAMPLES / folder / name).read_bytes()
+
+
+@pytest.mark.parametrize("path", ["prodrive/README.md", "programs/README.md", "prodrive/x.py", "prodrive/.."])
+async def test_nothing_else_is_an_example(site: Site, path: str) -> None:
+    assert (await site.get(f"/examples/{path}")).status == 404
+
+
+async def test_contestants_are_shown_the_conventions_of_their_games(site: Site) -> None:
+    start = (await site.get("/start")).body.decode()
+    games = {event.game.name for event in site.app.feed.contest.events}
+    shown = {name for name in CONVENTIONS if f'href="/{name}"' in start}
+    assert shown == {name for name, talk in CONVENTIONS.items() if talk.game in games}
+    assert len(re.findall(r'href="/examples/[^"]+" download', start)) == 4 * len(shown)
+    assert "getstep submit" not in start
+
+
+async def test_contestants_are_told_that_they_may_submit(tmp_path: Path) -> None:
+    init_contest(tmp_path / "club", name="club", games=["linkage"])
+    file = tmp_path / "club" / "contest.toml"
+    file.write_text(file.read_text().replace("# submissions = true", "submissions = true"))
+    feed = Feed(tmp_path / "club")
+    tables = TableMaker(feed)
+    tables.reset()
+    start = (await Site(App(feed, tables)).get("/start")).body.decode()
+    assert "getstep submit my_bot.py" in start
+    assert start.count('href="/linkage"') == 1
+    assert 'href="/prodrive"' not in start
 
 
 async def test_the_documents_are_whole(site: Site) -> None:

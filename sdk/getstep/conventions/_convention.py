@@ -112,7 +112,7 @@ def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tupl
 
     Args:
         output: the bytes that the program has written.
-        names: the names of the numbers, for the message, such as ``"row and column"``.
+        names: the names of the numbers, for the message, such as ``"row and column on a line"``.
         complete: True if two numbers without a newline count.
 
     Raises:
@@ -125,7 +125,7 @@ def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tupl
         raise ConventionError(f"more than {MAX_OUTPUT} bytes without a move; expected {names}, such as 3 4")
     if found or _BEGINNING.match(output):
         return None
-    raise ConventionError(f"wrote {shown(output)}; expected {names} on a line, such as 3 4")
+    raise ConventionError(f"wrote {shown(output)}; expected {names}, such as 3 4")
 
 
 def shown(output: bytes) -> str:

@@ -29,4 +29,5 @@ class CsefestConsole(Talk):
         return Input(board_lines(question.board) + b"\n")
 
     def read(self, output: Output) -> tuple[Any, int] | None:
-        return read_two_numbers(output.data, "x and y (row and column)", complete=output.silent or output.ended)
+        complete = output.silent or output.ended
+        return read_two_numbers(output.data, "x and y (row and column) on a line", complete=complete)

@@ -27,7 +27,7 @@ class Prodrive(Talk):
         return Input() if question.last_move is None else _move(question.last_move)
 
     def read(self, output: Output) -> tuple[Any, int] | None:
-        found = read_two_numbers(output.data, "x and y (column and row)", complete=output.ended)
+        found = read_two_numbers(output.data, "x and y (column and row) on a line", complete=output.ended)
         if found is None:
             return None
         (column, row), length = found

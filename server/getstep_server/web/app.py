@@ -8,6 +8,7 @@ from pathlib import Path
 
 import trio
 
+from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
@@ -19,7 +20,7 @@ from getstep_server.reports.templating import template_environment
 from .assets import look, static, unless_known
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .handouts import DOCUMENTS, WheelIndex, document, language_file, normal, starter
+from .handouts import DOCUMENTS, WheelIndex, document, example, example_names, language_file, normal, starter
 from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
 from .own import TeamArea
 from .pages import Pages
@@ -134,6 +135,12 @@ class App:
                 (language, [f"{game}{language.suffix}" for game in language.games() if game in games])
                 for language in LANGUAGES.values()
             ],
+            conventions=[
+                (name, name.replace("-", "_"), example_names(name))
+                for name, talk in CONVENTIONS.items()
+                if talk.game in games
+            ],
+            submissions=contest.file.programs.submissions,
             host=host,
             port="" if server.port == DEFAULT_PORT else f" --port {server.port}",
             contest_events=contest.events,
@@ -147,6 +154,11 @@ class App:
     def language(self, _: Request, name: str, file: str) -> Answer:
         """Return a file of a language's SDK, or a first bot in that language."""
         content = language_file(name, file)
+        return problem(404, "there is no such file") if content is None else Response(content, TEXT)
+
+    def example(self, _: Request, folder: str, name: str) -> Answer:
+        """Return one of our programs for the conventions of the original contests."""
+        content = example(folder, name)
         return problem(404, "there is no such file") if content is None else Response(content, TEXT)
 
     def requirements(self, request: Request) -> Answer:
@@ -213,6 +225,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),
     (re.compile(r"/languages/([a-z]{1,32})/([A-Za-z0-9_.]{1,80})"), App.language),
+    (re.compile(r"/examples/([a-z_]{1,32})/([A-Za-z0-9_.]{1,80})"), App.example),
     (re.compile(r"/pip"), App.requirements),
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep.languages import starter as language_starter
 from getstep.starter import one_game
@@ -25,12 +27,16 @@ DOCUMENTS = {
     "protocol": "Protocol",
     "guide": "A good bot in an hour",
     **{language.name: f"A bot in {language.title}" for language in LANGUAGES.values()},
+    "programs": "Programs of the original contests",
+    **{name: f"Programs for {name}" for name in CONVENTIONS},
 }
 """The documents by name, with their titles."""
 
 MAX_WHEEL_BYTES = 32_000_000
 """The size of a file that the index serves. A wheel of msgpack has 0.4 MB."""
 
+_CHECKOUT = Path(__file__).parents[3]
+_EXAMPLE = re.compile(r"bots/programs/(\w+)/([\w.]+)$")
 _WHEEL = re.compile(r"([A-Za-z0-9_.]+)-[A-Za-z0-9_.!+]+(?:-[0-9][A-Za-z0-9_.]*)?(?:-[A-Za-z0-9_.]+){3}\.whl")
 
 
@@ -64,8 +70,8 @@ def _source(name: str) -> str:
     packed = files("getstep_server.web").joinpath("documents", f"{name}.md")
     if packed.is_file():
         return packed.read_text(encoding="utf-8")
-    checkout = Path(__file__).parents[3]
-    path = next(path for path in (checkout / f"{name}.md", checkout / "docs" / f"{name}.md") if path.is_file())
+    folders = (_CHECKOUT, _CHECKOUT / "docs", _CHECKOUT / "docs" / "programs")
+    path = next(path for folder in folders if (path := folder / f"{name}.md").is_file())
     return path.read_text(encoding="utf-8")
 
 
@@ -86,6 +92,8 @@ def _link(target: str) -> str:
     name = path.rpartition("/")[2].removesuffix(".md")
     if not path or target.startswith(("http://", "https://")):
         return target
+    if found := _EXAMPLE.search(path):
+        return f"/examples/{found[1]}/{found[2]}"
     return f"/{name}{hash_}{anchor}" if name in DOCUMENTS else "/start"
 
 
@@ -107,6 +115,26 @@ def language_file(name: str, file: str) -> bytes | None:
         return (language.folder / file).read_bytes()
     game = file.removesuffix(language.suffix)
     return language_starter(language, GAMES[game], game).encode() if game in language.games() else None
+
+
+def example_names(convention: str) -> list[str]:
+    """Return the files with our programs for a convention, one for each language."""
+    return sorted(file.name for file in _examples(convention).iterdir() if file.is_file())
+
+
+def example(folder: str, name: str) -> bytes | None:
+    """Return one of our programs for the conventions; None if there is no such file."""
+    convention = folder.replace("_", "-")
+    if convention not in CONVENTIONS or name not in example_names(convention):
+        return None
+    return _examples(convention).joinpath(name).read_bytes()
+
+
+def _examples(convention: str) -> Traversable:
+    """Return the folder of our programs for a convention: in the installed package, or in this checkout."""
+    packed = files("getstep_server.web").joinpath("examples")
+    folder: Traversable = packed if packed.is_dir() else _CHECKOUT / "bots" / "programs"
+    return folder.joinpath(convention.replace("-", "_"))
 
 
 # --- the package index ------------------------------------------------------------------------------------------
