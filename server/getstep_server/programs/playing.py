@@ -14,6 +14,7 @@ This is blocking code for a process, or a thread, of its own.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import queue
@@ -24,7 +25,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -39,9 +40,19 @@ from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wra
 from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
 from getstep_server.config.contestants_package import PACKAGES
-from getstep_server.sandbox import MIB, PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
+from getstep_server.sandbox import (
+    MIB,
+    PLAYING,
+    FilesError,
+    Limits,
+    Protections,
+    SandboxedProcess,
+    SandboxError,
+    start,
+)
 from getstep_server.text import escape_control_chars
 
+from . import kept
 from .idle import IdleWatch
 from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
@@ -83,6 +94,11 @@ class Job:
     core: int | None = None
     home: Path | None = None
     """The folder for the copy of its files; None: the system's for temporary files."""
+    keep: Path | None = None
+    """The folder for the files that it leaves after each turn, as `kept` has them; None: they are not kept.
+
+    Only a convention that starts a process in each turn has such files.
+    """
 
 
 def limits_of(job: Job) -> Limits:
@@ -142,16 +158,26 @@ class _Files:
         (self.path / name).unlink(missing_ok=True)
 
 
+_DISK_ERRORS = frozenset(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EIO", "EROFS") if hasattr(errno, name)
+)
+"""Errors that no program can cause by the names and modes of its files."""
+
+
 class HostedProgram:
     """A program as `ProgramBot` takes it, with a copy of its files. A context manager that deletes the copy.
 
-    ``failure`` is set if the first process cannot be started: the files are as they were built and tried, so the
-    sandbox does not work. Later the program itself may have changed or deleted them.
+    ``failure`` is set if the host has failed, and not the program. The first process cannot be started: the files
+    are as they were built and tried, so the sandbox does not work; later the program itself may have changed or
+    deleted them. Or its files cannot be kept, because of the disk.
     """
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._started = False
+        self._closed = False
+        self.turn = 0
+        """The number of the turn that it is asked in."""
         self.failure: SandboxError | None = None
         self.errors = ErrorTail()
         self._home = Path(tempfile.mkdtemp(prefix="getstep-program-", dir=job.home))
@@ -163,6 +189,10 @@ class HostedProgram:
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._home, ignore_errors=True)
+
+    def close(self) -> None:
+        """Keep no files any more: the process that is ended next has played no whole turn."""
+        self._closed = True
 
     def start(self, talk: Talk) -> HostedProcess:
         """Start it with the arguments of its convention. Raises OSError."""
@@ -192,8 +222,23 @@ class HostedProgram:
             raise OSError(str(error)) from error
         self._started = True
         self.errors.read(process.stderr)
-        in_place = job.protections is Protections.NONE  # the process works in the folder itself
-        return HostedProcess(process, self.folder.path if keep_files and not in_place else None)
+        return HostedProcess(process, self._save if keep_files else None)
+
+    def _save(self, process: SandboxedProcess) -> None:
+        """Save the files of a process that has ended for the next one. Raises RuntimeError."""
+        job = self._job
+        if self._closed:
+            return
+        try:
+            if job.protections is not Protections.NONE:  # without them it works in the folder itself
+                process.folder.save(self.folder.path)
+            if job.keep is not None:
+                kept.keep(self.folder.path, job.keep, self.turn, limits_of(job))
+        except OSError as error:
+            why = f"its files cannot be kept for its next turn: {error.strerror or error}"
+            if not isinstance(error, FilesError) and error.errno in _DISK_ERRORS:
+                self.failure = SandboxError(why)
+            raise RuntimeError(why) from error
 
 
 @cache
@@ -211,20 +256,21 @@ def _python_path() -> list[Path]:
 
 
 class HostedProcess:
-    """A running program; see `RunningProgram`."""
+    """A running program; see `RunningProgram`. ``save`` is called once, with the process, after its end."""
 
-    def __init__(self, process: SandboxedProcess, keep: Path | None) -> None:
+    def __init__(self, process: SandboxedProcess, save: Callable[[SandboxedProcess], None] | None) -> None:
         self._process = process
-        self._keep = keep
+        self._save = save
         self.stdin, self.stdout, self.folder = process.stdin, process.stdout, process.folder
         self.pid, self.poll, self.wait, self.kill = process.pid, process.poll, process.wait, process.kill
         self.suspend, self.resume, self.describe_end = process.suspend, process.resume, process.describe_end
 
     def close(self) -> None:
-        """Release what is left of it after its end, and keep its files if they are needed."""
+        """Release what is left of it after its end, and save its files if they are needed. Raises RuntimeError."""
+        save, self._save = self._save, None
         try:
-            if self._keep is not None:
-                self._process.folder.save(self._keep)
+            if save is not None:
+                save(self._process)
         finally:
             self._process.close()
 
@@ -277,6 +323,7 @@ class Player:
 
     def close(self) -> None:
         """End the program, and delete its folder."""
+        self._program.close()
         self._bot.close()
         self._program.__exit__()
 
@@ -301,11 +348,12 @@ class Player:
         """Ask for a move; see `Callback.call`.
 
         Raises:
-            SandboxError: the sandbox does not work. This is no fault of the program.
+            SandboxError: the sandbox does not work, or the disk. This is no fault of the program.
         """
         if self._failure:
             failure, self._failure = self._failure, ""
             return CallResult(None, sendable_text(failure), failure, 0.0)
+        self._program.turn = turn.move_number
         call = self._bot.call(board, is_black, turn)
         self._check_sandbox()
         if call.error is None:

@@ -17,6 +17,8 @@ waits while no core is free. The judge, the page and the processes that log in k
 *Versions.* A match begins with each team's version in use; in a ladder with the one that was in use when the round
 began, which the record of pairings names. A resumed match goes on with the version that its record names. If that
 program cannot begin in mid-game, `why_not_resumed` says so; the attempt is void, and the match is played again.
+A program that is started in each turn goes on with the files that it left after its last turn (`programs.kept`). If
+they are lost, the match is played again, too: the program may need them.
 
 *Faults.* What a program does wrong, its start included, costs its turn. If the process that plays with it fails, it
 is the server that has failed, and the match is void.
@@ -28,9 +30,12 @@ import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Literal
 
+import orjson
 import trio
 from msgspec import UNSET, UnsetType
 
@@ -44,6 +49,7 @@ from getstep_server.net.connection import hosted_program
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
 from getstep_server.play.scoresheet import Scoresheet
+from getstep_server.programs import kept
 from getstep_server.programs.playing import Job as ProgramJob
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import ProgramVersion
@@ -104,14 +110,18 @@ class HostedPrograms:
 
     # --- which teams are hosted ---
 
-    async def open(self, seats: Mapping[int, Sequence[Seat]], where: Listening) -> None:
-        """Find out which teams are hosted.
+    async def open(
+        self, seats: Mapping[int, Sequence[Seat]], where: Listening, unfinished: Sequence[Scoresheet]
+    ) -> None:
+        """Find out which teams are hosted. Files of programs are kept for the ``unfinished`` matches only.
 
         Raises:
             ConfigError: a version in use cannot be read, or the sandbox does not work.
         """
         self._seats, self._where = seats, where
         await trio.to_thread.run_sync(self._at_seats.clean)
+        attempts = {(sheet.match.number, sheet.attempt) for sheet in unfinished}
+        await trio.to_thread.run_sync(kept.clean, self._kept, attempts)
         self._versions = await trio.to_thread.run_sync(self._in_use)
         if self._versions and self._protections is Protections.ALL:
             await trio.to_thread.run_sync(_check_sandbox)
@@ -180,7 +190,8 @@ class HostedPrograms:
         return await trio.to_thread.run_sync(self._why_not_resumed, sheet)
 
     def _why_not_resumed(self, sheet: Scoresheet) -> str | None:
-        for team, entry in zip(sheet.match.teams, _programs_of(sheet), strict=True):
+        for player, entry in zip(PLAYERS, _programs_of(sheet), strict=True):
+            team = sheet.match.teams[player]
             name = self._contest.team_name(team)
             if entry is None:
                 if team in self.logins:
@@ -192,6 +203,12 @@ class HostedPrograms:
             convention = CONVENTIONS.get(version.convention)
             if convention is not None and not convention.from_any_board and sheet.match_state.turns:
                 return f"the program of {name} cannot begin in mid-game"
+            if (
+                _keeps_files(version.convention)
+                and (turn := _last_turn(sheet, player))
+                and kept.find(self._kept, sheet.match.number, sheet.attempt, team, turn) is None
+            ):
+                return f"the files that the program of {name} has left after its turn {turn} are lost"
         return None
 
     @asynccontextmanager
@@ -219,7 +236,8 @@ class HostedPrograms:
                 yield None
                 return
             entrants = [
-                self._entrant(player, version, running.seats[player], core) for player, version in versions.items()
+                await trio.to_thread.run_sync(self._entrant, running, player, version, core)
+                for player, version in versions.items()
             ]
             entries = [self._entry(versions.get(player)) for player in PLAYERS]
             startup_seconds = self._contest.file.programs.startup_seconds
@@ -227,6 +245,8 @@ class HostedPrograms:
                 yield entries
         finally:
             self._free_cores.send_nowait(core)
+            if trio.current_effective_deadline() > -inf:  # else the server stops, and a later run resumes the match
+                await trio.to_thread.run_sync(self._forget_files, running)
 
     def _versions_for(
         self, match: Match, hosted: Sequence[int], resumed: Programs
@@ -256,10 +276,40 @@ class HostedPrograms:
             version=version.number, sha256=version.sha256, id_line=version.id_line or UNSET, sandbox=sandbox
         )
 
-    def _entrant(self, player: int, version: ProgramVersion, seat: Seat, core: int | None) -> Entrant:
+    def _entrant(self, running: Running, player: int, version: ProgramVersion, core: int | None) -> Entrant:
+        """Return a program in a match. Raises OSError if its files cannot be used."""
         home = self._at_seats.home(version.team)
         program = ProgramJob(version.convention, version.command, version.files, self._protections, core, home=home)
-        return Entrant(program, seat, first=player == 0)
+        if _keeps_files(version.convention):
+            program = self._with_files(program, running, player)
+        return Entrant(program, running.seats[player], first=player == 0)
+
+    # --- the files of a program that is started in each turn ---
+
+    def _with_files(self, program: ProgramJob, running: Running, player: int) -> ProgramJob:
+        """Return a program with the place for such files, and with those of an earlier run. Raises OSError."""
+        match, sheet, attempt = running.match, running.sheet, self._attempt(running)
+        team = match.teams[player]
+        turn = 0 if sheet is None else _last_turn(sheet, player)
+        if not turn:
+            return replace(program, keep=kept.place(self._kept, match.number, attempt, team))
+        found = kept.find(self._kept, match.number, attempt, team, turn)
+        if found is None:
+            raise FileNotFoundError(f"the files that the program has left after its turn {turn} are lost")
+        files = kept.take_over(found)
+        return replace(program, files=files, keep=files.parent)
+
+    def _forget_files(self, running: Running) -> None:
+        for team in running.match.teams:
+            kept.forget(self._kept, running.match.number, self._attempt(running), team)
+
+    def _attempt(self, running: Running) -> int:
+        sheet = running.sheet
+        return self._tournament.attempts[running.match.number] + 1 if sheet is None else sheet.attempt
+
+    @property
+    def _kept(self) -> Path:
+        return self._contest.folder / "programs" / ".kept"
 
     # --- the machine ---
 
@@ -280,6 +330,19 @@ def _programs_of(sheet: Scoresheet) -> Programs:
     """Return the programs that a match of an earlier run has begun with."""
     entries = sheet.head.get("programs") or (None, None)
     return [None if entry is None else ProgramEntry(**entry) for entry in entries]
+
+
+def _keeps_files(convention: str) -> bool:
+    """Return True if a program of a convention leaves files in a turn that it may need in the next one."""
+    talk = CONVENTIONS.get(convention)
+    return talk is not None and talk.process_per_turn
+
+
+def _last_turn(sheet: Scoresheet, player: int) -> int:
+    """Return the number of the last turn of a match that a player was asked in; 0 if there is none."""
+    turns = [orjson.loads(line) for line in sheet.turns_from(0)]
+    asked = (n for n, turn in enumerate(turns, 1) if turn["player"] == player and "pass" not in turn)
+    return max(asked, default=0)
 
 
 def _check_sandbox() -> None:

@@ -119,7 +119,7 @@ async def _run(
     gather = not when.now and when.at is None
     parts = (seats, sheets, store, disk, scheduler, bus.publish)
     director = Director(contest, tournament, unfinished, *parts, gather=gather, hosted=hosted)
-    await hosted.open(seats, ports.listening)
+    await hosted.open(seats, ports.listening, unfinished)
     key = EnterKey()
     outcome = RunOutcome.STOPPED
     async with registry.poller.open(), trio.open_nursery() as nursery:

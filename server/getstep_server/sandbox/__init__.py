@@ -5,6 +5,7 @@ It must not know contests, teams or matches. It runs in plain threads and proces
 the process that plays a match use it alike.
 """
 
+from .files import FilesError, Folder
 from .limits import BUILDING, MIB, PLAYING, Limits
 from .process import HOME, NotExecutableError, Protections, SandboxedProcess, SandboxError, start
 
@@ -13,6 +14,8 @@ __all__ = [
     "HOME",
     "MIB",
     "PLAYING",
+    "FilesError",
+    "Folder",
     "Limits",
     "NotExecutableError",
     "Protections",

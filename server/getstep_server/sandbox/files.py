@@ -23,6 +23,10 @@ _DEEPEST = 32
 _BLOCK = 1 << 16
 
 
+class FilesError(OSError):
+    """Raised when the files of a program break a limit. Another OSError is one of the disk."""
+
+
 class Folder:
     """The folder of a program. Names are those of files in the folder itself.
 
@@ -103,7 +107,8 @@ class Folder:
         It may be called after the end of the program too, until `close`.
 
         Raises:
-            OSError: the disk is full, folders are nested too deeply, or files with holes are larger than the limit.
+            FilesError: there are too many, they are nested too deeply, or with their holes larger than the limit.
+            OSError: the disk cannot be written.
         """
         descriptor = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -129,12 +134,12 @@ class _Copy:
 
     def copy(self, source: int, target: int, depth: int = 0) -> None:
         if depth > _DEEPEST:
-            raise OSError(errno.ELOOP, f"folders are nested more than {_DEEPEST} deep")
+            raise FilesError(errno.ELOOP, f"folders are nested more than {_DEEPEST} deep")
         for name in os.listdir(source):
             if self._files_left is not None:
                 self._files_left -= 1
                 if self._files_left < 0:
-                    raise OSError(errno.EMFILE, "there are more files than allowed")
+                    raise FilesError(errno.EMFILE, "there are more files than allowed")
             mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
             if stat.S_ISDIR(mode):
                 self._folder(source, target, name, depth)
@@ -162,7 +167,7 @@ class _Copy:
         if self._left is not None:
             self._left -= size
             if self._left < 0:
-                raise OSError(errno.EFBIG, "the files together are larger than the limit")
+                raise FilesError(errno.EFBIG, "the files together are larger than the limit")
 
     def _own(self, descriptor: int) -> None:
         if self._uid is not None:
