@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -20,7 +21,8 @@ from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
-from tests.e2e.hosted import wait_until
+from tests.e2e.hosted import CRASH_SERVER, wait_until
+from tests.e2e.hosted_contests import game_heads, kill, wait_for
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 from tests.server.hosting import needs_sandbox
@@ -29,12 +31,6 @@ if TYPE_CHECKING:
     from .programs import MakeContest, Programs
 
 pytestmark = needs_sandbox
-
-
-def game_heads(folder: Path) -> list[dict[str, Any]]:
-    """Return the headers of the records of games."""
-    with Store(folder / "contest.db", reading=True) as store:
-        return [fields for fields in store.record_headers() if fields["type"] == "game"]
 
 
 def test_hosted_programs_and_a_bot_on_the_network(
@@ -76,14 +72,6 @@ def get_step(board, is_black):
     return next((r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if not cell)
 """
 """A bot on the network that waits in its first turn until the test lets it go on."""
-
-
-def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not path.exists():
-        assert time.monotonic() < until, path
-        time.sleep(0.01)
 
 
 def hosted_processes(parent: int) -> list[int]:
@@ -174,24 +162,6 @@ def test_a_round_of_a_ladder_is_played_by_the_versions_that_it_began_with(
     assert rounds[1]["programs"] == [{"team": 1, "version": 2, "sha256": new.sha256}]
 
 
-def descendants(pid: int) -> set[int]:
-    """Return all processes below a process."""
-    found = set()
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in map(int, path.read_text().split()):
-                found |= {child, *descendants(child)}
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    """Return True unless a process has ended; an orphan may stay a zombie where nothing reaps it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 SLOW = "time.sleep(0.01)"
 SLOW_PROGRAMS = {
     "prodrive": "import time\n" + PROGRAMS["prodrive"].replace("    print(", f"    {SLOW}; print(", 1),
@@ -231,13 +201,7 @@ def test_a_server_that_is_killed_again_and_again(programs: Programs, make_contes
             wait_until(lambda: any(one.stat().st_size > 2000 for one in folder.glob("running/*.journal")))
         else:  # at a random moment of a match, or of the start of its programs
             time.sleep(chance.uniform(0.0, 1.5))
-        below = descendants(server.pid)
-        server.signal(signal.SIGKILL)
-        server.wait()
-        until = time.monotonic() + PATIENCE_SECONDS
-        while left := [pid for pid in below if is_alive(pid)]:
-            assert time.monotonic() < until, left
-            time.sleep(0.01)
+        kill(server)
     server = programs.serve(folder, "--now")
     assert server.wait() == 0
     heads = game_heads(folder)
@@ -254,3 +218,50 @@ def test_a_server_that_is_killed_again_and_again(programs: Programs, make_contes
     assert void | resumed, "no match was interrupted"
     assert 2 not in void, "programs of chain_reaction can begin on any board"
     assert not resumed & {1, 3}, "those of the other games cannot"
+
+
+REMEMBERS = f"""\
+import sys
+if len(sys.argv) == 1:
+    counts = open("input.txt").readline()[1:].strip()
+    placed = 24 - sum(map(int, counts))
+    memory = open("memory", "a+")
+    memory.seek(0)
+    turns = len(memory.read())
+    memory.write("x")
+    memory.close()
+    if turns != placed // 2 and placed <= 12:
+        sys.exit(f"{{turns}} turns in memory, and {{placed}} dominoes on the board")
+{PROGRAMS["linkage"]}"""
+"""A program of linkage that counts its turns in a file. No player is passed over in the first 12 turns."""
+
+
+@pytest.mark.long
+def test_a_program_that_is_started_in_each_turn_goes_on_with_its_files(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    """The server is killed between the answer and the journal, and after the journal was written."""
+    folder = make_contest(["", ""], game="linkage", events=["settings.legs = 1\n"])
+    for team in (1, 2):
+        add_program(folder, team, "linkage", REMEMBERS)
+    kept = folder / "programs" / ".kept"
+
+    def die(point: str, count: int) -> None:
+        server = programs.serve(folder, "--now", server=(CRASH_SERVER, point, str(count)))
+        assert server.wait() == -signal.SIGKILL
+
+    die("turn-decided", 3)
+    shutil.rmtree(kept)
+    die("turn-decided", 5)
+    assert sorted(path.name for path in kept.iterdir()) == ["1-2-1-1", "1-2-2-1"]
+    die("turn-written", 2)
+    server = programs.serve(folder, "--now")
+    assert server.wait() == 0
+    with Store(folder / "contest.db", reading=True) as store:
+        assert verify(load_contest(folder), store).played == 1
+        void, played = [game for line in store.lines() if (game := parse(line))["type"] == "game"]
+    assert (void["attempt"], void["reason"]) == (1, "server_fault")
+    assert "the files that the program of Team 2 has left after its turn 1 are lost" in void["detail"]
+    assert (played["attempt"], played["reason"], played["faults"]) == (2, "finished", [0, 0])
+    assert played["resumed"] == [4, 6]
+    assert not list(kept.iterdir())

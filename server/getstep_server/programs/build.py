@@ -8,7 +8,6 @@ bounds. What it made is copied out of the sandbox as plain files only.
 from __future__ import annotations
 
 import contextlib
-import errno
 import shutil
 import stat
 import subprocess
@@ -30,7 +29,7 @@ from getstep_server.limits import (
 from getstep_server.sandbox import BUILDING, Protections, SandboxError, start
 from getstep_server.text import escape_control_chars
 
-from .disk import disk_error, disk_errors
+from .disk import disk_error, disk_errors, is_of_the_disk
 from .languages import missing
 from .plan import Plan
 from .protection import no_sandbox
@@ -39,7 +38,6 @@ from .source import Source
 _SHOWN_CHARS = 200  # of a line
 _TICK_SECONDS = 0.1
 _REST_SECONDS = 1.0
-_DISK_ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def build(
@@ -133,7 +131,7 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         try:
             process.folder.save(folder) if protections is not Protections.NONE else None
         except OSError as error:
-            if error.errno in _DISK_ERRORS:
+            if is_of_the_disk(error):
                 raise disk_error(error, folder) from error
             raise ProgramRefused(f"what the compiler wrote cannot be kept: {error.strerror or error}") from error
 

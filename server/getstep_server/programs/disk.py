@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from getstep_server.errors import ConfigError
+
+_OF_THE_DISK = frozenset(
+    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EIO", "EROFS") if hasattr(errno, name)
+)
+
+
+def is_of_the_disk(error: OSError) -> bool:
+    """Return True unless a program can cause the error by the names and modes of its files."""
+    return error.errno in _OF_THE_DISK
 
 
 def disk_error(error: OSError, path: Path) -> ConfigError:

@@ -14,7 +14,6 @@ This is blocking code for a process, or a thread, of its own.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import queue
@@ -43,7 +42,6 @@ from getstep_server.config.contestants_package import PACKAGES
 from getstep_server.sandbox import (
     MIB,
     PLAYING,
-    FilesError,
     Limits,
     Protections,
     SandboxedProcess,
@@ -53,6 +51,7 @@ from getstep_server.sandbox import (
 from getstep_server.text import escape_control_chars
 
 from . import kept
+from .disk import is_of_the_disk
 from .idle import IdleWatch
 from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
@@ -158,12 +157,6 @@ class _Files:
         (self.path / name).unlink(missing_ok=True)
 
 
-_DISK_ERRORS = frozenset(
-    getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EIO", "EROFS") if hasattr(errno, name)
-)
-"""Errors that no program can cause by the names and modes of its files."""
-
-
 class HostedProgram:
     """A program as `ProgramBot` takes it, with a copy of its files. A context manager that deletes the copy.
 
@@ -236,7 +229,7 @@ class HostedProgram:
                 kept.keep(self.folder.path, job.keep, self.turn, limits_of(job))
         except OSError as error:
             why = f"its files cannot be kept for its next turn: {error.strerror or error}"
-            if not isinstance(error, FilesError) and error.errno in _DISK_ERRORS:
+            if is_of_the_disk(error):
                 self.failure = SandboxError(why)
             raise RuntimeError(why) from error
 

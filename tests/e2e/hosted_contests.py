@@ -1,0 +1,52 @@
+"""Contests with hosted programs: their records, and the kill of a server with all its programs."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from getstep_server.storage.store import Store
+
+from .hosted import wait_until
+
+if TYPE_CHECKING:
+    from .programs import Server
+
+
+def game_heads(folder: Path) -> list[dict[str, Any]]:
+    """Return the headers of the records of games."""
+    with Store(folder / "contest.db", reading=True) as store:
+        return [fields for fields in store.record_headers() if fields["type"] == "game"]
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a file is there."""
+    wait_until(path.exists)
+
+
+def _descendants(pid: int) -> set[int]:
+    """Return all processes below a process."""
+    found = set()
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, path.read_text().split()):
+                found |= {child, *_descendants(child)}
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    """Return True unless a process has ended; an orphan may stay a zombie where nothing reaps it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def kill(server: Server) -> None:
+    """Kill a server, and wait until none of its processes is left."""
+    below = _descendants(server.pid)
+    server.signal(signal.SIGKILL)
+    assert server.wait() == -signal.SIGKILL
+    wait_until(lambda: not any(map(_is_alive, below)))
