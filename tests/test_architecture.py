@@ -141,7 +141,7 @@ def test_tests_do_not_import_each_other() -> None:
 
 def test_the_server_names_the_sample_bots_in_two_modules_only() -> None:
     naming = [path.name for path in modules("getstep_server") if "getstep_bots" in set(_strings(tree(path)))]
-    assert sorted(naming) == ["contestants_package.py", "sample_bots.py"]
+    assert sorted(naming) == ["packages.py", "sample_bots.py"]
 
 
 def test_the_contestants_side_needs_the_rules_the_bots_and_msgpack() -> None:

@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from getstep_server.bot_runner import program_seats
-from getstep_server.bot_runner.hosted import Job
+from getstep_server.bot_runner.job import Job
 from getstep_server.cluster import program_files, proof, worker
 from getstep_server.cluster.machine import FOLDER_VARIABLE, own_core, shared_folder
 from getstep_server.cluster.order import MatchReport, check_lines, decode_order, decode_progress, decode_proof

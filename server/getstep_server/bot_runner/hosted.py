@@ -4,45 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
 import trio
 
-from getstep_server.programs.playing import Job as ProgramJob
-
+from .job import Job
 from .output import BotOutput
 from .processes import run_process
 
 END_SECONDS = 3.0
 """The time for a process to end its program and itself, before both are killed. A program has 0.5 s of it."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What the process of a hosted program needs to know.
-
-    ``token`` is that of its one login, and on no disk. ``first`` is True for the first player of the match.
-    """
-
-    program: ProgramJob
-    team: int
-    token: str = field(repr=False)
-    host: str
-    port: int
-    match: int
-    first: bool
-    startup_seconds: float
-
-    def as_json(self) -> bytes:
-        """Return the job in one line."""
-        return msgspec.json.encode(self, enc_hook=str) + b"\n"
-
-    @staticmethod
-    def from_json(line: bytes) -> Job:
-        """Return the job in a line."""
-        return msgspec.json.decode(line, type=Job, dec_hook=lambda kind, text: kind(text))
 
 
 async def run_hosted_program(job: Job, log: Path) -> int:

@@ -1,6 +1,6 @@
 """The process that plays with one hosted program in one match: an ordinary client of the server, on loopback.
 
-Its job is a line of JSON on its standard input: see `hosted.Job`. It starts the program, waits until it is ready,
+Its job is a line of JSON on its standard input: see `job.Job`. It starts the program, waits until it is ready,
 logs in, and answers questions. It does not reconnect: the server and this process are on one machine, and if one of
 them fails the match is played again.
 
@@ -20,7 +20,7 @@ from getstep._settings import Address, Login
 from getstep.wire import GetStep, Goodbye, Raised, Start, Step
 from getstep_server.programs.playing import Player
 
-from .hosted import Job
+from .job import Job
 
 
 def main() -> int:

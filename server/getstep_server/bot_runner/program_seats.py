@@ -22,7 +22,8 @@ from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
 from getstep_server.programs.playing import Job as ProgramJob
 
-from .hosted import Job, run_hosted_program
+from .hosted import run_hosted_program
+from .job import Job
 from .output import last_lines
 
 LOGIN_SECONDS = 60.0

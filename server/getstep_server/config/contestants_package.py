@@ -20,8 +20,8 @@ from getstep.languages import PACKED, packed
 from getstep_engines import GAMES, GROUP
 
 from .contest import Contest
+from .packages import PACKAGES
 
-PACKAGES = ("getstep", "getstep_engines", "getstep_bots")
 NAME = f"getstep-{getstep.__version__}-py3-none-any.whl"
 """The file name of the contestants' package. pip requires the form of a wheel's name."""
 

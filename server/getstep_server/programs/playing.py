@@ -38,7 +38,7 @@ from getstep._turn import Callback, CallResult, Turn
 from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wrapper
 from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
-from getstep_server.config.contestants_package import PACKAGES
+from getstep_server.config.packages import PACKAGES
 from getstep_server.sandbox import (
     MIB,
     PLAYING,
