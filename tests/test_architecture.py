@@ -258,6 +258,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "cluster": (
         7,
         {
+            "json_text",
             "bot_runner",
             "config",
             "errors",
@@ -278,12 +279,13 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "play": (
         6,
-        {"config", "events", "incident", "limits", "net", "records", "storage"},
+        {"json_text", "config", "events", "incident", "limits", "net", "records", "storage"},
         "a match knows no other match",
     ),
     "reports": (
         6,
         {
+            "json_text",
             "config",
             "errors",
             "events",
@@ -301,6 +303,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "web": (
         7,
         {
+            "json_text",
             "bot_runner",
             "config",
             "errors",
@@ -325,13 +328,24 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "storage": (
         5,
-        {"config", "errors", "events", "file_lock", "incident", "limits", "records", "text", "tournament"},
+        {
+            "json_text",
+            "config",
+            "errors",
+            "events",
+            "file_lock",
+            "incident",
+            "limits",
+            "records",
+            "text",
+            "tournament",
+        },
         "to open a contest is to project its records",
     ),
     "events": (4, {"incident", "records"}, "an event speaks of matches and results"),
     "tournament": (
         4,
-        {"config", "errors", "formats", "limits", "records", "text", "validation"},
+        {"json_text", "config", "errors", "formats", "limits", "records", "text", "validation"},
         "a pure projection of records",
     ),
     "programs": (
@@ -341,7 +355,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "records": (
         3,
-        {"config", "formats", "limits", "text", "validation"},
+        {"json_text", "config", "formats", "limits", "text", "validation"},
         "a record carries the settings it was made under",
     ),
     "bot_runner": (
@@ -359,6 +373,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "formats": (1, {"validation"}, "pairing algorithms are pure"),
     "errors": (1, set(), "every room may raise them"),
     "incident": (1, set(), "it is published, stored and shown"),
+    "json_text": (2, {"limits"}, "records and processes speak JSON"),
     "limits": (1, set(), "every room obeys them"),
     "login_limits": (2, {"limits"}, "bots and browsers log in with the same tokens"),
     "text": (1, set(), "every room shows text"),

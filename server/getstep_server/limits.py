@@ -232,6 +232,9 @@ A frame of control characters takes 24 kB as JSON, and a bot may send one in eac
 SETTINGS_SHOWN = 20
 """The changed settings shown in full, one line each. A change of the list of teams may have 256 lines."""
 
+MAX_JSON_DEPTH = 254
+"""The lists and dicts inside each other in a record or another JSON text. This program writes about five."""
+
 DATABASE_CONNECT_SECONDS = 5
 """The time to connect to a PostgreSQL server, and for its kernel to confirm what was sent to it."""
 

@@ -483,7 +483,7 @@ RESEALED: dict[str, Forgery] = {
         lambda f: f.write(2, "turns", b"1,2"), r"turns\.0 is 1, expected a valid dictionary"
     ),
     "two winners": Forgery(_inject, "its head has {'winner': 0}, expected {'winner': 1} as in the whole record"),
-    "a nest": Forgery(_deep, "Recursion limit reached"),
+    "a nest": Forgery(_deep, "nested more than 254 deep"),
     "a time that was never": in_head(NORMAL, "started is 'yesterday', expected a time in UTC", started="yesterday"),
     "a game that took less than nothing": in_head(NORMAL, r"seconds is -1\.0, expected", seconds=-1.0),
     "a time that is to come": in_head(

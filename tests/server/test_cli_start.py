@@ -17,7 +17,7 @@ HEAVY = {"numpy", "matplotlib", "networkx"}
 """Each takes more than 100 ms to import, and is for ratings, plots or nothing at all."""
 
 LIBRARIES = HEAVY | {
-    *("trio", "pydantic", "rich", "jinja2", "orjson", "tomlkit", "msgpack"),
+    *("trio", "pydantic", "rich", "jinja2", "tomlkit", "msgpack"),
     *("getstep", "getstep_engines"),
 }
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import orjson
 import pytest
 from msgspec.structs import replace as replace_fields
 
@@ -24,6 +23,7 @@ from getstep_server.reports.qr_code import qr_code
 from getstep_server.tournament.combined import Combined, Tables
 from getstep_server.tournament.standings import standings
 from tests.golden import assert_golden
+from tests.json_lines import compact
 from tests.server.live_views import LiveView, ended, result_of
 from tests.server.players import make_contest
 from tests.server.table_texts import WIDE, shown
@@ -62,14 +62,14 @@ class Game:
     def move(self) -> None:
         move, player = next(iter(self.state.legal_moves())), self.state.to_move
         self.state.play(move)
-        self.lines.append(orjson.dumps({"player": player, "move": move, "ms": 1.0, "timed": "kernel"}))
+        self.lines.append(compact({"player": player, "move": move, "ms": 1.0, "timed": "kernel"}))
         self.lines += [b'{"player":%d,"pass":true}' % passed for passed in self.state.passed]
 
     def fault(self) -> None:
         player = self.state.to_move
         self.state.fault()
         fault = {"player": player, "fault": "raised", "detail": "an exception", "ms": 1.0, "timed": "kernel"}
-        self.lines.append(orjson.dumps(fault))
+        self.lines.append(compact(fault))
 
     def play(self) -> None:
         while self.state.outcome is None:

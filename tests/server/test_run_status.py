@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from getstep_server.storage.run_status import RunStatus, read_status, write_status
+from tests.json_lines import compact
 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -25,5 +25,5 @@ def test_a_server_of_an_earlier_version_names_no_address(tmp_path: Path) -> None
 @pytest.mark.parametrize("address", ["127.0.0.1", 7777, ["a"], ["a", "b"], {"host": "a"}, ["a", 1, 2]])
 def test_a_status_with_another_address_is_none(tmp_path: Path, address: Any) -> None:
     fields = {"state": "playing", "connected": {}, "waiting": [], "address": address}
-    (tmp_path / "status.json").write_bytes(orjson.dumps(fields))
+    (tmp_path / "status.json").write_bytes(compact(fields))
     assert read_status(tmp_path) is None

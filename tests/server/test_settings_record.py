@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
@@ -363,7 +363,7 @@ def test_settings_may_not_change_what_was_begun(command: Command, contest: Conte
 
 def test_the_settings_name_teams_and_events(contest: Contest) -> None:
     with Store(contest.database) as store:
-        first = orjson.loads(next(iter(store.lines())))
+        first = json.loads(next(iter(store.lines())))
     assert first["type"] == "settings"
     assert first["teams"] == [{"id": number, "name": name} for number, name in enumerate(NAMES, start=1)]
     assert [event["name"] for event in first["events"]] == ["hop", "Dominoes", "pseudo_tonga"]

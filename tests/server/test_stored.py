@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
 import pytest
 import trio
 
@@ -99,7 +99,7 @@ async def test_a_killed_contest_is_resumed(tmp_path: Path) -> None:
     assert run.ending is RunOutcome.FINISHED
     after = stored_lines(contest)
     assert after[: len(before)] == before
-    games = {record["match"]: record for record in map(orjson.loads, after) if record["type"] == "game"}
+    games = {record["match"]: record for record in map(json.loads, after) if record["type"] == "game"}
     assert len(games) == 12
     assert games[4]["turns"][: len(turns)] == turns
     assert games[4]["resumed"] == [sum("pass" not in turn for turn in turns)]

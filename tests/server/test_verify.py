@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +24,7 @@ from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.tournament import Tournament
+from tests.json_lines import compact
 from tests.server import forged_decisions, forged_stalling
 from tests.server.forgeries import RAW, RESEALED, Forgery
 from tests.server.forgery import Forged
@@ -241,11 +241,11 @@ def test_a_long_move_that_was_tried_is_cut(name: str, tmp_path: Path) -> None:
         (record,) = [json.loads(record.line) for record in store.records(1)]
     turns = [turn for turn in record["turns"] if turn.get("fault") == "illegal_move"]
     assert len(turns) > 20
-    whole = orjson.dumps(move)
+    whole = compact(move)
     for turn in turns:
         assert turn["tried_bytes"] == len(whole)
         assert whole.decode().startswith(turn["tried"])
-        assert 1024 - 6 < len(orjson.dumps(turn["tried"])) <= 1024
+        assert 1024 - 6 < len(compact(turn["tried"])) <= 1024
 
 
 def test_a_move_of_1_kb_that_was_tried_is_kept_whole() -> None:

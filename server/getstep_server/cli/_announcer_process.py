@@ -7,11 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-import orjson
 import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Announced, Bus, Event, Listening, NotAnnounced
+from getstep_server.json_text import JsonError, decode
 from getstep_server.text import escape_control_chars
 
 from ._helper_processes import Pauses, wait_or_end
@@ -72,8 +72,8 @@ class Announcer:
         return code
 
     def _on_line(self, line: bytes) -> None:
-        with contextlib.suppress(orjson.JSONDecodeError, KeyError, TypeError):
-            state = orjson.loads(line)
+        with contextlib.suppress(JsonError, KeyError, TypeError):
+            state = decode(line)
             if "announced" in state:
                 self._bus.publish(Announced(escape_control_chars(str(state["announced"]))))
             else:

@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-import orjson
 from msgspec import Meta
 
 from getstep.conventions import CONVENTIONS
 from getstep.referee import MatchState
 from getstep_engines import UnknownGameError
+from getstep_server.json_text import decode
 from getstep_server.limits import (
     GAME_INCIDENTS_KEPT,
     MAX_ORDER_BYTES,
@@ -231,7 +231,7 @@ def check_lines(state: MatchState, lines: Iterable[str]) -> Iterator[dict[str, A
     """
     for line in lines:
         try:
-            fields = orjson.loads(line)
+            fields = decode(line.encode(errors="replace"))
             validate_turn(fields)
             state.apply(fields)
         except (RecordError, ValueError, KeyError, TypeError) as error:

@@ -13,13 +13,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
-import orjson
-
 from getstep.referee import WrongTurn
 from getstep_engines import Player
 from getstep_server.config.contest import Contest
 from getstep_server.events import JournalCut
 from getstep_server.incident import Incident
+from getstep_server.json_text import encode
 from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
 from getstep_server.records.game import MatchLog, Programs, game_header, match_of, match_state_of, record_of_game
 from getstep_server.records.match import Match
@@ -67,13 +66,13 @@ class Scoresheet:
                 self._happened.resumed.append(entry["resumed"])
             else:
                 self.match_state.apply(entry)
-                self._happened.turns.append(_line(entry))
+                self._happened.turns.append(encode(entry))
         except (WrongTurn, KeyError, TypeError) as error:
             raise JournalError(f"{line.where}: {error}") from error
 
     async def begin(self) -> None:
         """Write the head; wait while the disk is full."""
-        if self._append(orjson.dumps(self.head)) is not WriteResult.WRITTEN:
+        if self._append(encode(self.head)) is not WriteResult.WRITTEN:
             await self.retry_until_written()
 
     def resume(self) -> None:
@@ -98,7 +97,7 @@ class Scoresheet:
             WRITTEN; or PENDING: `on_commit` tells the end of the batch; or FAILED: `retry_until_written` waits for
             the disk. Nobody may hear of the turn before it is written.
         """
-        lines, passed = [_line(turn)], self.match_state.state.passed
+        lines, passed = [encode(turn)], self.match_state.state.passed
         if passed and "end" not in turn:
             lines += [_pass(player) for player in passed]
         self._happened.turns += lines
@@ -135,7 +134,7 @@ class Scoresheet:
             self._happened.incidents.append(row)
             if not self._over:
                 with contextlib.suppress(OSError):  # the next turn writes it as well
-                    self._journal.append(self._tag, orjson.dumps({"incident": row}))
+                    self._journal.append(self._tag, encode({"incident": row}))
 
     def with_totals(self, result: Result) -> Result:
         """Return ``result``, which was decided elsewhere, with the turns that were played until now."""
@@ -167,11 +166,6 @@ class Scoresheet:
 
 
 _DROPPED = b'{"dropped":true}'
-
-
-def _line(turn: Mapping[str, Any]) -> bytes:
-    """Return a turn as JSON: a copy, because the bytes from orjson keep the 4 KB buffer that it wrote into."""
-    return b"%b" % orjson.dumps(turn)
 
 
 def _pass(player: Player) -> bytes:

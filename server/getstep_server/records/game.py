@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-import orjson
 from msgspec import UNSET, Meta, UnsetType
 
 from getstep.referee import EDITION, MatchState
 from getstep_engines import GAMES, UnknownGameError
 from getstep_server.config.contest import Contest
+from getstep_server.json_text import encode
 from getstep_server.limits import MAX_TRIED_BYTES
 from getstep_server.text import utc_time
 from getstep_server.validation import Model
@@ -192,13 +192,13 @@ def tried_fields(move: Any) -> dict[str, Any]:
     A move whose JSON exceeds 1 kB is replaced by a text, the beginning of that JSON, which takes at most 1 kB in
     the record, escapes included. ``tried_bytes`` is the length of the whole JSON.
     """
-    whole = orjson.dumps(move)
+    whole = encode(move)
     if len(whole) <= MAX_TRIED_BYTES:
         return {"tried": move}
     text = whole[:MAX_TRIED_BYTES].decode(errors="ignore")  # the cut may be inside a character
     lengths = range(1, len(text) + 1)
     # Quotes and backslashes of the first JSON text are escaped once more in the second.
-    kept = bisect_right(lengths, MAX_TRIED_BYTES, key=lambda length: len(orjson.dumps(text[:length])))
+    kept = bisect_right(lengths, MAX_TRIED_BYTES, key=lambda length: len(encode(text[:length])))
     return {"tried": text[:kept], "tried_bytes": len(whole)}
 
 

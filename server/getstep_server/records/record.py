@@ -16,10 +16,10 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 import msgspec
-import orjson
 
 from getstep_server import __version__
 from getstep_server.config.fields import Name
+from getstep_server.json_text import JsonError, decode, encode
 from getstep_server.validation import Model, ValidationError, validated
 
 from .match import Match
@@ -69,7 +69,7 @@ class Record:
 
     def __post_init__(self) -> None:
         # Now, not when it is stored: a list in the fields may grow until then.
-        object.__setattr__(self, "header", orjson.dumps(self.fields))
+        object.__setattr__(self, "header", encode(self.fields))
 
     def content(self) -> bytes:
         """Return the text without the seal."""
@@ -100,8 +100,8 @@ def parse(line: bytes) -> dict[str, Any]:
         RecordError: the line is not a JSON object, or has another version.
     """
     try:
-        fields = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        fields = decode(line)
+    except JsonError as error:
         raise RecordError(f"{line[:60]!r} is not JSON: {error}") from error
     if not isinstance(fields, dict) or fields.get("record") != RECORD_VERSION:
         raise RecordError(f"{line[:60]!r}, expected a record of version {RECORD_VERSION}")
@@ -130,9 +130,9 @@ def as_json(value: object) -> bytes:
     """Return ``value`` as JSON text, in which 1, 1.0 and true differ, unlike in a comparison of Python objects.
 
     Raises:
-        RecordError: containers are nested more than 254 deep, the limit of orjson.
+        RecordError: JSON has nothing for the value.
     """
     try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError as error:
+        return encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
         raise RecordError(f"something that cannot be written as JSON: {error}") from error

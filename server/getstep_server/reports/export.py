@@ -14,12 +14,13 @@ from dataclasses import fields
 from itertools import chain
 from typing import Any, TypeAlias
 
-import orjson
+from msgspec import Raw
 from rich.console import Console
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.formats import DIGITS
+from getstep_server.json_text import encode
 from getstep_server.records.game import GameRecord, validate_game
 from getstep_server.records.reasons import Reason
 from getstep_server.records.record import RecordError, parse
@@ -54,12 +55,12 @@ class DataSet(ABC):
     columns: Sequence[str]
 
     @abstractmethod
-    def objects(self) -> Iterator[Mapping[str, Any] | orjson.Fragment]:
+    def objects(self) -> Iterator[Mapping[str, Any] | Raw]:
         """Yield the JSON objects, one for each line."""
 
     def rows(self) -> Iterator[Iterable[object]]:
         """Yield the cells of each CSV row, in the order of `columns`; by default the values of the objects."""
-        return (row.values() for row in self.objects() if not isinstance(row, orjson.Fragment))
+        return (row.values() for row in self.objects() if not isinstance(row, Raw))
 
     @abstractmethod
     def text(self) -> Text:
@@ -91,9 +92,9 @@ class Games(DataSet):
         self._contest = contest
         self._store = store
 
-    def objects(self) -> Iterator[orjson.Fragment]:
+    def objects(self) -> Iterator[Raw]:
         """Yield all records, not only those of games, byte for byte as they were hashed."""
-        return map(orjson.Fragment, self._store.lines())
+        return map(Raw, self._store.lines())
 
     def rows(self) -> Iterator[Iterable[object]]:
         """Yield a row for each game, and one for each official result without a game. Missing values are empty.
@@ -333,7 +334,7 @@ TABLES: dict[str, Callable[[Tournament, ContestEvent], DataSet]] = {
 
 
 def _as_jsonl(data: DataSet) -> Iterator[bytes]:
-    return map(orjson.dumps, data.objects())
+    return map(encode, data.objects())
 
 
 def _as_csv(data: DataSet) -> Iterator[bytes]:

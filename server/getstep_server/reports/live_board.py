@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable
 
-import orjson
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +18,7 @@ from rich.text import Text
 from getstep.draw import Picture
 from getstep_server.config.contest import Contest
 from getstep_server.events import Event, MatchCalledOff, MatchEnded, MatchStarted
+from getstep_server.json_text import decode
 from getstep_server.records.game import match_state_of
 from getstep_server.records.match import Match
 from getstep_server.records.turns import Moved, Passed, validate_turn
@@ -54,7 +54,7 @@ class _Replay:
         """Replay at most ``most`` further turns; return False if there is none yet."""
         lines = self._turns_from(self.turns_read)[:most]
         for line in lines:
-            self._take(orjson.loads(line))
+            self._take(decode(line))
         return bool(lines)
 
     def _take(self, fields: dict[str, object]) -> None:

@@ -17,10 +17,9 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from getstep_engines import GAMES, Game
 from getstep_engines.look import coordinates
+from getstep_server.json_text import encode
 from getstep_server.records.game import GameRecord
 from getstep_server.records.reasons import VOID_REASONS, Reason
 from getstep_server.text import escape_control_chars
@@ -40,7 +39,7 @@ def move_text(move: Any, game: Game | None) -> str:
     if _is_squares(move) or (game is not None and game.look.notation):
         with contextlib.suppress(TypeError, ValueError, LookupError):
             return escape_control_chars(coordinates(move) if game is None else game.notation(move))
-    return escape_control_chars(orjson.dumps(move).decode())
+    return escape_control_chars(encode(move).decode())
 
 
 def _is_squares(move: Any) -> bool:

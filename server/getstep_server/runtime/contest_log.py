@@ -329,7 +329,7 @@ class _Writer(QueueListener):
 
 
 class _Lines(logging.Formatter):
-    """The renderer of fields as JSON without tokens. It uses ``json``, because orjson cannot write ASCII only."""
+    """The renderer of fields as JSON without tokens. It uses ``json``, because msgspec cannot write ASCII only."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
         super().__init__()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import orjson
-
 from getstep_server.config.contest import Contest, contest_path
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.errors import ConfigError
 from getstep_server.incident import IncidentRow
+from getstep_server.json_text import decode
 from getstep_server.records.record import FIRST, RecordError, hash_of
 from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
@@ -103,7 +102,7 @@ def incidents_of(contest: Contest) -> list[IncidentRow]:
 def games_of(database: DatabaseAddress) -> dict[int, object]:
     """Return the timing-independent parts of each match: turns without times, winner, scores, reason."""
     with Store(database, reading=True) as store:
-        records = [orjson.loads(line) for line in store.lines()]
+        records = [decode(line) for line in store.lines()]
     games: dict[int, object] = {}
     for record in records:
         if record["type"] == "game":

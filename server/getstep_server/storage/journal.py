@@ -34,8 +34,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-import orjson
-
+from getstep_server.json_text import JsonError, decode
 from getstep_server.limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
@@ -334,6 +333,6 @@ def _parsed(raw: bytes, where: str) -> Line | None:
         return None
     tag, number, entry = found
     try:
-        return Line(tag, number, orjson.loads(entry), where)
-    except orjson.JSONDecodeError:
+        return Line(tag, number, decode(entry), where)
+    except JsonError:
         return None

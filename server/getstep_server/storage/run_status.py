@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
+from getstep_server.json_text import decode, encode
 
 _NAME = "status.json"
 _MAX_BYTES = 1 << 20
@@ -39,7 +39,7 @@ def write_status(folder: Path, status: RunStatus) -> None:
         OSError: the disk cannot be written.
     """
     new = folder / f"{_NAME}.new"
-    new.write_bytes(orjson.dumps(asdict(status), option=orjson.OPT_NON_STR_KEYS))
+    new.write_bytes(encode(asdict(status)))
     new.replace(folder / _NAME)
 
 
@@ -55,7 +55,7 @@ def read_status(folder: Path) -> RunStatus | None:
     try:
         if path.stat().st_size > _MAX_BYTES:
             return None
-        fields = orjson.loads(path.read_bytes())
+        fields = decode(path.read_bytes())
         connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
         waiting = tuple(map(int, fields["waiting"]))
         return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")))

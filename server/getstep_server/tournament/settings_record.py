@@ -17,12 +17,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import orjson
 from msgspec import structs
 from msgspec.structs import asdict
 
 from getstep_server.config.contest import Contest, ContestFile, Team, contest_path, teams_path
 from getstep_server.config.event import ContestEvent
+from getstep_server.json_text import encode
 from getstep_server.limits import SETTINGS_SHOWN
 from getstep_server.records.record import SOFTWARE, Record, RecordError, plain
 from getstep_server.records.settings import EventEntry, SettingsRecord, TeamEntry, time_entry
@@ -322,7 +322,7 @@ def _limit(limit: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _json(value: object) -> str:
-    text = orjson.dumps(_plain(value)).decode()
+    text = encode(_plain(value)).decode()
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

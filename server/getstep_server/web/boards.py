@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-import orjson
-
 from getstep_engines import IllegalMove
+from getstep_server.json_text import JsonError, decode
 
 from .choices import parse_picked
 from .http import JSON, Answer, EventStream, Request, Response, problem
@@ -93,6 +92,6 @@ BOARD_POST: Mapping[str, Callable[[Any, Request], Answer]] = {
 
 def _picked(form: dict[str, str]) -> list[object]:
     try:
-        return parse_picked(orjson.loads(form.get("picked", "[]")))
-    except (IllegalMove, orjson.JSONDecodeError) as error:
+        return parse_picked(decode(form.get("picked", "[]").encode(errors="replace")))
+    except (IllegalMove, JsonError) as error:
         raise Refusal(str(error)) from None

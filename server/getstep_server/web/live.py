@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-import orjson
-
 from getstep.referee.match_state import MatchState, WrongTurn
 from getstep_engines import Player, State
 from getstep_engines.look import Square, Touched
+from getstep_server.json_text import JsonError, decode
 from getstep_server.records.game import match_of, match_state_of
 from getstep_server.records.match import Match
 from getstep_server.records.record import RecordError
@@ -72,7 +71,7 @@ class LiveMatch:
     def catch_up(self, until: float) -> None:
         """Apply what has been played, as long as `time.monotonic` is before ``until``."""
         while self._pending and time.monotonic() < until:
-            turn = orjson.loads(self._pending.popleft())
+            turn = decode(self._pending.popleft())
             if "pass" not in turn and all(entry.endswith(_PASS) for entry in self._pending):
                 self._before = (self.state.state.copy(), turn)
             try:
@@ -166,8 +165,8 @@ class LiveMatches:
         if self._recorded((line.match, line.attempt)):
             return None
         try:
-            live = LiveMatch(orjson.loads(line.entry), line.attempt, at)
-        except (RecordError, orjson.JSONDecodeError):
+            live = LiveMatch(decode(line.entry), line.attempt, at)
+        except (RecordError, JsonError):
             return None
         self.running[line.match] = live
         return live

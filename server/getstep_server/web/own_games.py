@@ -17,13 +17,13 @@ from hashlib import sha256
 from heapq import nlargest
 from typing import Any
 
-import orjson
 import trio
 
 from getstep.draw.picture import squares_of
 from getstep.referee import UNANSWERED, EndCode, WrongTurn
 from getstep.replay import replay_data, replay_page
 from getstep_engines import GAMES, Game
+from getstep_server import json_text
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
 from getstep_server.records.game import match_state_of, validate_game
 from getstep_server.records.match import Match
@@ -267,7 +267,7 @@ def _own_line(line: bytes, team: int) -> bytes:
     """Return a record without the errors of other teams, byte for byte if it has none."""
     fields = parse(line)
     shown = without_errors(fields, team)
-    return line if shown is fields else orjson.dumps(shown)
+    return line if shown is fields else json_text.encode(shown)
 
 
 def _summary_of(live: LiveMatch, team: int) -> OwnTurns:

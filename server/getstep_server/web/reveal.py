@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import orjson
 import trio
 
 from getstep_server.config.contest import Contest
+from getstep_server.json_text import decode
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.storage.contest_state import load_tournament
 from getstep_server.storage.store import Conflict, Store
@@ -148,7 +148,7 @@ class Steering:
         try:
             if self._path().stat().st_size > _MAX_BYTES:
                 return []
-            fields = orjson.loads(self._path().read_bytes())
+            fields = decode(self._path().read_bytes())
             if fields["freeze"] != self._feed.whole.frozen_at:
                 return []
             return [number for number in fields["revealed"] if type(number) is int]
@@ -163,7 +163,7 @@ class Steering:
                 path.unlink(missing_ok=True)
                 return
             new = path.with_name(f"{_FILE}.new")
-            new.write_bytes(orjson.dumps({"freeze": self._feed.whole.frozen_at, "revealed": reveal.revealed}))
+            new.write_bytes(encode({"freeze": self._feed.whole.frozen_at, "revealed": reveal.revealed}))
             os.replace(new, path)  # noqa: PTH105 - it is called in a thread, for one file
         except OSError as error:
             print(f"getstep-server: {path}: {error}; a restart begins the reveal anew", file=sys.stderr)

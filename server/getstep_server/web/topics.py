@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
-import orjson
 import trio
 
+from getstep_server import json_text
 from getstep_server.limits import (
     HEARTBEAT_SECONDS,
     MAX_SUBSCRIBERS,
@@ -44,7 +44,7 @@ BUILD_RATIO = 9
 
 def encode(value: object) -> bytes:
     """Return JSON in which no text has a control or bidi character: a team cannot turn the text around it."""
-    return orjson.dumps(_clean(value), option=orjson.OPT_NON_STR_KEYS)
+    return json_text.encode(_clean(value))
 
 
 def _clean(value: Any) -> Any:
