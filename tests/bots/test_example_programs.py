@@ -20,18 +20,8 @@ from getstep._program_file import SOURCES, WRAPPERS_FOLDER
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
 from tests.compilers import need
+from tests.example_programs import EXAMPLES, LANGUAGES, TOOLS, example
 from tests.server.hosting import add, contest_of, needs_sandbox
-
-EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
-TOOLS = {".cpp": ("g++",), ".java": ("javac", "java"), ".cs": ("mcs", "mono")}
-LANGUAGES = (".py", *TOOLS)
-STEM = {"topcoder": {".py": "pseudo_tonga"} | dict.fromkeys(TOOLS, "PseudoTonga")}
-
-
-def example(convention: str, language: str) -> Path:
-    folder = EXAMPLES / convention.replace("-", "_")
-    stem = "Example" if language in (".java", ".cs") else "example"
-    return folder / f"{STEM.get(convention, {}).get(language, stem)}{language}"
 
 
 def copied(convention: str, language: str, folder: Path) -> Path:

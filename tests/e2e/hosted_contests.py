@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,13 @@ def wait_for(path: Path) -> None:
     wait_until(path.exists)
 
 
-def _descendants(pid: int) -> set[int]:
+def descendants(pid: int) -> set[int]:
     """Return all processes below a process."""
     found = set()
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in map(int, path.read_text().split()):
-                found |= {child, *_descendants(child)}
+                found |= {child, *descendants(child)}
     return found
 
 
@@ -44,9 +45,15 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
+def wait_for_end(pids: Iterable[int]) -> None:
+    """Wait until none of these processes is left."""
+    left = set(pids)
+    wait_until(lambda: not any(map(_is_alive, left)))
+
+
 def kill(server: Server) -> None:
     """Kill a server, and wait until none of its processes is left."""
-    below = _descendants(server.pid)
+    below = descendants(server.pid)
     server.signal(signal.SIGKILL)
     assert server.wait() == -signal.SIGKILL
-    wait_until(lambda: not any(map(_is_alive, below)))
+    wait_for_end(below)

@@ -164,17 +164,18 @@ def write_contest(
 ) -> Path:
     """Make a contest on free ports. ``teams`` has a line of TOML for each team, from id 1, beside its id and name.
 
-    ``events`` holds further lines of TOML for each event, which may set another limit for it. No honest bot misses
-    ``move_seconds`` on a busy machine; ``budget_seconds`` for all of a player's moves takes its place. The records
-    are in the folder, or in ``database``.
+    ``events`` holds further lines of TOML for each event, which may set another game and limit for it. No honest
+    bot misses ``move_seconds`` on a busy machine; ``budget_seconds`` for all of a player's moves takes its place.
+    The records are in the folder, or in ``database``.
     """
     folder.mkdir()
     classic = "" if classic_port is None else f"classic_port = {classic_port}\n"
     records = "" if database is None else f'database = "{database}"\n'
     kind, seconds = ("move", move_seconds) if budget_seconds is None else ("budget", budget_seconds)
-    limits = ("" if "move_seconds" in lines else f"{kind}_seconds = {seconds}\n" for lines in events)
+    settings = {"game": f'game = "{game}"\n', "move_seconds": f"{kind}_seconds = {seconds}\n"}
     played = "".join(
-        f'[[event]]\ngame = "{game}"\n{limit}{lines}' for limit, lines in zip(limits, events, strict=True)
+        f"[[event]]\n{''.join(line for key, line in settings.items() if f'{key} = ' not in lines)}{lines}"
+        for lines in events
     )
     (folder / "contest.toml").write_text(
         f'[contest]\nname = "Test"\nseed = 2019\n{played}'
