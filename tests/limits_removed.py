@@ -229,6 +229,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
         "tests/server/test_program_plan.py::test_a_command_has_a_bounded_length",
     ),
     "PROGRAM_MEMORY_BYTES": ("2**40", _PLAYS),
+    "PROGRAM_ADDRESS_BYTES": ("2**46", _PLAYS),
     "PROGRAM_FILE_BYTES": ("2**40", _PLAYS),
     "PROGRAM_FILES": ("10**6", _PLAYS),
     "PROGRAM_THREADS": ("10**4", _PLAYS),

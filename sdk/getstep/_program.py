@@ -14,7 +14,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -105,7 +105,7 @@ class RunningProgram(Protocol):
         """Give the processor back."""
 
     def close(self) -> None:
-        """Release what is left of it after its end."""
+        """Release what is left of it after its end. Raises RuntimeError if its files cannot be kept."""
 
 
 class Program(Protocol):
@@ -184,8 +184,13 @@ class _LocalFolder:
             file = os.open(self.path / name, os.O_RDONLY | _NO_LINK)
         except OSError:  # also while it is being written, on Windows
             return None
-        with os.fdopen(file, "rb") as opened:
-            return opened.read(most) if stat.S_ISREG(os.fstat(file).st_mode) else None
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return None
+            with os.fdopen(file, "rb", closefd=False) as opened:
+                return opened.read(most)
+        finally:
+            os.close(file)
 
     def write(self, name: str, content: bytes) -> None:
         """Replace a file."""
@@ -268,9 +273,9 @@ class ProgramBot:
 
     def close(self, *, at_once: bool = False) -> None:
         """End the program, if it runs; it has a moment to end by itself unless it is killed ``at_once``."""
-        if self._process is not None:
-            self._process.end(at_once=at_once)
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.end(at_once=at_once)
 
     def _begin(self, turn: Turn, is_black: bool) -> Talk:
         self.close()
@@ -304,7 +309,8 @@ class ProgramBot:
 
     def _start(self, talk: Talk) -> _Process:
         if talk.output_file is not None:  # an answer to an earlier question, or an earlier match's question
-            self._program.folder.remove(talk.output_file)
+            with _file_errors(talk.output_file, "removed"):
+                self._program.folder.remove(talk.output_file)
         return _Process(self._program, talk)
 
 
@@ -394,15 +400,27 @@ class _Process:
                     self._changed.notify_all()
                 return found[0]
             if ended:
-                raise RuntimeError(f"the program {self.running.describe_end()} and has written no move")
+                raise RuntimeError(f"the program {self._end_of_output(deadline)} and has written no move")
             if now >= deadline:
                 raise _LateError("the program has written no move in time; it was ended")
             with self._changed:
                 if not self._closed:
                     self._changed.wait(_POLL_SECONDS)
 
+    def _end_of_output(self, deadline: float) -> str:
+        """Return how a program has ended that has closed its output; it may still run."""
+        try:
+            self.running.wait(max(_END_SECONDS, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return "has closed its output"
+        return self.running.describe_end()
+
     def end(self, *, at_once: bool = False) -> None:
-        """Kill it; unless ``at_once``, close its input first and wait a moment."""
+        """Kill it; unless ``at_once``, close its input first and wait a moment.
+
+        Raises:
+            RuntimeError: its files cannot be kept for its next process.
+        """
         running = self.running
         if at_once:
             running.kill()
@@ -440,4 +458,16 @@ class _Process:
 
 def _write_files(folder: Folder, text: Input) -> None:
     for name, content in text.files.items():
-        folder.write(name, content)
+        with _file_errors(name, "written"):
+            folder.write(name, content)
+
+
+@contextlib.contextmanager
+def _file_errors(name: str, done: str) -> Iterator[None]:
+    """Turn an OSError of the body into a RuntimeError for the program's author, without the host's folders."""
+    try:
+        yield
+    except IsADirectoryError:
+        raise RuntimeError(f"{name} cannot be {done}: the program has made a folder of this name") from None
+    except OSError as error:
+        raise RuntimeError(f"{name} cannot be {done}: {error.strerror or error}") from None

@@ -401,6 +401,13 @@ MAX_PROGRAM_COMMAND_CHARS = 2000
 PROGRAM_MEMORY_BYTES = 1 << 30
 """The memory of a program that plays, with its files: as in the original contests that named a limit."""
 
+PROGRAM_ADDRESS_BYTES = 32 << 30
+"""The addresses that a program may use: virtual machines reserve some GB without using them.
+
+Even empty pages have entries in tables, and one call of the kernel can change all of them: 20 ms for each GB, in
+which nothing suspends or kills it.
+"""
+
 PROGRAM_FILE_BYTES = 64 << 20
 """The size of all files in its folder and its temporary folder, with those it starts from. They are in memory."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
 from getstep_server.programs.idle import IdleWatch
-from getstep_server.programs.playing import Job, Player, id_line_of
+from getstep_server.programs.playing import ErrorTail, Job, Player, id_line_of
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from tests.patience import PATIENCE_SECONDS
@@ -144,6 +145,92 @@ def test_a_file_that_does_not_load(tmp_path: Path, source: str, error: str) -> N
     with player_of(tmp_path, GETSTEP, source) as player:
         assert not player.prepare(PATIENCE_SECONDS)
         assert error in (player.call([[0]], True, turn_of("hop")).error or "")
+
+
+# --- programs that mean harm ------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux names threads by bytes")
+def test_a_name_of_a_thread_that_is_no_text_is_no_failure_of_the_host(tmp_path: Path) -> None:
+    source = "import ctypes\nctypes.CDLL(None).prctl(15, b'\\xff) R 1 (\\xfe', 0, 0, 0)\n"
+    source += "input()\nprint('3 4', flush=True)\ninput()\n"
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
+    assert (call.move, call.error) == ([4, 3], None)
+
+
+DEEP = "for _ in range(40): os.mkdir('d'); os.chdir('d')"
+HOLES = "for n in range(4): open(str(n), 'w').truncate(60 << 20)"
+
+
+@needs_sandbox
+@pytest.mark.parametrize(("end", "why"), [(DEEP, "nested more than 32"), (HOLES, "larger than the limit")])
+def test_files_that_cannot_be_kept_cost_the_turn_and_the_next_one_has_those_of_before(
+    tmp_path: Path, end: str, why: str
+) -> None:
+    source = (
+        "import os\nopen('memory', 'a').write('x')\nkept = open('memory').read()\n"
+        f"open('order.txt', 'w').write(kept)\nif kept != 'x':\n    {end}\n"
+    )
+    board = GAMES["linkage"].start().board()
+    with player_of(tmp_path, "linkage", source, Protections.ALL) as player:
+        player.prepare(PATIENCE_SECONDS)
+        errors = [str(player.call(board, True, turn_of("linkage", number)).error) for number in (1, 3, 5)]
+    assert errors[0].startswith("ConventionError: order.txt has 'x'")
+    assert all(
+        error.startswith("RuntimeError: its files cannot be kept for its next turn: ") for error in errors[1:]
+    )
+    assert all(why in error for error in errors[1:])
+
+
+def test_a_folder_in_place_of_a_file_is_told_without_folders_of_the_host(tmp_path: Path) -> None:
+    board = GAMES["linkage"].start().board()
+    with player_of(tmp_path, "linkage", "import os\nos.mkdir('order.txt')\n") as player:
+        player.prepare(PATIENCE_SECONDS)
+        errors = [player.call(board, True, turn_of("linkage", number)).error for number in (1, 3)]
+    assert errors[1] == "RuntimeError: order.txt cannot be removed: the program has made a folder of this name"
+
+
+def test_a_program_that_does_not_read_its_input_cannot_hold_up_the_host(tmp_path: Path) -> None:
+    """It answers many questions in advance. Once its input is full, it would compute while nobody suspends it."""
+    source = (
+        "import os, time\n"
+        "os.dup(3), os.dup2(os.pipe()[0], 3)\n"  # so that the thread that reads the questions gets none
+        'reply = b\'{"type": "answer", "move": [0, 0]}\\n\'\n'
+        'os.write(4, b\'{"type": "ready"}\\n\' + 99 * reply)\n'
+        "time.sleep(999)\n"
+    )
+    board = [[0] * 100 for _ in range(100)]  # of 30 kB
+    with player_of(tmp_path, GETSTEP, source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        errors = [player.call(board, True, turn_of("hop", number)).error for number in range(1, 6)]
+    assert "RuntimeError: the program does not read its input" in errors
+
+
+def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
+    source = 'import os\nos.write(4, b\'{"type": "ready"}\\n\')\n'
+    source += 'while True: os.write(4, b\'{"type": "late"}\\n\' * 99)\n'
+    with player_of(tmp_path, GETSTEP, source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        assert player.call([[0]], True, turn_of("hop")).error == (
+            "RuntimeError: the process of get_step has written no answer"
+        )
+
+
+def test_standard_error_without_an_end_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("getstep_server.programs.playing.time.sleep", waits.append)
+    read, write = os.pipe()
+    tail = ErrorTail()
+    tail.read(open(read, "rb"))  # noqa: PTH123, SIM115 - the tail closes it
+    with open(write, "wb") as pipe:  # noqa: PTH123 - a pipe has no path
+        pipe.writelines([b"x" * (1 << 20)] * 20)
+        pipe.write(b"\nthe end")
+    for reader in tail._readers:
+        reader.join(PATIENCE_SECONDS)
+    assert tail.take().endswith("/ the end")
+    assert 0.4 < sum(waits) < 0.6  # 16 MB at once, and 8 MB a second
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a process does")

@@ -97,12 +97,12 @@ def test_it_is_suspended_resumed_and_killed(tmp_path: Path, protections: Protect
 def test_the_limits_of_a_program_that_plays(tmp_path: Path) -> None:
     source = (
         "import os, resource; files = os.statvfs('.');"
-        "names = 'DATA FSIZE NPROC NOFILE CPU CORE MEMLOCK'.split();"
+        "names = 'AS DATA FSIZE NPROC NOFILE CPU CORE MEMLOCK'.split();"
         "print([resource.getrlimit(getattr(resource, 'RLIMIT_' + name))[1] for name in names],"
         " files.f_blocks * files.f_frsize, files.f_files)"
     )
     with python(source, tmp_path) as program:
-        limits = "[1073741824, 67108864, 100, 256, 3600, 0, 0]"
+        limits = "[34359738368, 1073741824, 67108864, 100, 256, 3600, 0, 0]"
         assert program.stdout.read().decode() == f"{limits} 67108864 10000\n"
 
 

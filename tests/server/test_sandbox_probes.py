@@ -26,7 +26,15 @@ SUCCEED_WITHOUT = {
     *("fork", "start_program", "spawn_program", "clone_process", "see_processes", "signal_a_process"),
     *("connect_to_the_server", "send_a_datagram", "listen", "connect_to_a_socket_file", "netlink", "other_sockets"),
     *("connect_to_an_abstract_socket", "anonymous_files", "system_v_memory", "timer_with_sigcont"),
-    *("pipe_with_sigcont", "populate", "gain_rights_by_exec", "live_on_after_the_server"),
+    *(
+        "pipe_with_sigcont",
+        "populate",
+        "reserve_addresses",
+        "locks_of_files",
+        "watches_of_files",
+        "gain_rights_by_exec",
+        "live_on_after_the_server",
+    ),
 }
 """Attempts of one process that every user can make without a sandbox, in a container too."""
 
@@ -66,7 +74,15 @@ def test_without_the_sandbox_they_succeed() -> None:
 
 @needs_sandbox
 def test_a_suspended_program_uses_no_processor_and_a_fork_bomb_is_gone_at_its_end() -> None:
-    assert broken(check(names=["compute_while_suspended", "fork_bomb"])) == {}
+    assert broken(check(names=["compute_while_suspended", "compute_in_the_kernel", "fork_bomb"])) == {}
+
+
+@needs_sandbox
+@pytest.mark.long
+def test_a_call_of_the_kernel_that_goes_on_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If nobody waits for its end."""
+    monkeypatch.setattr("getstep_server.sandbox.process.wait_until_stopped", lambda *_: True)
+    assert set(broken(check(names=["compute_in_the_kernel"]))) == {"compute_in_the_kernel"}
 
 
 @needs_sandbox

@@ -46,7 +46,7 @@ def _tree(pid: int) -> Iterator[int]:
     yield pid
     for children in _PROC.glob(f"{pid}/task/*/children"):
         with contextlib.suppress(OSError):
-            for child in children.read_text().split():
+            for child in children.read_bytes().split():
                 yield from _tree(int(child))
 
 
@@ -54,5 +54,6 @@ def _threads(pid: int) -> Iterator[tuple[str, int]]:
     """Yield the state of each thread of a process, and the clock ticks of processor time that it has used."""
     for stat in _PROC.glob(f"{pid}/task/*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
-            fields = stat.read_text().rpartition(")")[2].split()  # the name may have blanks
-            yield fields[0], int(fields[11]) + int(fields[12])
+            # A program chooses the name of a thread: any bytes, with blanks and brackets.
+            fields = stat.read_bytes().rpartition(b")")[2].split()
+            yield fields[0].decode(), int(fields[11]) + int(fields[12])

@@ -42,6 +42,7 @@ from getstep_server.config.packages import PACKAGES
 from getstep_server.sandbox import (
     MIB,
     PLAYING,
+    Folder,
     Limits,
     Protections,
     SandboxedProcess,
@@ -67,6 +68,14 @@ ERROR_LINES, ERROR_CHARS = 3, 300
 
 REPLY_BYTES = 1 << 16
 """The longest line that a file with get_step may reply: a traceback has up to 24 kB."""
+
+LATE_REPLIES = 16
+"""Replies in one turn that are no answer: a file with get_step sends one, when it has reached the limit."""
+
+FREE_ERROR_BYTES = 16 * MIB
+ERROR_BYTES_PER_SECOND = 8 * MIB
+"""Standard error of one program that is read at once, and each second after that: to read without an end would take
+the processor from the judge. A program that writes more has to wait."""
 
 REPLIES = 16
 """Lines of replies that wait to be read. A program that writes more has to wait: its pipe is full."""
@@ -115,6 +124,7 @@ class ErrorTail:
 
     def __init__(self) -> None:
         self._kept: deque[int] = deque(maxlen=ERROR_BYTES)
+        self._free = FREE_ERROR_BYTES
         self._readers: list[threading.Thread] = []
 
     def read(self, stream: IO[bytes] | None) -> None:
@@ -129,6 +139,9 @@ class ErrorTail:
         with contextlib.suppress(OSError, ValueError), stream:
             while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
                 self._kept.extend(data[-ERROR_BYTES:])
+                self._free -= len(data)
+                if self._free < 0:
+                    time.sleep(len(data) / ERROR_BYTES_PER_SECOND)
 
     def take(self) -> str:
         """Return the last lines as one line, and forget them."""
@@ -224,7 +237,7 @@ class HostedProgram:
             return
         try:
             if job.protections is not Protections.NONE:  # without them it works in the folder itself
-                process.folder.save(self.folder.path)
+                _replace_files(self.folder.path, process.folder)
             if job.keep is not None:
                 kept.keep(self.folder.path, job.keep, self.turn, limits_of(job))
         except OSError as error:
@@ -266,6 +279,16 @@ class HostedProcess:
                 save(self._process)
         finally:
             self._process.close()
+
+
+def _replace_files(old: Path, left: Folder) -> None:
+    """Replace the files in ``old`` by those that a program has left. After an OSError nothing has changed."""
+    new = old.with_name("new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    left.save(new)
+    shutil.rmtree(old)
+    new.rename(old)
 
 
 def command_of(job: Job) -> list[str]:
@@ -458,10 +481,12 @@ class _FileBot:
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
         late = "get_step has returned no move in time; its process was ended"
-        while (reply := self._reply(deadline, late)).get("type") == "late":
-            pass
-        process.suspend()
-        return reply
+        for _ in range(LATE_REPLIES):
+            reply = self._reply(deadline, late)
+            if reply.get("type") != "late":
+                process.suspend()
+                return reply
+        raise RuntimeError("the process of get_step has written no answer")
 
     def _reply(self, deadline: float, late: str) -> dict[str, Any]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from getstep_server.limits import (
+    PROGRAM_ADDRESS_BYTES,
     PROGRAM_CPU_SECONDS,
     PROGRAM_DESCRIPTORS,
     PROGRAM_FILE_BYTES,
@@ -22,6 +23,9 @@ class Limits:
 
     memory_bytes: int = PROGRAM_MEMORY_BYTES
     """Memory of all its processes together, with the files that it has written."""
+
+    address_bytes: int = PROGRAM_ADDRESS_BYTES
+    """Addresses of one process, whether there is memory behind them or not."""
 
     file_bytes: int = PROGRAM_FILE_BYTES
     """All files in its folder and in its temporary folder together, with those it starts from."""

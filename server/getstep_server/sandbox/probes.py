@@ -120,6 +120,7 @@ PROBES = [
         leave_the_core="use more than its one processor",
         raise_priority="raise its priority",
         populate="fill memory in the kernel, where nothing suspends it",
+        collapse="copy memory in the kernel, where nothing suspends it",
         real_time_priority="ask for real-time priority",
         timer_with_sigcont="make a timer that continues it when it is suspended",
         pipe_with_sigcont="make a pipe that continues it when it is suspended",
@@ -129,8 +130,12 @@ PROBES = [
         Part.END,
         Run.WATCHED,
         compute_while_suspended="compute in four threads while it is suspended",
+        compute_in_the_kernel="be in a long call of the kernel when it is suspended",
     ),
     *_probes("processor", Part.LIMITS, Run.ALONE, processor_time="compute for longer than its limit"),
+    *_probes(
+        "processor", Part.LIMITS, reserve_addresses="reserve addresses, which the kernel takes seconds to change"
+    ),
     *_probes(
         "memory",
         Part.MEMORY,
@@ -146,6 +151,8 @@ PROBES = [
         anonymous_files="make files in memory by memfd_create",
         system_v_memory="make System V shared memory",
         message_queues="make System V message queues",
+        locks_of_files="lock parts of a file, which is memory of the kernel that no limit counts",
+        watches_of_files="watch files by inotify, of which a user of the machine may have few",
     ),
     *_probes(
         "network",

@@ -6,6 +6,7 @@ import array
 import contextlib
 import ctypes
 import enum
+import io
 import marshal
 import os
 import platform
@@ -27,6 +28,7 @@ from typing import IO, Any
 
 from . import cgroups, files, mounts, seccomp
 from .limits import MIB, PLAYING, Limits
+from .stopping import wait_until_stopped
 from .watch import MemoryWatch
 
 HOME = "/sandbox/program"
@@ -37,7 +39,7 @@ _TEMPORARY = "/sandbox/tmp"
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _READY = b"ready"  # as in the launcher, which is not imported: it needs Linux
 _START_SECONDS = 30.0  # for bubblewrap and the launcher, which take 0.02 s; a crowded machine may need much longer
-_END_SECONDS = 10.0  # for the kernel to remove a killed process
+_END_SECONDS = 10.0  # for the kernel to remove a killed process, or to stop a suspended one
 _FIRST_UID = 1 << 30  # far above all users of a system, and above the ranges that containers use
 _UIDS = 1 << 29
 _MOST_MESSAGE = 4096
@@ -94,6 +96,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_starter.cache_clear)
 
 
+class _Input(io.FileIO):
+    """The standard input of a program. Writing to it never waits: a program need not read.
+
+    It may even fill the pipe itself, through /proc/self/fd, if it runs as the user of the server.
+    """
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(os.dup(pipe.fileno()), "wb")
+        pipe.close()
+        os.set_blocking(self.fileno(), False)
+
+    def write(self, data: Any) -> int:
+        """Write all data. Raises RuntimeError if the pipe has no room for it."""
+        if super().write(data) != len(data):
+            raise RuntimeError("the program does not read its input")
+        return len(data)
+
+
 class SandboxedProcess:
     """A running program. It must be closed: `close`, or a `with` statement."""
 
@@ -114,7 +134,8 @@ class SandboxedProcess:
         """Its files. Never open them by a path: the program may have put links and pipes in their places."""
         if popen.stdin is None or popen.stdout is None or popen.stderr is None:
             raise AssertionError("the three pipes were asked for")
-        self.stdin: IO[bytes] = popen.stdin
+        self.stdin: IO[bytes] = _Input(popen.stdin)
+        """Never waits: raises RuntimeError if the program has left 64 KB unread."""
         self.stdout: IO[bytes] = popen.stdout
         self.stderr: IO[bytes] = popen.stderr
         self._popen = popen
@@ -162,9 +183,15 @@ class SandboxedProcess:
         self._popen.kill()  # bubblewrap: the first process of the sandbox dies with it, and then all others
 
     def suspend(self) -> None:
-        """Stop all threads until `resume`."""
-        self.cpu_seconds()
+        """Stop all threads until `resume`, and wait until they have stopped.
+
+        A thread in the kernel stops once its call is over, which may take half a second. So the caller must not let
+        the opponent begin before this returns: the rest of the call is the program's own time.
+        """
         self._signal(signal.SIGSTOP)
+        if not wait_until_stopped(self.pid, _END_SECONDS):  # no call takes as long
+            self.kill()
+        self.cpu_seconds()
 
     def resume(self) -> None:
         """Continue after `suspend`."""
@@ -428,6 +455,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 def _rlimits(limits: Limits) -> dict[str, int]:
     return {
+        "RLIMIT_AS": limits.address_bytes,
         "RLIMIT_CORE": 0,
         "RLIMIT_CPU": limits.cpu_seconds,
         "RLIMIT_DATA": limits.memory_bytes,

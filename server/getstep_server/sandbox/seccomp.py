@@ -17,6 +17,10 @@ Answers that are not obvious:
 - `memfd_create` and System V shared memory are memory that no limit of a process counts.
 - `sched_setaffinity` would leave the one core.
 - `mmap` with MAP_POPULATE, and `madvise` likewise, fills up to a second in the kernel, where no signal suspends it.
+  `madvise` with MADV_COLLAPSE copies as long.
+- `fcntl` reports locks of parts of files as made, and makes none: no limit counts the kernel's memory for them, and
+  no other process has the program's files. The whole file is locked by `flock`, which is allowed.
+- `inotify_init` would use up what the user who runs the server may have, 128 in all.
 - `prctl` with PR_SET_PDEATHSIG would let the program live on after the server.
 """
 
@@ -47,12 +51,14 @@ _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS and TIOCGWINSZ (is it a terminal?), FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
 _FCNTLS = (8, 10, 15, 1024, 1026, 1031)
 """Refused: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ."""
+_LOCKS = (6, 7, 37, 38)
+"""Without effect: F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
 _PRCTLS = (2, 3, 4, 15, 16, 21, 23, 25, 27, 29, 30, 38, 39, 41, 42, 52, 53, 0x53564D41)
 """Allowed: names of threads and memory, timer slack, huge pages, speculation, no_new_privs, and what only reads."""
 _PERSONALITY_QUERY = 0xFFFFFFFF
 _MAP_POPULATE = 0x8000
-_MADVISES = (22, 23)
-"""Refused: MADV_POPULATE_READ, MADV_POPULATE_WRITE."""
+_MADVISES = (22, 23, 25)
+"""Refused: MADV_POPULATE_READ, MADV_POPULATE_WRITE, MADV_COLLAPSE."""
 
 _LARGEST_ADDRESS = {"x86_64": 1 << 46, "aarch64": 1 << 38}  # some kernels for aarch64 have 39 bits
 
@@ -133,19 +139,23 @@ def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
         "fork": fork,
         "vfork": fork,
         "execve": (*execve, allowed),
-        "socketpair": _one_of(_argument(0), (_AF_UNIX,), allowed, refused),
-        "ioctl": _one_of(_argument(1), _IOCTLS, allowed, _return(_ERROR | errno.ENOTTY)),
-        "fcntl": _one_of(_argument(1), _FCNTLS, refused, allowed),
-        "prctl": _one_of(_argument(0), _PRCTLS, allowed, _return(_ERROR | errno.EINVAL)),
+        "socketpair": _cases(_argument(0), ((_AF_UNIX,), allowed), otherwise=refused),
+        "ioctl": _cases(_argument(1), (_IOCTLS, allowed), otherwise=_return(_ERROR | errno.ENOTTY)),
+        "fcntl": _cases(_argument(1), (_LOCKS, _return(_ERROR)), (_FCNTLS, refused), otherwise=allowed),
+        "prctl": _cases(_argument(0), (_PRCTLS, allowed), otherwise=_return(_ERROR | errno.EINVAL)),
         "mmap": (_argument(3), (_AND, 0, 0, _MAP_POPULATE), (_EQUAL, 1, 0, 0), refused, allowed),
-        "madvise": _one_of(_argument(2), _MADVISES, refused, allowed),
-        "personality": _one_of(_argument(0), (_PERSONALITY_QUERY,), allowed, refused),
+        "madvise": _cases(_argument(2), (_MADVISES, refused), otherwise=allowed),
+        "personality": _cases(_argument(0), ((_PERSONALITY_QUERY,), allowed), otherwise=refused),
     }
 
 
-def _one_of(argument: Instruction, values: Sequence[int], then: Instruction, otherwise: Instruction) -> _Block:
-    tests = [(_EQUAL, len(values) - index, 0, value) for index, value in enumerate(values)]
-    return (argument, *tests, otherwise, then)
+def _cases(argument: Instruction, *cases: tuple[Sequence[int], Instruction], otherwise: Instruction) -> _Block:
+    """Return a block with an answer for some values of an argument, and another one for the others."""
+    block: list[Instruction] = [argument]
+    for values, answer in cases:
+        for value in values:
+            block += [(_EQUAL, 0, 1, value), answer]
+    return (*block, otherwise)
 
 
 def _argument(index: int, *, upper: bool = False) -> Instruction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -148,6 +149,36 @@ def calls_of_x32(_: dict[str, Any]) -> object:
 @attempt
 def populate(_: dict[str, Any]) -> object:
     return len(mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
+
+
+@attempt
+def collapse(_: dict[str, Any]) -> object:
+    made = mmap.mmap(-1, 4 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        made.madvise(25)  # MADV_COLLAPSE
+    except OSError as error:
+        if error.errno == errno.EPERM:
+            raise
+    return "reached the kernel's copying"
+
+
+@attempt
+def reserve_addresses(_: dict[str, Any]) -> object:
+    return len(mmap.mmap(-1, 64 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ))
+
+
+@attempt
+def locks_of_files(_: dict[str, Any]) -> object:
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0)
+    with Path("locked").open("w+b") as one, Path("locked").open("w+b") as other:
+        fcntl.fcntl(one, 37, lock)  # F_OFD_SETLK
+        found = struct.unpack_from("h", fcntl.fcntl(other, 36, lock))  # F_OFD_GETLK
+    return found[0] != fcntl.F_UNLCK and "made a lock"
+
+
+@attempt
+def watches_of_files(aim: dict[str, Any]) -> object:
+    return call(aim, "inotify_init1", 0)
 
 
 @attempt

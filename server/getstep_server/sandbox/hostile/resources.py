@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 import signal
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, NoReturn
 
-from .attempt import ATTEMPTS, attempt, call
+from .attempt import ATTEMPTS, attempt, call, libc
 
 
 @attempt
@@ -121,6 +122,21 @@ def escape_by_daemon(_: dict[str, Any]) -> object:
     print(f"ready {child}", flush=True)
     while True:
         time.sleep(60)
+
+
+@attempt
+def compute_in_the_kernel(_: dict[str, Any]) -> object:
+    """Change the entries of half a million empty pages again and again, which takes some 20 ms each time."""
+    size = 2 << 30
+    libc.mmap.restype = ctypes.c_void_p
+    at = libc.mmap(None, ctypes.c_size_t(size), 1, 0x4022, -1, ctypes.c_long(0))  # read-only, private, no reserve
+    pages = (ctypes.c_char * size).from_address(at)
+    libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(size), 15)  # MADV_NOHUGEPAGE
+    pages[::4096]
+    print("ready", flush=True)
+    while True:
+        for protection in (0, 1):
+            libc.mprotect(ctypes.c_void_p(at), ctypes.c_size_t(size), protection)
 
 
 @attempt
