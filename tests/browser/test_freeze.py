@@ -90,6 +90,7 @@ def test_the_hall_sees_the_results_one_by_one(host: Host, visitor: Visitor) -> N
     expect_text(phone, ".freeze", "4 results are hidden")  # the other pages wait for the end
 
 
+@pytest.mark.long
 def test_it_goes_on_after_a_restart_and_ends_the_freeze(host: Host, visitor: Visitor) -> None:
     projector = visitor.open(host.steering, LAPTOP)
     expect_text(projector, ".reveal-status", "4 results still hidden")

@@ -82,6 +82,7 @@ def squares(page: Any) -> list[str]:
     return [str(label) for label in labels]
 
 
+@pytest.mark.long
 def test_the_clock_of_the_player_on_turn_is_seen(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, "hop")
@@ -106,6 +107,7 @@ def test_the_keyboard_is_enough(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "#notes", "You: 2,2-2,3")
 
 
+@pytest.mark.long
 def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, "linkage", me="1")
@@ -116,7 +118,7 @@ def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "h1", "^Play$")
 
 
-@pytest.mark.parametrize("seen", quick(SCREENS, ["light-phone", "dark-laptop"]))
+@pytest.mark.parametrize("seen", quick(SCREENS, ["light-phone"]))
 def test_the_board_keeps_nobody_out(stage: Stage, visitor: Visitor, seen: str) -> None:
     size, scheme = SCREENS[seen]
     page = visitor.open(f"{stage.url}play", size, color_scheme=scheme)

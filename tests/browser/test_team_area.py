@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.pages import LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.e2e.programs import Program
+from tests.quick import quick
 
 STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
 TEAM, TOKEN = "3", "sdku-u26c-4kp4"
@@ -63,9 +64,9 @@ def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> No
     expect_text(page, "button", "Log in")
 
 
-@pytest.mark.parametrize("size", [PHONE, LAPTOP], ids=["phone", "laptop"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_area_keeps_nobody_out(url: str, visitor: Visitor, size: tuple[int, int], scheme: str) -> None:
+@pytest.mark.parametrize("seen", quick(SCREENS, ["dark-phone"]))
+def test_the_area_keeps_nobody_out(url: str, visitor: Visitor, seen: str) -> None:
+    size, scheme = SCREENS[seen]
     page = visitor.open(f"{url}/own", size, color_scheme=scheme)
     assert barriers(page) == []
     log_in(page)
