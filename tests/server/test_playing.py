@@ -13,8 +13,9 @@ import pytest
 from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
+from getstep_server.programs.error_tail import ErrorTail
 from getstep_server.programs.idle import IdleWatch
-from getstep_server.programs.playing import ErrorTail, Job, Player, id_line_of
+from getstep_server.programs.playing import Job, Player, id_line_of
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from tests.patience import PATIENCE_SECONDS
@@ -220,7 +221,7 @@ def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
 
 def test_standard_error_without_an_end_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("getstep_server.programs.playing.time.sleep", waits.append)
+    monkeypatch.setattr("getstep_server.programs.error_tail.time.sleep", waits.append)
     read, write = os.pipe()
     tail = ErrorTail()
     tail.read(open(read, "rb"))  # noqa: PTH123, SIM115 - the tail closes it

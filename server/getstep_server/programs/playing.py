@@ -23,7 +23,6 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -53,6 +52,7 @@ from getstep_server.text import escape_control_chars
 
 from . import kept
 from .disk import is_of_the_disk
+from .error_tail import ErrorTail
 from .idle import IdleWatch
 from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
@@ -60,22 +60,11 @@ from .version import GETSTEP
 TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
 """The limits of a program of the TopCoder match."""
 
-ERROR_BYTES = 4096
-"""Bytes of standard error that are kept: the last ones."""
-
-ERROR_LINES, ERROR_CHARS = 3, 300
-"""Lines and characters of standard error that are told with a failure: the last lines of a traceback say most."""
-
 REPLY_BYTES = 1 << 16
 """The longest line that a file with get_step may reply: a traceback has up to 24 kB."""
 
 LATE_REPLIES = 16
 """Replies in one turn that are no answer: a file with get_step sends one, when it has reached the limit."""
-
-FREE_ERROR_BYTES = 16 * MIB
-ERROR_BYTES_PER_SECOND = 8 * MIB
-"""Standard error of one program that is read at once, and each second after that: to read without an end would take
-the processor from the judge. A program that writes more has to wait."""
 
 REPLIES = 16
 """Lines of replies that wait to be read. A program that writes more has to wait: its pipe is full."""
@@ -117,40 +106,6 @@ def limits_of(job: Job) -> Limits:
     """
     small = job.convention == "topcoder" and job.command[0] not in VIRTUAL_MACHINES
     return TOPCODER if small else PLAYING
-
-
-class ErrorTail:
-    """The end of what processes write to standard error."""
-
-    def __init__(self) -> None:
-        self._kept: deque[int] = deque(maxlen=ERROR_BYTES)
-        self._free = FREE_ERROR_BYTES
-        self._readers: list[threading.Thread] = []
-
-    def read(self, stream: IO[bytes] | None) -> None:
-        """Keep the end of what is written to ``stream``, in a thread."""
-        if stream is not None:
-            self._readers = [reader for reader in self._readers if reader.is_alive()]
-            reader = threading.Thread(target=self._read, args=(stream,), name="getstep stderr", daemon=True)
-            self._readers.append(reader)
-            reader.start()
-
-    def _read(self, stream: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError), stream:
-            while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
-                self._kept.extend(data[-ERROR_BYTES:])
-                self._free -= len(data)
-                if self._free < 0:
-                    time.sleep(len(data) / ERROR_BYTES_PER_SECOND)
-
-    def take(self) -> str:
-        """Return the last lines as one line, and forget them."""
-        for reader in self._readers:
-            reader.join(POLL_SECONDS)  # what a program wrote before it ended may still be in the pipe
-        text = bytes(self._kept).decode("utf-8", "replace")
-        self._kept.clear()
-        lines = [line.strip() for line in text.splitlines() if line.strip()][-ERROR_LINES:]
-        return escape_control_chars(" / ".join(lines))[-ERROR_CHARS:]
 
 
 class _Files:
