@@ -35,7 +35,6 @@ from math import inf
 from pathlib import Path
 from typing import Literal
 
-import orjson
 import trio
 from msgspec import UNSET, UnsetType
 
@@ -45,6 +44,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import Listening, Publish, ServerFault, TeamArrived, TeamLeft
+from getstep_server.json_text import decode
 from getstep_server.net.connection import hosted_program
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
@@ -340,7 +340,7 @@ def _keeps_files(convention: str) -> bool:
 
 def _last_turn(sheet: Scoresheet, player: int) -> int:
     """Return the number of the last turn of a match that a player was asked in; 0 if there is none."""
-    turns = [orjson.loads(line) for line in sheet.turns_from(0)]
+    turns = [decode(line) for line in sheet.turns_from(0)]
     asked = (n for n, turn in enumerate(turns, 1) if turn["player"] == player and "pass" not in turn)
     return max(asked, default=0)
 
