@@ -6,11 +6,10 @@ of CPU time to define.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(Struct, frozen=True):
     """Hostile or refused traffic. ``team`` is None before a valid login; ``first_bytes`` are hexadecimal.
 
     ``match`` is the number of the match that is played over the connection, if there is one.
@@ -24,8 +23,7 @@ class Incident:
     match: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IncidentRow:
+class IncidentRow(Struct, frozen=True):
     """Incidents alike in code, team and address.
 
     ``incident`` is the first of them, with its detail and its first bytes; ``count`` is at least 1; ``first`` and

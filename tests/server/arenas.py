@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest, house_team
 from tests.server.players import connected, make_contest

@@ -6,13 +6,13 @@ What `recorded` plays move by move is made up here, so that there can be hundred
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import tomlkit
 import trio
+from msgspec.structs import replace
 
 from getstep_engines import Player
 from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import trio
+from msgspec import structs
 
 from getstep import wire
 from getstep.wire import Connection, End, GetStep, Goodbye, Hello, Join, Message, Role, Start, Step, Welcome
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import Bus, Event, Listening, Publish
-from getstep_server.formats import Pairing
 from getstep_server.formats.round_robin import RoundRobin
 from getstep_server.records.match import Match
 from getstep_server.runtime.run import RunOutcome, run_contest
@@ -45,7 +45,7 @@ def round_robin(teams: Sequence[int], game: str = "hop", **options: int) -> list
     """Return the matches of a double round robin."""
     format_ = RoundRobin(RoundRobin.Options(legs=2), 1)
     return [
-        Match(number, game=game, options=options, **{name: getattr(pairing, name) for name in Pairing.__slots__})
+        Match(number, game=game, options=options, **structs.asdict(pairing))
         for number, pairing in enumerate(format_.next_pairings(teams, []), start=1)
     ]
 

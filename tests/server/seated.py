@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 
 from getstep_server.config.contest import Contest

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 

@@ -157,7 +157,7 @@ def codes(recorder: Recorder) -> set[str]:
 def vars_of(event: Any) -> list[Any]:
     if isinstance(event, MovePlayed):
         return list(event)
-    return [getattr(event, field.name) for field in dataclasses.fields(event)]
+    return [getattr(event, name) for name in getattr(event, "__struct_fields__", event.__slots__)]
 
 
 @pytest.mark.usefixtures("quick")

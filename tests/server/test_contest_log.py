@@ -302,7 +302,7 @@ def test_a_value_without_a_form_in_json_loses_no_line(log: ContestLog) -> None:
 
 def test_a_draw_has_no_winner(log: ContestLog) -> None:
     result = result_of(MATCH)
-    drawn = type(result)(**{name: getattr(result, name) for name in result.__slots__} | {"winner": None})
+    drawn = type(result)(**{name: getattr(result, name) for name in result.__struct_fields__} | {"winner": None})
     (line,) = written(log, MatchEnded(drawn, 1, 12, lambda: Tables({})))
     assert line["winner"] is None
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace as replace_fields
 
 from getstep.draw import draw_text
@@ -40,7 +41,7 @@ def contest_of_all_games(folder: Path) -> Contest:
     events = [{"game": game} for game in sorted(GAMES)]
     contest = make_contest(folder, len(NAMES), *events)
     teams = {n: replace_fields(team, name=NAMES[n - 1]) for n, team in contest.teams.items()}
-    return replace(contest, teams=teams)
+    return structs.replace(contest, teams=teams)
 
 
 class Game:

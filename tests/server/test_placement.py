@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from getstep_engines import TimeControl
 from getstep_server.cluster.durations import SHARE, TURNS, Durations
@@ -335,5 +336,5 @@ def test_the_expected_time_of_a_match_is_that_of_both_teams() -> None:
 
 
 def test_a_match_without_turns_says_nothing_about_times() -> None:
-    durations = Durations([replace(result(1, 1, 2, (0.0, 0.0), 0.0), turns=0)])
+    durations = Durations([structs.replace(result(1, 1, 2, (0.0, 0.0), 0.0), turns=0)])
     assert durations.expected(Match(2, 1, 2, 1, 1, 2, "hop"), TimeControl("move", 1.0)) > 1

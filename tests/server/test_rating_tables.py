@@ -10,12 +10,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 
 from getstep_server.config.event import ContestEvent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import permutations
 from math import exp, isfinite, log, log10, sqrt
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from benchmarks._players import Players
 from benchmarks.ratings import KINDS, SMALL, Kind, claims, contest

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from getstep_server.formats import FORMATS, Format, Pairing, Played
 from getstep_server.validation import validated

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, structs
+from msgspec import Meta, Struct, field, structs
+from msgspec.structs import replace
 
 from getstep.wire import MAX_NAME
 from getstep_server.errors import ConfigError, UsageError
@@ -167,14 +167,13 @@ class TeamsFile(Model, frozen=True, kw_only=True):
             names.setdefault(team.name, team.id)
 
 
-@dataclass(frozen=True)
-class Contest:
+class Contest(Struct, frozen=True, dict=True):
     """A contest folder whose files are read and checked."""
 
     folder: Path
     file: ContestFile
     teams: dict[int, Team]
-    former_names: dict[int, str] = field(default_factory=dict, compare=False)
+    former_names: dict[int, str] = field(default_factory=dict)
     """Names of teams that are no longer in teams.toml, by team id: the latest ones on record."""
 
     @property

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
 
 _URL = re.compile(r"(postgres(?:ql)?://[^\s#]{1,900})#([a-z_][a-z0-9_]{0,62})")
 _PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@|([?&]password=)[^&#]*")
@@ -16,8 +17,7 @@ EXPECTED = (
 )
 
 
-@dataclass(frozen=True)
-class PostgresAddress:
+class PostgresAddress(Struct, frozen=True):
     """A contest in a PostgreSQL server. ``schema`` holds the tables of this contest alone."""
 
     url: str

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from msgspec import field
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
@@ -104,8 +103,7 @@ def _time_mistakes(game: Game, fields: Mapping[str, Any]) -> Iterator[Mistake]:
         yield wrong(("increment_seconds",), increment, "budget_seconds as well: it is added to a budget")
 
 
-@dataclass(frozen=True)
-class ContestEvent:
+class ContestEvent(Struct, frozen=True):
     """An event with all its settings, defaults included.
 
     ``number`` counts from 1 in the order of contest.toml. ``teams`` are the ids of the teams that take part now, in
@@ -183,7 +181,8 @@ def _time_control(game: Game, table: EventTable) -> TimeControl:
         return TimeControl("move", table.move_seconds)
     if table.budget_seconds is not None:
         return TimeControl("budget", table.budget_seconds, table.increment_seconds)
-    return replace(game.time_control, increment=table.increment_seconds)
+    control = game.time_control
+    return TimeControl(control.kind, control.seconds, table.increment_seconds)
 
 
 def _scoring(table: EventTable) -> Scoring:

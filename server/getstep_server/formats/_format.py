@@ -5,11 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from getstep_server.validation import Model
@@ -24,8 +23,7 @@ DIGITS = 6
 """Decimals to which points are told apart: sums of roots that are equal by rights may differ in later ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(Struct, frozen=True):
     """One match to be played, or a bye.
 
     Args:
@@ -52,8 +50,7 @@ class Pairing:
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True):
     """An issued pairing with its current points.
 
     Args:

@@ -10,8 +10,9 @@ import contextlib
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from getstep.referee import WrongTurn
 from getstep_engines import Player

@@ -9,9 +9,10 @@ derives its effects from the records.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, TypeAlias
+
+from msgspec import Struct
 
 from getstep_engines import Game, Player
 from getstep_server.config.contest import Contest
@@ -49,8 +50,7 @@ NUMBERS_CELLS = 60
 """Terminal cells for the numbers of matches in a line: a late team may have hundreds of matches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """A ruling of the host, or of a rule.
 
     Attributes:

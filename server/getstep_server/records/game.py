@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from getstep.referee import EDITION, MatchState
 from getstep_engines import GAMES, UnknownGameError
@@ -122,8 +121,7 @@ def validate_form(fields: Mapping[str, Any]) -> GameRecord:
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class MatchLog:
+class MatchLog(Struct):
     """The part of a game's record beside its result: the turns as JSON objects, restarts and incidents."""
 
     turns: list[bytes] = field(default_factory=list)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """One match of the schedule: a leg of a pairing.
 
     ``number`` counts from 1 over the whole contest. ``first`` and ``second`` are team ids. A pairing's legs have
@@ -20,8 +19,11 @@ class Match:
     first: int
     second: int
     game: str
-    options: dict[str, int] = field(default_factory=dict, hash=False)
+    options: dict[str, int] = field(default_factory=dict)
     event: int = 1
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.first, self.second))  # the options cannot be hashed
 
     @property
     def teams(self) -> tuple[int, int]:

@@ -122,8 +122,7 @@ def _pairing_of(entry: PairingEntry, record: PairingsRecord) -> tuple[Pairing, M
 
 def pairing_fields(pairing: Pairing, number: int | None) -> dict[str, Any]:
     """Return a pairing as an entry of ``matches``; ``number`` is None for a bye."""
-    places = {name: getattr(pairing, name) for name in Pairing.__slots__}
-    return plain(PairingEntry(number=number, **places))
+    return plain(PairingEntry(number=number, **asdict(pairing)))
 
 
 def validate_pairings(fields: Mapping[str, Any]) -> PairingsRecord:

@@ -11,11 +11,12 @@ which are hashed. A record that is read is validated against the same class (`re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from getstep_server import __version__
 from getstep_server.config.fields import Name
@@ -53,8 +54,7 @@ class RecordError(Exception):
     """
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Struct, frozen=True):
     """A record that is not sealed yet.
 
     ``fields`` are all but the turns, ``header`` is their JSON, and ``turns`` are JSON objects. ``match`` is None
@@ -65,11 +65,11 @@ class Record:
     turns: Sequence[bytes] = ()
     match: Match | None = None
     attempt: int = 0
-    header: bytes = field(init=False)
+    header: bytes = b""
 
     def __post_init__(self) -> None:
         # Now, not when it is stored: a list in the fields may grow until then.
-        object.__setattr__(self, "header", encode(self.fields))
+        force_setattr(self, "header", encode(self.fields))
 
     def content(self) -> bytes:
         """Return the text without the seal."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from getstep_engines import Player
 
@@ -18,8 +19,7 @@ Scores: TypeAlias = tuple[Any, Any] | None
 """Both players' scores in the game's own unit; None if a rule beside the game decided."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """The result of a match, or of an attempt that does not count.
 
     Attributes:

@@ -10,7 +10,6 @@ import csv
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -192,7 +191,7 @@ def _score(score: object) -> object:
 
 
 _TEAM = ("rank", "team", "name")
-_STANDING = tuple(field.name for field in fields(Standing) if field.name not in (*_TEAM, "rating"))
+_STANDING = tuple(name for name in Standing.__struct_fields__ if name not in (*_TEAM, "rating"))
 _RATING = ("rating", "margin")
 """Further columns in an event whose format rates."""
 

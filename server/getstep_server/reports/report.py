@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 from jinja2 import Environment
+from msgspec import structs
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
@@ -302,7 +303,8 @@ def _combined(contest: Contest, rows: Sequence[Combined]) -> Grid:
 def _with_teams(grid: Grid, rows: Sequence[Standing] | Sequence[Combined], data: ReportData) -> Grid:
     """Return a table of teams in which each name links to the team's page, if there is one."""
     links = [data.links.team(row.team) for row in rows]
-    return replace(grid, columns=[replace(c, links=links) if c.heading == "team" else c for c in grid.columns])
+    columns = [structs.replace(c, links=links) if c.heading == "team" else c for c in grid.columns]
+    return replace(grid, columns=columns)
 
 
 def _match_list(data: ReportData, event: ContestEvent, key: str) -> Grid | None:

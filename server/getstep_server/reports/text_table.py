@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from getstep_server.text import cell_len
 
@@ -23,8 +25,7 @@ NAME_LEAST = 8
 """Terminal cells that names have at least, even if the table then is wider than the terminal."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table.
 
     Attributes:
@@ -61,8 +62,7 @@ class Column:
         return max(map(cell_len, [*self.heading.split("\n"), *self.cells]))
 
 
-@dataclass(frozen=True)
-class TextTable:
+class TextTable(Struct, frozen=True):
     """A table with a column of names.
 
     If the names do not fit, the headings are shortened and the gaps narrowed. If that is not enough, the least

@@ -10,8 +10,9 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.limits import INCIDENT_DETAIL_CHARS, INCIDENT_ROWS_PER_TEAM, UNAUTHENTICATED_INCIDENT_ROWS

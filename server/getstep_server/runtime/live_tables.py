@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from getstep_server.errors import NumpyMissingError
 from getstep_server.tournament.combined import Tables

@@ -28,11 +28,12 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from getstep_server.json_text import JsonError, decode
 from getstep_server.limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
@@ -248,8 +249,7 @@ class Line(NamedTuple):
     where: str
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A file of the journal: its lines, and the number of the torn last one that was left out, if any.
 
     ``good`` is the size of the lines in bytes.

@@ -43,9 +43,10 @@ import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.incident import Incident, IncidentRow
@@ -65,8 +66,7 @@ class Conflict(Exception):  # noqa: N818 - nothing is wrong
     """
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecord:
+class StoredRecord(Struct, frozen=True):
     """A row of the table: the sealed ``line`` of a record, and the columns beside it.
 
     ``number``, ``event``, ``pairing``, ``leg`` and ``attempt`` are None unless the record is a game's.

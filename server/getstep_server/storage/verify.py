@@ -351,7 +351,7 @@ def _check_entry(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
 
 
 def _check_match(found: Match, expected: Match) -> None:
-    for name in Match.__slots__:
+    for name in Match.__struct_fields__:
         one, other = getattr(found, name), getattr(expected, name)
         if one != other:
             raise RecordError(

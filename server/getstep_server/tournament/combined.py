@@ -14,9 +14,11 @@ from the seed. No two teams share a rank.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import fsum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from getstep_server.formats import DIGITS
 
@@ -27,8 +29,7 @@ WHOLE = 100.0
 """The share of a team that is ranked above all others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(Struct, frozen=True):
     """A team's line in the combined table.
 
     ``status`` is the team's status if it is the same in all its events: "", "withdrawn" or "disqualified".
@@ -47,8 +48,7 @@ class Combined:
     status: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """All tables of a contest: each event's by its number, and the combined one, empty if there is one event.
 
     Tables for a live view have four more fields, which are ignored when tables are compared. ``elo`` has the
@@ -60,10 +60,15 @@ class Tables:
 
     events: dict[int, tuple[Standing, ...]]
     combined: tuple[Combined, ...] = ()
-    elo: Mapping[int, Estimate] = field(default_factory=dict, compare=False)
-    elo_missing: str = field(default="", compare=False)
-    expected: int = field(default=0, compare=False)
-    remaining: dict[int, int] = field(default_factory=dict, compare=False)
+    elo: Mapping[int, Estimate] = field(default_factory=dict)
+    elo_missing: str = ""
+    expected: int = 0
+    remaining: dict[int, int] = field(default_factory=dict)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tables) and (self.events, self.combined) == (other.events, other.combined)
+
+    __hash__ = None  # type: ignore[assignment]  # dicts cannot be hashed
 
 
 def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, seed: int = 0) -> list[Combined]:

@@ -7,8 +7,10 @@ event, which updates what follows from it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from getstep.referee import FaultCode
 from getstep_server.config.scoring import Scoring
@@ -45,8 +47,7 @@ class TeamStatuses:
         self._statuses = {**kept, (team, event): status}
 
 
-@dataclass(slots=True)
-class IssuedPairing:
+class IssuedPairing(Struct):
     """A pairing from a record of pairings. A bye has no match."""
 
     pairing: Pairing

@@ -7,7 +7,8 @@ matches that have not begun are not played. Those that are over or running are l
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from getstep.referee import FaultCode
 from getstep_engines import Player

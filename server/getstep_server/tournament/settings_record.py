@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-from msgspec.structs import asdict
+from msgspec import Struct, structs
+from msgspec.structs import asdict, replace
 
 from getstep_server.config.contest import Contest, ContestFile, Team, contest_path, teams_path
 from getstep_server.config.event import ContestEvent
@@ -43,8 +42,7 @@ _SEAL = ("record", "type", "at", "software", "place", "previous", "hash")
 _NOTHING = object()
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """A setting that differs between the records and the files. ``holds`` says where the new value counts."""
 
     path: Path

@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
 from math import fsum, inf
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from getstep_engines import Player
 from getstep_server.config.scoring import Scoring
@@ -31,8 +33,7 @@ from getstep_server.records.result import PLAYERS, Result
 from getstep_server.tournament.points import points_of, total_points
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A team's line in the table.
 
     ``status`` is "" for a team that takes part, "withdrawn" or "disqualified". ``place`` is the format's own, None

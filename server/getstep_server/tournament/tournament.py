@@ -23,9 +23,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import replace
 from itertools import count
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, format_of
