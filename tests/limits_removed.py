@@ -55,6 +55,7 @@ _FRIENDLY = "tests/server/test_web_friendly.py::"
 _PLAYS = "tests/server/test_sandbox.py::test_the_limits_of_a_program_that_plays"
 _OWN = "tests/server/test_web_own.py::"
 _SUBMIT = "tests/server/test_web_submissions.py::"
+_PLAYING = "tests/server/test_playing.py::"
 _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
@@ -237,6 +238,14 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "PROGRAM_CPU_SECONDS": ("10**6", _PLAYS),
     "BUILD_SECONDS": ("1e9", f"{_ADDING}test_a_build_has_limited_time"),
     "BUILD_OUTPUT_BYTES": ("10**9", f"{_ADDING}test_a_build_that_prints_too_much_is_ended"),
+    "PROGRAM_ERROR_BYTES": ("10**7", f"{_PLAYING}test_the_end_of_standard_error_is_kept"),
+    "PROGRAM_ERROR_LINES": ("10**5", f"{_PLAYING}test_the_end_of_standard_error_is_kept"),
+    "PROGRAM_ERROR_CHARS": ("10**6", f"{_PLAYING}test_the_end_of_standard_error_is_kept"),
+    "PROGRAM_ERROR_FREE_BYTES": ("10**12", f"{_PLAYING}test_standard_error_without_an_end_is_read_slowly"),
+    "PROGRAM_ERROR_BYTES_PER_SECOND": ("10**12", f"{_PLAYING}test_standard_error_without_an_end_is_read_slowly"),
+    "PROGRAM_LATE_REPLIES": ("10**9", f"{_PLAYING}test_replies_that_are_no_answer_end_a_turn"),
+    "PROGRAM_REPLY_BYTES": ("10**7", f"{_PLAYING}test_the_replies_of_a_file_are_bounded"),
+    "PROGRAM_REPLIES": ("0", f"{_PLAYING}test_the_replies_of_a_file_are_bounded"),
     "BUILD_SHOWN_LINES": ("10**6", f"{_ADDING}test_the_compilers_output_is_bounded_and_harmless"),
     "MAX_BUILT_BYTES": ("10**12", f"{_ADDING}test_a_build_cannot_leave_too_much"),
     "MAX_BUILT_FILES": ("10**6", f"{_ADDING}test_a_build_cannot_leave_too_much"),

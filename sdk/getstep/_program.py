@@ -315,7 +315,7 @@ class ProgramBot:
 
 
 class ProgramCallback(Callback):
-    """A program's ``get_step``. Its author reads the reason of a failure, without the traceback of our own code."""
+    """A program's ``get_step``. Its author reads the reason of a failure, without a traceback of our own code."""
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         """Ask for a move; see `Callback.call`."""
@@ -323,7 +323,7 @@ class ProgramCallback(Callback):
         kind, _, reason = (call.error or "").partition(": ")
         if kind not in (RuntimeError.__name__, ConventionError.__name__):
             return call
-        return replace(call, problem=reason)
+        return replace(call, error=reason, problem=reason)
 
 
 def identity_of(program: Path | Program) -> Identity:

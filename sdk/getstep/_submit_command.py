@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 from . import _saved_login
 from ._discovery import find_one
 from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
+from ._program_source import is_made_by_tools
 from ._settings import Address, Login, find_address, find_login, host_is_given
 from ._text import Console, escape_control_chars
 from .wire import sign_page_login, verify_server
@@ -45,9 +46,6 @@ PAGE_PORT = 8080
 
 MAX_BYTES = 10_000_000
 """The size of a program, as the server accepts it."""
-
-IGNORED = frozenset([".git", ".hg", ".svn", ".venv", "venv", "__pycache__", ".idea", ".vscode", "node_modules"])
-"""Names of folders that tools make; they are no part of a program."""
 
 _ANSWER_BYTES = 4_000_000
 _TIMEOUT_SECONDS = 20.0
@@ -123,7 +121,7 @@ def _zipped(folder: Path) -> bytes:
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)
-            if IGNORED.isdisjoint(inside.parts) and path.is_file():
+            if not is_made_by_tools(inside.parts) and path.is_file():
                 # A time of 1970 cannot be stored in a zip archive, and the server ignores times.
                 archive.writestr(zipfile.ZipInfo(inside.as_posix()), _start_of(path), zipfile.ZIP_DEFLATED)
             if memory.tell() > MAX_BYTES:

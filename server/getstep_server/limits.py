@@ -423,6 +423,29 @@ PROGRAM_DESCRIPTORS = 256
 PROGRAM_CPU_SECONDS = 3600
 """The processor time of one process of it: more than any game takes."""
 
+PROGRAM_ERROR_BYTES = 4096
+"""The bytes of a program's standard error that are kept: the last ones."""
+
+PROGRAM_ERROR_LINES = 3
+PROGRAM_ERROR_CHARS = 300
+"""The lines and characters of them that are told with a failure: the last lines of a traceback say most."""
+
+PROGRAM_ERROR_FREE_BYTES = 16 << 20
+PROGRAM_ERROR_BYTES_PER_SECOND = 8 << 20
+"""The standard error of one program that is read at once, and each second after that.
+
+To read without an end would take the processor from the judge. A program that writes more has to wait.
+"""
+
+PROGRAM_LATE_REPLIES = 16
+"""The replies in one turn that are no answer: a file with get_step sends one, when it has reached the limit."""
+
+PROGRAM_REPLY_BYTES = 1 << 16
+"""The longest line that a file with get_step may reply: a traceback has up to 24 kB."""
+
+PROGRAM_REPLIES = 16
+"""The replies that wait to be read. A program that writes more has to wait: its pipe is full."""
+
 BUILD_SECONDS = 120.0
 """The time to compile a program. Java and C# take some seconds, C++ with large headers half a minute."""
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from getstep._games import Board
-from getstep._turn import Callback, Turn
+from getstep._program import ProgramCallback
+from getstep._turn import Turn
 from getstep_engines import GAMES
 from getstep_server.cli.gamehost import play
 from tests.sdk.convention_programs import PRODRIVE
@@ -29,7 +30,7 @@ def last_empty(board: Board, _is_black: bool) -> tuple[int, int]:
 
 
 def result(first: Callable[..., Any], second: Callable[..., Any]) -> list[str]:
-    return play([Callback(first).call, Callback(second).call])
+    return play([ProgramCallback(first).call, ProgramCallback(second).call])
 
 
 def test_the_result_has_the_groups_by_length() -> None:

@@ -193,7 +193,7 @@ def test_more_files_than_allowed_cost_the_turn(tmp_path: Path, monkeypatch: pyte
     source = "for n in range(3): open(str(n), 'w')\nopen('order.txt', 'w').write('RA1A2')\n"
     with Player(job_of(tmp_path, source), 7, 0) as player:
         error = asked(player, 1).error
-    assert error == "RuntimeError: its files cannot be kept for its next turn: there are more files than allowed"
+    assert error == "its files cannot be kept for its next turn: there are more files than allowed"
 
 
 def test_a_full_disk_is_no_fault_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import queue
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ import pytest
 from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
+from getstep_server.programs import playing
 from getstep_server.programs.error_tail import ErrorTail
 from getstep_server.programs.idle import IdleWatch
 from getstep_server.programs.playing import Job, Player, id_line_of
@@ -88,9 +91,30 @@ def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -
         assert player.prepare(PATIENCE_SECONDS)
         call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
     assert call.error == (
-        "RuntimeError: the program has ended with exit code 5 and has written no move; "
+        "the program has ended with exit code 5 and has written no move; "
         "it wrote to standard error: 99996 / 99997 / 99998"
     )
+
+
+def test_the_end_of_standard_error_is_kept() -> None:
+    tail = ErrorTail()
+    tail._read(io.BytesIO(b"x" * 100_000))
+    assert len(tail._kept) == 4096
+    assert tail.take() == "x" * 300
+    tail._read(io.BytesIO(b"one\ntwo\n\nthree\nfour\n"))
+    assert tail.take() == "two / three / four"
+    assert tail.take() == ""
+
+
+def test_the_replies_of_a_file_are_bounded(tmp_path: Path) -> None:
+    replies: queue.Queue[bytes] = queue.Queue()
+    playing._read_lines(io.BytesIO(b"x" * 70_000), replies)
+    assert [len(replies.get_nowait()) for _ in range(replies.qsize())] == [65_536, 70_000 - 65_536, 0]
+    with player_of(tmp_path, GETSTEP, GET_STEP) as player:
+        assert isinstance(player._bot, playing._FileBot)
+        assert player._bot._replies.maxsize == 16
+        assert player.prepare(PATIENCE_SECONDS)
+        assert player._bot._replies.maxsize == 16
 
 
 @pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
@@ -103,8 +127,8 @@ def test_files_stay_between_the_turns_of_a_program_that_is_started_in_each(
         player.prepare(PATIENCE_SECONDS)
         errors = [player.call(board, True, turn_of("linkage", number)).error for number in (1, 3)]
     assert [str(error).partition(";")[0] for error in errors] == [
-        "ConventionError: order.txt has 'x'",
-        "ConventionError: order.txt has 'xx'",
+        "order.txt has 'x'",
+        "order.txt has 'xx'",
     ]
     assert not (tmp_path / "memory").exists()
 
@@ -126,8 +150,8 @@ def test_a_file_with_get_step(tmp_path: Path) -> None:
     assert said[0].move == said[-1].move == [1, 0]
     assert [call.error for call in said[1:-1]] == [
         "ValueError: no move left",
-        "RuntimeError: the process of get_step has ended with exit code 3",
-        "RuntimeError: get_step has returned no move in time; its process was ended",
+        "the process of get_step has ended with exit code 3",
+        "get_step has returned no move in time; its process was ended",
     ]
 
 
@@ -178,10 +202,8 @@ def test_files_that_cannot_be_kept_cost_the_turn_and_the_next_one_has_those_of_b
     with player_of(tmp_path, "linkage", source, Protections.ALL) as player:
         player.prepare(PATIENCE_SECONDS)
         errors = [str(player.call(board, True, turn_of("linkage", number)).error) for number in (1, 3, 5)]
-    assert errors[0].startswith("ConventionError: order.txt has 'x'")
-    assert all(
-        error.startswith("RuntimeError: its files cannot be kept for its next turn: ") for error in errors[1:]
-    )
+    assert errors[0].startswith("order.txt has 'x'")
+    assert all(error.startswith("its files cannot be kept for its next turn: ") for error in errors[1:])
     assert all(why in error for error in errors[1:])
 
 
@@ -190,7 +212,7 @@ def test_a_folder_in_place_of_a_file_is_told_without_folders_of_the_host(tmp_pat
     with player_of(tmp_path, "linkage", "import os\nos.mkdir('order.txt')\n") as player:
         player.prepare(PATIENCE_SECONDS)
         errors = [player.call(board, True, turn_of("linkage", number)).error for number in (1, 3)]
-    assert errors[1] == "RuntimeError: order.txt cannot be removed: the program has made a folder of this name"
+    assert errors[1] == "order.txt cannot be removed: the program has made a folder of this name"
 
 
 def test_a_program_that_does_not_read_its_input_cannot_hold_up_the_host(tmp_path: Path) -> None:
@@ -206,7 +228,7 @@ def test_a_program_that_does_not_read_its_input_cannot_hold_up_the_host(tmp_path
     with player_of(tmp_path, GETSTEP, source) as player:
         assert player.prepare(PATIENCE_SECONDS)
         errors = [player.call(board, True, turn_of("hop", number)).error for number in range(1, 6)]
-    assert "RuntimeError: the program does not read its input" in errors
+    assert "the program does not read its input" in errors
 
 
 def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
@@ -214,9 +236,7 @@ def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
     source += 'while True: os.write(4, b\'{"type": "late"}\\n\' * 99)\n'
     with player_of(tmp_path, GETSTEP, source) as player:
         assert player.prepare(PATIENCE_SECONDS)
-        assert player.call([[0]], True, turn_of("hop")).error == (
-            "RuntimeError: the process of get_step has written no answer"
-        )
+        assert player.call([[0]], True, turn_of("hop")).error == ("the process of get_step has written no answer")
 
 
 def test_standard_error_without_an_end_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,8 +15,10 @@ import trio
 
 from getstep.referee import forfeit_scores
 from getstep_engines import GAMES, Player
+from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
-from getstep_server.programs.publication import published_path
+from getstep_server.programs.publication import check_publication, published_path
+from getstep_server.programs.source import unzipped_source
 from getstep_server.programs.store import ProgramStore
 from getstep_server.records.decision import Decision, describe_decision, publication_by_rule, record_of_decision
 from getstep_server.records.game import game_header, record_of_game
@@ -33,8 +37,10 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.added_programs import GET_STEP, add_program
 
+from .archives import zipped
 from .sites import following
 
+SHA256 = hashlib.sha256(f"{GET_STEP}# of team 1\n".encode()).hexdigest()
 WEEK = 7 * 24 * 3600.0
 STARTED = 1.7e9
 LADDER: dict[str, Any] = {"game": "hop", "format": "ladder", "settings": {"rounds": 9, "games": 2}}
@@ -157,13 +163,54 @@ async def test_a_version_that_was_removed_is_a_fault_that_stops_nothing(ladder: 
     assert len(ladder.faults) == 1
 
 
-@pytest.mark.parametrize("version", [1, 2])
-async def test_verify_refuses_a_publication_of_another_version(ladder: Ladder, version: int) -> None:
+@pytest.mark.parametrize(
+    ("version", "sha256", "why"),
+    [
+        (1, SHA256, ""),
+        (2, SHA256, "expected one that plays the latest round"),
+        (1, "0" * 64, f"sha256 is 0+, expected {SHA256} by the pairings"),
+    ],
+)
+async def test_verify_refuses_a_publication_of_another_version(
+    ladder: Ladder, version: int, sha256: str, why: str
+) -> None:
     await ladder.round(1, 0)
-    decision = publication_by_rule(1, version, "0" * 64, 1, 4, utc_time(STARTED))
+    decision = publication_by_rule(1, version, sha256, 1, 4, utc_time(STARTED))
     await ladder.store.save(record_of_decision(ladder.contest, decision))
-    if version == 1:
-        assert verify(ladder.contest, ladder.store).records == 5
+    if not why:
+        assert verify(ladder.contest, ladder.store).published == ((1, 1, SHA256),)
     else:
-        with pytest.raises(Finding, match="expected one that plays the latest round"):
+        with pytest.raises(Finding, match=why):
             verify(ladder.contest, ladder.store)
+
+
+async def test_verify_compares_the_file_of_a_published_program(
+    ladder: Ladder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await ladder.round(1, 0)
+    await ladder.round(1, 4 * WEEK)
+    await ladder.rule.check()
+    path, command = published_path(ladder.contest.folder, 1, 1), ["verify", str(ladder.contest.folder)]
+
+    def verified() -> tuple[int, str]:
+        code, said = run_command(command), capsys.readouterr()
+        return code, said.out + said.err
+
+    assert verified()[0] == 0
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("program.py", GET_STEP)
+    for content, why in ((other.getvalue(), "its files have the SHA-256"), (b"?", "the zip file is not complete")):
+        path.write_bytes(content)
+        code, said = verified()
+        assert (code, why in said) == (1, True)
+    path.unlink()
+    code, said = verified()
+    assert (code, "1-1.zip is missing" in said) == (0, True)
+
+
+def test_a_source_of_several_files_keeps_its_hash_in_the_published_file(tmp_path: Path) -> None:
+    source = unzipped_source("a.zip", zipped({"src/main.py": b"1", "src/a.b": b"2"}))
+    assert [file.path for file in source.files] == ["src/a.b", "src/main.py"]
+    (tmp_path / "a.zip").write_bytes(zipped({"src/main.py": b"1", "src/a.b": b"2"}))
+    assert check_publication(tmp_path / "a.zip", source.sha256) is None

@@ -42,6 +42,19 @@ async def test_everything_comes_back_as_it_went_in(address: DatabaseAddress) -> 
         assert results_in(store) == results
 
 
+async def test_a_store_that_is_not_open_is_refused_at_once(tmp_path: Path) -> None:
+    """Without its thread nothing would answer, and the caller would wait for ever."""
+    store = Store(tmp_path / "contest.db")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="use it in a with statement"):
+            await store.save(record_of_pairings(PAIRINGS))
+        with pytest.raises(ValueError, match="use it in a with statement"):
+            store.chain()
+        if store._thread.ident is None:
+            with store:
+                await store.save(record_of_pairings(PAIRINGS))
+
+
 async def test_an_attempt_has_one_record(address: DatabaseAddress) -> None:
     with Store(address) as store:
         await store.save(record_of_pairings(PAIRINGS))

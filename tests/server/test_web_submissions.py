@@ -260,7 +260,7 @@ async def test_the_command_sends_a_folder_without_what_tools_make(
 
     monkeypatch.setattr(app.own.submissions, "take", take)
     folder = tmp_path / "bot"
-    for name in ("main.py", "lib/part.py", ".git/HEAD", "__pycache__/x.pyc"):
+    for name in ("main.py", "lib/part.py", ".git/HEAD", "__pycache__/x.pyc", "a.pyc", ".DS_Store"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     assert await submit(folder) == 1

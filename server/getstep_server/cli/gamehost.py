@@ -14,9 +14,9 @@ from pathlib import Path
 
 from getstep._errors import BotError
 from getstep._games import Board
-from getstep._program import LocalProgram, ProgramBot
+from getstep._program import LocalProgram, ProgramBot, ProgramCallback
 from getstep._program_file import check_startable, start_command
-from getstep._turn import Callback, CallResult, Turn, as_move
+from getstep._turn import CallResult, Turn, as_move
 from getstep.conventions import CONVENTIONS
 from getstep.referee import FaultCode, MatchState
 from getstep_engines import GAMES, IllegalMove, Player
@@ -135,7 +135,7 @@ def _bare(commands: Sequence[_Command]) -> Iterator[list[Ask]]:
                 CONVENTION, LocalProgram(CONVENTION, command.file, command.arguments, folder=command.folder)
             )
             stack.callback(bot.close)
-            asked.append(Callback(bot.get_step).call)
+            asked.append(ProgramCallback(bot.get_step).call)
         yield asked
 
 
@@ -207,7 +207,7 @@ def _play_turn(match: MatchState, players: Sequence[Ask]) -> str:
         return f"fault of player {player}: no move within {seconds:g} s"
     if call.error is not None:
         match.fault(FaultCode.RAISED, ms)
-        return f"fault of player {player}: {re.sub(r'^(RuntimeError|ConventionError): ', '', call.error)}"
+        return f"fault of player {player}: {call.error}"
     try:
         match.move(call.move, ms)
     except IllegalMove as error:

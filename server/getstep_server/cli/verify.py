@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 from getstep_server.config.contest import load_contest
+from getstep_server.programs.publication import check_publication, published_path
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.settings_record import shortened
@@ -17,8 +19,9 @@ from ._shared import progress_bar, records_of, say_notes
 _VERIFY = """\
 Check everything that the standings depend on, also while the contest runs: the
 hash chain of the records, every match by its rules, every time limit by the
-recorded times, the results and the standings. The first error is printed with
-the place of the record, the match and the turn.
+recorded times, the results and the standings, and the files of published
+programs by their hashes. The first error is printed with the place of the
+record, the match and the turn.
 
 An attempt at a match is void if the server failed or the host called it off.
 It is overruled if it was played to its end, but a decision of the host or a
@@ -59,12 +62,22 @@ def _verify(args: argparse.Namespace) -> int:
     try:
         with records_of(contest) as store, progress_bar("verified") as progress:
             verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress)
+        for team, version, sha256 in verified.published:
+            _check_published(published_path(contest.folder, team, version), sha256)
     except Finding as finding:
         print(f"DOES NOT FIT: {escape_control_chars(str(finding))}")
         return EXIT_FAILED
     _print_verified(verified, hash_given=args.expect_hash is not None)
     say_notes(verified.notes)
     return EXIT_OK
+
+
+def _check_published(path: Path, sha256: str) -> None:
+    """Raise a `Finding` if the file of a published program has another source than the one on record."""
+    if not path.exists():
+        say_notes([f"{path} is missing: the program was published, and the next run writes the file again"])
+    elif problem := check_publication(path, sha256):
+        raise Finding(f"{path}: {problem}")
 
 
 def _print_verified(verified: Verified, *, hash_given: bool) -> None:

@@ -8,18 +8,14 @@ import time
 from collections import deque
 from typing import IO
 
+from getstep_server.limits import (
+    PROGRAM_ERROR_BYTES,
+    PROGRAM_ERROR_BYTES_PER_SECOND,
+    PROGRAM_ERROR_CHARS,
+    PROGRAM_ERROR_FREE_BYTES,
+    PROGRAM_ERROR_LINES,
+)
 from getstep_server.text import escape_control_chars
-
-ERROR_BYTES = 4096
-"""Bytes of standard error that are kept: the last ones."""
-
-ERROR_LINES, ERROR_CHARS = 3, 300
-"""Lines and characters of standard error that are told with a failure: the last lines of a traceback say most."""
-
-FREE_ERROR_BYTES = 16 << 20
-ERROR_BYTES_PER_SECOND = 8 << 20
-"""Standard error of one program that is read at once, and each second after that: to read without an end would take
-the processor from the judge. A program that writes more has to wait."""
 
 _REST_SECONDS = 0.02  # for what a program wrote before it ended, and which is still in the pipe
 
@@ -28,8 +24,8 @@ class ErrorTail:
     """The end of what processes write to standard error."""
 
     def __init__(self) -> None:
-        self._kept: deque[int] = deque(maxlen=ERROR_BYTES)
-        self._free = FREE_ERROR_BYTES
+        self._kept: deque[int] = deque(maxlen=PROGRAM_ERROR_BYTES)
+        self._free = PROGRAM_ERROR_FREE_BYTES
         self._readers: list[threading.Thread] = []
 
     def read(self, stream: IO[bytes] | None) -> None:
@@ -43,10 +39,10 @@ class ErrorTail:
     def _read(self, stream: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError), stream:
             while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
-                self._kept.extend(data[-ERROR_BYTES:])
+                self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
                 self._free -= len(data)
                 if self._free < 0:
-                    time.sleep(len(data) / ERROR_BYTES_PER_SECOND)
+                    time.sleep(len(data) / PROGRAM_ERROR_BYTES_PER_SECOND)
 
     def take(self) -> str:
         """Return the last lines as one line, and forget them."""
@@ -54,5 +50,5 @@ class ErrorTail:
             reader.join(_REST_SECONDS)
         text = bytes(self._kept).decode("utf-8", "replace")
         self._kept.clear()
-        lines = [line.strip() for line in text.splitlines() if line.strip()][-ERROR_LINES:]
-        return escape_control_chars(" / ".join(lines))[-ERROR_CHARS:]
+        lines = [line.strip() for line in text.splitlines() if line.strip()][-PROGRAM_ERROR_LINES:]
+        return escape_control_chars(" / ".join(lines))[-PROGRAM_ERROR_CHARS:]

@@ -31,13 +31,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from getstep._games import Board
-from getstep._program import ProgramBot, identity_of
+from getstep._program import ProgramBot, ProgramCallback, identity_of
 from getstep._text import sendable_text
 from getstep._turn import Callback, CallResult, Turn
 from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wrapper
 from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
 from getstep_server.config.packages import PACKAGES
+from getstep_server.limits import PROGRAM_LATE_REPLIES, PROGRAM_REPLIES, PROGRAM_REPLY_BYTES
 from getstep_server.sandbox import (
     MIB,
     PLAYING,
@@ -59,15 +60,6 @@ from .version import GETSTEP
 
 TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
 """The limits of a program of the TopCoder match."""
-
-REPLY_BYTES = 1 << 16
-"""The longest line that a file with get_step may reply: a traceback has up to 24 kB."""
-
-LATE_REPLIES = 16
-"""Replies in one turn that are no answer: a file with get_step sends one, when it has reached the limit."""
-
-REPLIES = 16
-"""Lines of replies that wait to be read. A program that writes more has to wait: its pipe is full."""
 
 SETTLE_SECONDS = 3.0
 """The time after which a program is ready that polls a file: it may use the processor all the time."""
@@ -346,7 +338,7 @@ class _ConventionBot:
     def __init__(self, convention: str, program: HostedProgram) -> None:
         self._bot = ProgramBot(convention, program)
         self._convention = CONVENTIONS[convention]
-        self._callback = Callback(self._bot.get_step)
+        self._callback = ProgramCallback(self._bot.get_step)
 
     def prepare(self, match: int, seat: Seat, seconds: float) -> None:
         """Start it and wait until it uses no processor: it waits for its input then. Raises RuntimeError."""
@@ -379,7 +371,7 @@ class _FileBot:
     def __init__(self, program: HostedProgram) -> None:
         self._program = program
         self._process: HostedProcess | None = None
-        self._replies: queue.Queue[bytes] = queue.Queue(REPLIES)
+        self._replies: queue.Queue[bytes] = queue.Queue(PROGRAM_REPLIES)
 
     def prepare(self, match: int, seat: Seat, seconds: float) -> None:  # noqa: ARG002 - each question says both
         """Start it and wait until it has loaded the file. Raises RuntimeError."""
@@ -394,7 +386,7 @@ class _FileBot:
             reply = self._ask(board, is_black, turn, deadline)
         except RuntimeError as error:
             self.close()
-            return CallResult(None, sendable_text(f"RuntimeError: {error}"), str(error), 0.0)
+            return CallResult(None, sendable_text(str(error)), str(error), 0.0)
         ms = (time.monotonic() - began) * 1000
         if (raised := reply.get("error")) is not None:
             return CallResult(None, sendable_text(str(raised)), str(reply.get("problem")), ms)
@@ -417,7 +409,7 @@ class _FileBot:
             self._process = process = self._program.run()
         except OSError as error:
             raise RuntimeError(str(error)) from None
-        self._replies = queue.Queue(REPLIES)
+        self._replies = queue.Queue(PROGRAM_REPLIES)
         threading.Thread(target=_read_lines, args=(process.stdout, self._replies), daemon=True).start()
         reply = self._reply(deadline, late)
         if reply.get("type") != "ready":
@@ -436,7 +428,7 @@ class _FileBot:
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
         late = "get_step has returned no move in time; its process was ended"
-        for _ in range(LATE_REPLIES):
+        for _ in range(PROGRAM_LATE_REPLIES):
             reply = self._reply(deadline, late)
             if reply.get("type") != "late":
                 process.suspend()
@@ -463,7 +455,7 @@ def _read_lines(stream: IO[bytes] | None, lines: queue.Queue[bytes]) -> None:
     """Put all lines in a queue, and an empty one at the end."""
     if stream is not None:
         with contextlib.suppress(OSError, ValueError), stream:
-            for line in iter(lambda: stream.readline(REPLY_BYTES), b""):
+            for line in iter(lambda: stream.readline(PROGRAM_REPLY_BYTES), b""):
                 lines.put(line)
     lines.put(b"")
 

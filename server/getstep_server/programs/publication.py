@@ -7,9 +7,11 @@ import os
 import zipfile
 from pathlib import Path
 
-from getstep_server.errors import ConfigError
+from getstep_server.errors import ConfigError, ProgramRefused
+from getstep_server.limits import MAX_PROGRAM_BYTES
 
-from .disk import write_durably
+from .disk import disk_errors, write_durably
+from .source import unzipped_source
 from .store import ProgramStore
 
 _TIME = (1980, 1, 1, 0, 0, 0)  # the same source makes the same file
@@ -41,3 +43,18 @@ def write_publication(store: ProgramStore, team: int, number: int, path: Path) -
                     archive.writestr(entry, file.read_bytes())
     path.parent.mkdir(exist_ok=True)
     write_durably(path, packed.getvalue())
+
+
+def check_publication(path: Path, sha256: str) -> str | None:
+    """Return why a file does not hold the source with this SHA-256; None if it does.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    with disk_errors(path), path.open("rb") as file:
+        data = file.read(2 * MAX_PROGRAM_BYTES)  # an archive of files that cannot be packed is larger than they are
+    try:
+        found = unzipped_source(path.name, data).sha256
+    except ProgramRefused as error:
+        return str(error)
+    return None if found == sha256 else f"its files have the SHA-256 {found}, expected {sha256} by the records"

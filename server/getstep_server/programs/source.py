@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from getstep._program_source import is_made_by_tools
 from getstep_server.errors import ProgramRefused
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,
@@ -41,14 +42,6 @@ from getstep_server.limits import (
 from getstep_server.text import escape_control_chars
 
 from .disk import disk_errors
-
-IGNORED = frozenset(
-    [
-        *(".git", ".hg", ".svn", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
-        *(".idea", ".vscode", ".vs", "node_modules", "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"),
-    ]
-)
-"""Names of files and folders that tools make; they are no part of a program."""
 
 _PIECE = 1 << 16
 _SHOWN_CHARS = 100
@@ -130,6 +123,15 @@ def source_of(name: str, data: bytes) -> Source:
     return _source_of(base, iter([(base, data)]))
 
 
+def unzipped_source(name: str, data: bytes) -> Source:
+    """Return all files of a zip archive with their own paths, in bounded time and memory.
+
+    Raises:
+        ProgramRefused: it cannot be unpacked.
+    """
+    return _source_of(name, _unzipped(data))
+
+
 def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -175,7 +177,7 @@ class _Collected:
                 f"more than {MAX_PROGRAM_FILES} files and folders; leave out what is not part of the program"
             )
         parts = _parts(name)
-        if not parts or is_ignored(parts):
+        if not parts or is_made_by_tools(parts):
             return
         is_file = not name.endswith("/")
         for depth in range(1, len(parts) + 1):
@@ -197,11 +199,6 @@ class _Collected:
             raise ProgramRefused(f"{_shown(path)}: a file and a folder have this name")
         if path in self.files:
             raise ProgramRefused(f"{_shown(path)}: this name is there twice")
-
-
-def is_ignored(parts: list[str]) -> bool:
-    """Return True if a path leads to a file that a tool has made."""
-    return not IGNORED.isdisjoint(parts) or parts[-1].endswith(".pyc")
 
 
 def _parts(name: str) -> list[str]:
@@ -248,7 +245,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, bytes]]:
         home, prefix = waiting.pop()
         for entry in sorted(home.iterdir()):
             path = f"{prefix}{entry.name}"
-            if is_ignored([entry.name]):
+            if is_made_by_tools([entry.name]):
                 continue
             kind = stat.S_IFMT(entry.lstat().st_mode)
             if kind == stat.S_IFDIR:

@@ -7,7 +7,6 @@ board.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -164,10 +163,8 @@ def _fault_lines(match: PlayedMatch, turn: PlayedTurn, *, is_file: bool) -> list
     """Return what happened; ``is_file`` is True for a Python file with ``get_step``."""
     colour = "first" if match.bot == 0 else "second"
     trace = turn.problem.strip().splitlines()
-    of_its_own = is_file and len(trace) > 1
-    reason = turn.reason if of_its_own else re.sub("^(RuntimeError|ConventionError): ", "", turn.reason)
-    lines = [f"in a trial game of {match.game.name}, as the {colour} player, at move {turn.number}: {reason}"]
-    if turn.code == FaultCode.RAISED and of_its_own:
+    lines = [f"in a trial game of {match.game.name}, as the {colour} player, at move {turn.number}: {turn.reason}"]
+    if turn.code == FaultCode.RAISED and is_file and len(trace) > 1:
         lines += [f"  {line}" for line in trace[-_MOST_LINES:]]
     elif tried := tried_text(turn):
         lines.append(f"  it played {tried}")

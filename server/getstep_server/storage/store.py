@@ -103,9 +103,11 @@ class Store:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._database: Database | None = None
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+        self._is_open = False
 
     def __enter__(self) -> Store:
         self._thread.start()
+        self._is_open = True
         try:
             self._run(self._open)
         except StoreError:
@@ -118,6 +120,7 @@ class Store:
 
     def close(self) -> None:
         """Finish what is queued, close the file, end the thread."""
+        self._is_open = False
         self._jobs.put(self._close)
         self._jobs.put(None)
         self._thread.join()
@@ -276,6 +279,12 @@ class Store:
 
     # --- the thread ---
 
+    def _put(self, job: Callable[[], None]) -> None:
+        """Queue a job. Nothing would ever do it without the thread, and the caller would wait for ever."""
+        if not self._is_open:
+            raise ValueError(f"{self.path}: the store is not open; use it in a with statement")
+        self._jobs.put(job)
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             job()
@@ -290,7 +299,7 @@ class Store:
             except Exception as error:
                 answer.put((None, self._converted(error)))
 
-        self._jobs.put(job)
+        self._put(job)
         value, error = answer.get()
         if error is not None:
             raise error
@@ -312,7 +321,7 @@ class Store:
                 failure.append(self._converted(error))
             token.run_sync_soon(done.set)
 
-        self._jobs.put(job)
+        self._put(job)
         with trio.CancelScope(shield=True):  # a cancelled caller would not know whether its record is stored
             await done.wait()
         if failure:

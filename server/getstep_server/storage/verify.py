@@ -72,6 +72,7 @@ class Verified:
         turns: the turns replayed.
         changes: the settings that were changed between two runs.
         notes: differences between the files and the records.
+        published: the published programs: the team, the version and the SHA-256 of its source.
     """
 
     records: int
@@ -86,6 +87,7 @@ class Verified:
     turns: int
     changes: tuple[str, ...]
     notes: tuple[str, ...]
+    published: tuple[tuple[int, int, str], ...]
 
 
 def verify(
@@ -146,6 +148,11 @@ def _verify(
         turns=walk.turns,
         changes=tuple(walk.changes),
         notes=tuple(tournament.settings.notes()),
+        published=tuple(
+            (one.team, one.version, one.sha256)
+            for one in tournament.decisions
+            if one.team is not None and one.version is not None and one.sha256 is not None
+        ),
     )
 
 

@@ -74,8 +74,8 @@ class EventState:
         self.number = number
         self.head: Mapping[str, Any] = {}
         """The latest record of pairings without its ``matches``."""
-        self.programs: dict[int, int] = {}
-        """The version of each team's hosted program in the latest round of a ladder."""
+        self.programs: dict[int, tuple[int, str]] = {}
+        """By team: the version of its program in the latest round of a ladder, and the SHA-256 of its source."""
         self.issued: list[IssuedPairing] = []
         self.open: set[int] = set()
         """The matches that are still to be played, running ones included."""
@@ -113,7 +113,9 @@ class EventState:
         for old in left_behind:
             old.withdrawn = True
         if issued:
-            self.programs = {entry["team"]: entry["version"] for entry in head.get("programs", ())}
+            self.programs = {
+                entry["team"]: (entry["version"], entry["sha256"]) for entry in head.get("programs", ())
+            }
         self.issued += issued
         self._by_number |= {new.match.number: new for new in issued if new.match is not None}
         self.forfeits.note_pairings(head, [new.pairing for new in issued])
@@ -223,9 +225,11 @@ class EventState:
 
     def publication_objection(self, decision: Decision) -> str | None:
         """Return why a program is not published; None if it is, because it plays the latest round."""
-        playing = self.programs.get(-1 if decision.team is None else decision.team)
-        if playing != decision.version:
+        version, sha256 = self.programs.get(-1 if decision.team is None else decision.team, (None, None))
+        if version is None or version != decision.version:
             return f"version {decision.version} of team {decision.team}, expected one that plays the latest round"
+        if sha256 != decision.sha256:
+            return f"sha256 is {decision.sha256}, expected {sha256} by the pairings of the latest round"
         return None
 
     def history(self, scoring: Scoring, teams: Collection[int]) -> list[Played]:

@@ -133,7 +133,7 @@ class Tournament:
 
     def round_programs(self, event: int) -> Mapping[int, int]:
         """Return the versions of hosted programs that play the latest round of a ladder, by team."""
-        return self._state(event).programs
+        return {team: version for team, (version, _) in self._state(event).programs.items()}
 
     def cancels(self, fields: Mapping[str, Any]) -> bool:
         """Return True if a record of pairings does not list a team that has open matches."""
