@@ -58,6 +58,11 @@ def program(tmp_path: Path) -> str:
     ("arguments", "message"),
     [
         ("{p} {p} --as linkage --game hop", "p.py plays linkage only; give --game linkage"),
+        (
+            "{p} {p} --as csefest-console --as csefest-file",
+            "--as is for both bots, and is given 2 times; for one each, type"
+            " --as-a csefest-console --as-b csefest-file",
+        ),
         ("{p} greedy --as-a linkage --game hop", "p.py plays linkage only; give --game linkage"),
         ("greedy {p} --as-b linkage --as prodrive --game hop", "p.py plays linkage only; give --game linkage"),
         (

@@ -15,6 +15,7 @@ from trio.testing import MockClock
 
 from getstep.wire import sign, sign_page_login
 from getstep_server.config.contest import Contest, Team
+from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.replays import without_errors
 from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
@@ -25,6 +26,7 @@ from getstep_server.web.own_games import own_turns
 from getstep_server.web.sessions import Nonces, Sessions, signed_token
 from tests.node import NEEDS_NODE, NODE, call_in_node
 from tests.patience import PATIENCE_SECONDS
+from tests.server.made_programs import stored
 from tests.server.made_up import make_up
 from tests.server.sites import following
 from tests.server.team_browser import STORED, TOKENS, Browser
@@ -268,6 +270,18 @@ async def test_a_state_that_the_browser_has_is_not_sent_again(browser: Browser) 
     await browser.log_in(1, TOKENS[1])
     tag = dict((await browser.get("/own/state.json")).headers)["X-State"]
     assert await browser.json(f"/own/state.json?seen={tag}") == {}
+
+
+async def test_a_team_sees_at_once_that_the_host_plays_with_its_program(browser: Browser, app: App) -> None:
+    await browser.log_in(1, TOKENS[1])
+    answer = await browser.get("/own/state.json")
+    assert json.loads(answer.body)["team"]["program"] is None
+    store = ProgramStore(app.feed.folder)
+    stored(store, 1)
+    tag = dict(answer.headers)["X-State"]
+    assert (await browser.json(f"/own/state.json?seen={tag}"))["team"]["program"] == 1
+    (store.folder / "1" / "current").write_text("nonsense")
+    assert (await browser.json("/own/state.json"))["team"]["program"] is None
 
 
 async def read_all(answer: Answer) -> bytes:

@@ -91,11 +91,12 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--game", help="the game (default: the only one that a bot plays, else hop)")
     both = f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}"
     for flag, name, text in (
-        ("--as", "convention", both),
+        ("--as", "conventions", both),
         ("--as-a", "convention_a", "A is a program of this convention"),
         ("--as-b", "convention_b", "B is a program of this convention"),
     ):
-        parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text)
+        action = "append" if name == "conventions" else "store"  # a second one would replace the first silently
+        parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, action=action, help=text)
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=N", help="an option of the game, such as size=8"
     )
@@ -155,15 +156,24 @@ def _duel(args: argparse.Namespace) -> int:
 
 
 def _pair(args: argparse.Namespace) -> list[Bot]:
-    own = (args.convention_a, args.convention_b)
-    return [find_bot(text, one or args.convention) for text, one in zip(args.bots, own, strict=True)]
+    own, both = (args.convention_a, args.convention_b), _convention(args)
+    return [find_bot(text, one or both) for text, one in zip(args.bots, own, strict=True)]
+
+
+def _convention(args: argparse.Namespace) -> str | None:
+    """Return the convention of both bots."""
+    given: list[str] = args.conventions or []
+    if len(given) > 1:
+        each = " ".join(f"--as-{letter} {name}" for letter, name in zip("ab", given, strict=False))
+        raise UsageError(f"--as is for both bots, and is given {len(given)} times; for one each, type {each}")
+    return given[0] if given else None
 
 
 def _game(args: argparse.Namespace) -> str:
     """Return the game that was asked for, or the only one that a program or a sample bot plays."""
     if args.game is not None:
         return str(args.game)
-    name = args.convention or args.convention_a or args.convention_b
+    name = _convention(args) or args.convention_a or args.convention_b
     if name is not None:
         return CONVENTIONS[name].game
     return next(

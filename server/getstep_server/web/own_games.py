@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import nlargest
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -24,7 +25,9 @@ from getstep.referee import UNANSWERED, EndCode, WrongTurn
 from getstep.replay import replay_data, replay_page
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
+from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
+from getstep_server.programs.store import ProgramStore
 from getstep_server.records.game import match_state_of, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import RecordError, parse
@@ -145,6 +148,15 @@ def _boards(
         return
 
 
+def _program_in_use(folder: Path, team: int) -> int | None:
+    """Return the number of the version that the host plays with for a team."""
+    try:
+        version = ProgramStore(folder).current(team)
+    except ConfigError:
+        return None  # the host sees the reason in `programs list`
+    return None if version is None else version.number
+
+
 class OwnGames:
     """The matches of all teams, each for that team only: it knows its own results in a freeze, too.
 
@@ -162,14 +174,16 @@ class OwnGames:
         """Return the state of a team's area as JSON, and the tag of this state."""
         async with self._reading:
             running = [live for live in self._feed.live.running.values() if team in live.match.teams]
-            stamp = (self._feed.version["records"], self._feed.version["status"], [live.played for live in running])
+            program = await trio.to_thread.run_sync(_program_in_use, self._feed.folder, team)
+            version = self._feed.version
+            stamp = (version["records"], version["status"], program, [live.played for live in running])
             made = self._made.get(team)
             if made is None or made[0] != stamp:
-                body = encode(await self._build(team, running))
+                body = encode(await self._build(team, running, program))
                 made = self._made[team] = (stamp, sha256(body).hexdigest()[:24], body)
             return made[1], made[2]
 
-    async def _build(self, team: int, running: Sequence[LiveMatch]) -> dict[str, Any]:
+    async def _build(self, team: int, running: Sequence[LiveMatch], program: int | None) -> dict[str, Any]:
         feed, tournament = self._feed, self._feed.whole
         results = [result for result in tournament.results if team in result.match.teams]
         latest = results[-OWN_MATCHES:]
@@ -181,7 +195,7 @@ class OwnGames:
         times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]
         connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
         return {
-            "team": {**team_text(tournament, team), "connected": connected},
+            "team": {**team_text(tournament, team), "connected": connected, "program": program},
             "penalties": shown,
             "more": len(penalties) - len(shown) + sum(turns.more for turns in (*every, *now)),
             "times": _times(times, tournament),

@@ -35,7 +35,8 @@ function show(state) {
 }
 
 function now({ team, running }) {
-  const connected = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
+  const bots = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
+  const connected = team.program ? `The host plays with version ${team.program} of your program. Bots of your team cannot connect meanwhile.` : bots;
   const playing = running.map((match) => [" ", h("a", { href: `/match/${match.match}` }, `Plays match #${match.match} now`), "."]);
   return h("p", { role: "status" }, connected, playing);
 }
