@@ -158,6 +158,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "PAGE_IDLE_SECONDS": ("1e9", f"{_PAGE}test_the_next_request_has_thirty_seconds"),
     "PAGE_SEND_SECONDS": ("1e9", f"{_PAGE}test_a_client_that_does_not_read_is_dropped_after_ten_seconds"),
     "PAGE_SEND_BUFFER": ("1 << 24", f"{_PAGE}test_the_kernel_keeps_little_for_a_client_that_does_not_read"),
+    "MAX_SUBSCRIBERS_PER_ADDRESS": ("10**9", f"{_TOPICS}test_one_address_cannot_take_all_places"),
     "MAX_SUBSCRIBERS": ("10**9", f"{_TOPICS}test_so_many_spectators_get_events"),
     "MAX_TOPICS": ("10**9", f"{_TOPICS}test_so_many_topics_are_kept"),
     "TOPIC_SECONDS": ("0", f"{_TOPICS}test_a_topic_is_built_for_its_subscribers_only"),

@@ -252,6 +252,9 @@ MAX_PAGE_CONNECTIONS_PER_ADDRESS = 512
 MAX_SUBSCRIBERS = 500
 """The spectators that get events. Further ones get the page as it is when they load it."""
 
+MAX_SUBSCRIBERS_PER_ADDRESS = 250
+"""The same from one address: a large class behind one NAT, which leaves room for all others."""
+
 MAX_TOPICS = 256
 """The pages whose state is kept. The oldest that nobody follows are forgotten: to build one takes milliseconds."""
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+from trio.testing import wait_all_tasks_blocked
 
 from getstep.wire import MAX_SERVER_FRAME
 from getstep.wire._frames import decode
 from getstep_server.conformance import Outcome, Suite, Times, Verdict
 from getstep_server.conformance._case import cases_in
 from getstep_server.conformance._client import OUTPUT_BYTES, started
+from getstep_server.conformance._line import Line
 from getstep_server.conformance._pack import STYLES, Raw, pack
 from getstep_server.conformance._play import padded
 
@@ -93,3 +96,15 @@ async def test_a_case_whose_timing_failed_runs_again(timing: bool, starts: int, 
     (outcome,) = await Suite([sys.executable, "-c", program], Times(patience=60)).run([case], told.append)
     assert (told, outcome.verdict) == ([outcome], Verdict.FAIL)
     assert len((tmp_path / "starts").read_text()) == starts
+
+
+async def test_a_line_may_be_closed_while_a_task_of_the_case_sends() -> None:
+    """A script sends in the background while the case notices that the client has gone."""
+    ours, theirs = trio.socket.socketpair()
+    with theirs:
+        line = Line(trio.SocketStream(ours))
+        async with trio.open_nursery() as nursery:
+            for _ in range(2):
+                nursery.start_soon(line.send, b"x" * 10_000_000)  # more than the kernel keeps for a client
+            await wait_all_tasks_blocked()
+            await line.close()

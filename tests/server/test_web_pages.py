@@ -114,6 +114,15 @@ async def test_the_page_of_a_house_bot(tmp_path: Path) -> None:
     assert "greedy (house bot)" in str(await site.json(f"/api/team/{team}.json"))
 
 
+async def test_an_address_that_follows_many_pages_gets_no_further_events(site: Site) -> None:
+    site.app.topics._addresses["192.0.2.8"] = 250
+    answer = await site.get("/events/overview")
+    assert (answer.status, b"too many spectators" in answer.body) == (503, True)
+    site.app.topics._addresses["192.0.2.8"] = 249
+    request = Request("GET", "/events/overview", {}, {"host": "192.0.2.7"}, b"", "192.0.2.8")
+    assert isinstance(await site.app(request), EventStream)
+
+
 async def test_nothing_can_be_posted(site: Site) -> None:
     assert (await site.get("/", method="POST")).status == 405
 

@@ -145,9 +145,30 @@ async def test_so_many_spectators_get_events() -> None:
     for name in ("a", "b"):
         topic = topics.get(name)
         assert topic is not None
-        assert not topics.crowded
+        assert not topics.is_crowded("192.0.2.1")
         topic.subscribers = 250
-    assert topics.crowded
+    assert topics.is_crowded("192.0.2.1")
+
+
+async def test_one_address_cannot_take_all_places() -> None:
+    topics = Topics(lambda name: Source(name=name))
+    topic = topics.get("a")
+    assert topic is not None
+
+    async def send(_: bytes) -> None:
+        pass
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(250):
+            assert not topics.is_crowded("192.0.2.1")
+            nursery.start_soon(topics.follow, topic, "192.0.2.1", send)
+            await wait_all_tasks_blocked()
+        assert topics.is_crowded("192.0.2.1")
+        assert not topics.is_crowded("192.0.2.2")
+        nursery.cancel_scope.cancel()
+    assert not topics.is_crowded("192.0.2.1")
+    assert topic.subscribers == 0
+    assert not topics._addresses
 
 
 def test_no_text_can_turn_the_text_around_it() -> None:

@@ -45,6 +45,8 @@ class Line:
         self.proved = False
         """True once the client has got the right proof on this connection."""
         self._reader = FrameReader(MAX_LOGIN_FRAME)
+        self._sending = trio.Lock()
+        """A script may send in the background: a stream raises an error if two tasks send at once."""
 
     def note_welcome(self, *, proved: bool) -> None:
         """Note that `welcome` has been sent: the client may send longer frames."""
@@ -54,10 +56,11 @@ class Line:
     async def send(self, data: bytes, cut: Cut = "whole") -> None:
         """Send bytes. If the client has closed the connection, the next read shows it."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            for number, piece in enumerate(_pieces(data, cut)):
-                if number and (cut != "bytes" or number < _CUT_BYTES):
-                    await trio.sleep(_SLOW_SECONDS if cut == "slow" else _CUT_SECONDS)
-                await self.stream.send_all(piece)
+            async with self._sending:
+                for number, piece in enumerate(_pieces(data, cut)):
+                    if number and (cut != "bytes" or number < _CUT_BYTES):
+                        await trio.sleep(_SLOW_SECONDS if cut == "slow" else _CUT_SECONDS)
+                    await self.stream.send_all(piece)
 
     async def receive(self) -> dict[str, Any] | None:
         """Return the next message, or None at the end of the connection.
@@ -86,8 +89,9 @@ class Line:
 
     async def close(self) -> None:
         """Close the connection: the client reads its end."""
-        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await self.stream.send_eof()  # what is on its way to here must not make the kernel send a reset
+        if not self._sending.locked():  # else the other task's bytes are cut off, and its error is of no interest
+            with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+                await self.stream.send_eof()  # what is on its way to here must not make the kernel send a reset
         await trio.aclose_forcefully(self.stream)
 
     def reset(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -97,12 +98,14 @@ class App:
             return problem(404, "there is no such topic")
         return Response(topic.snapshot(), JSON)
 
-    def events(self, _: Request, name: str) -> Answer:
+    def events(self, request: Request, name: str) -> Answer:
         """Return the changes of a topic as they come."""
-        if self.topics.crowded:
+        if self.topics.is_crowded(request.address):
             return problem(503, "too many spectators; load the page again later")
         topic = self.topics.get(name)
-        return problem(404, "there is no such topic") if topic is None else EventStream(topic.follow)
+        if topic is None:
+            return problem(404, "there is no such topic")
+        return EventStream(partial(self.topics.follow, topic, request.address))
 
     def look(self, _: Request, name: str) -> Answer:
         """Return how a game looks, for the script that draws boards."""

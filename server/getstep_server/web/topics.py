@@ -15,6 +15,7 @@ takes long to build or many subscribers would get many bytes: see `Topic.pause`.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from getstep_server import json_text
 from getstep_server.limits import (
     HEARTBEAT_SECONDS,
     MAX_SUBSCRIBERS,
+    MAX_SUBSCRIBERS_PER_ADDRESS,
     MAX_TOPICS,
     PAGE_BYTES_PER_SECOND,
     TOPIC_SECONDS,
@@ -134,16 +136,26 @@ class Topics:
         self._find = find
         self._clock = clock
         self._topics: dict[str, Topic] = {}
+        self._addresses = Counter[str]()
+        """How many subscribers each address has."""
 
     @property
     def subscribers(self) -> int:
         """The number of subscribers of all topics."""
         return sum(topic.subscribers for topic in self._topics.values())
 
-    @property
-    def crowded(self) -> bool:
-        """True if there may be no further subscriber."""
-        return self.subscribers >= MAX_SUBSCRIBERS
+    def is_crowded(self, address: str) -> bool:
+        """Return True if there may be no further subscriber from this address."""
+        return self.subscribers >= MAX_SUBSCRIBERS or self._addresses[address] >= MAX_SUBSCRIBERS_PER_ADDRESS
+
+    async def follow(self, topic: Topic, address: str, send: Send) -> None:
+        """Send a topic to a subscriber with this address, until cancelled."""
+        self._addresses[address] += 1
+        try:
+            await topic.follow(send)
+        finally:
+            self._addresses[address] -= 1
+            self._addresses += Counter()  # forgets the addresses that have none
 
     def get(self, name: str) -> Topic | None:
         """Return a topic in its current state; None if there is no such topic."""
