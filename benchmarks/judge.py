@@ -33,7 +33,7 @@ from getstep_server.events import (
     ServerLate,
     TurnFaulted,
 )
-from getstep_server.net import connection
+from getstep_server.net import connection, wire_connection
 from getstep_server.net import listener as listening
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.play.scoresheet import Scoresheet
@@ -185,7 +185,9 @@ async def idle(count: int) -> float:
     with listening.open_listener("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
         async with registry.poller.open(), trio.open_nursery() as nursery:
-            nursery.start_soon(listening.accept_forever, listener, connection.WireConnection, registry, nursery)
+            nursery.start_soon(
+                listening.accept_forever, listener, wire_connection.WireConnection, registry, nursery
+            )
             await trio.sleep(0.1)
             before = _resident_kib()
             with bots("idle", port, count, stdin=subprocess.PIPE):

@@ -243,6 +243,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "errors",
             "events",
             "incident",
+            "judges",
             "limits",
             "net",
             "play",
@@ -254,6 +255,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "tournament",
         },
         "it connects the rooms of one run; what is shown is the command's business",
+    ),
+    "judges": (
+        7,
+        {"config", "events", "incident", "limits", "net", "play", "records", "storage", "validation"},
+        "it judges the matches that it gets, and knows nothing of the rest of the contest",
     ),
     "cluster": (
         7,

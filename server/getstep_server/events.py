@@ -51,6 +51,14 @@ class PageEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeEnded:
+    """A judge process has ended with exit ``code``; it is started again in ``seconds``."""
+
+    code: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class HouseBotEnded:
     """The process of a house bot has ended with exit ``code``; it is started again in ``seconds``."""
 
@@ -298,6 +306,7 @@ class IncidentsSummed:
 Event: TypeAlias = (
     Listening
     | PageEnded
+    | JudgeEnded
     | HouseBotEnded
     | Announced
     | NotAnnounced

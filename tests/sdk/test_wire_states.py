@@ -147,7 +147,7 @@ def test_nothing_is_kept_after_an_error() -> None:
     for end in ends(State.ERROR):
         for _ in range(1000):
             end.receive_data(b"x" * 1000)
-        assert len(end._reader._buffer) <= HEADER_BYTES
+        assert len(end._reader.rest) <= HEADER_BYTES
 
 
 def test_nothing_is_kept_after_goodbye() -> None:
@@ -156,7 +156,7 @@ def test_nothing_is_kept_after_goodbye() -> None:
         assert not end.mid_frame
 
 
-def test_frames_are_taken_out_of_the_buffer() -> None:
+def test_frames_are_taken_out_of_therest() -> None:
     server, _ = ends(State.TURN)
     server.receive_data(frame(SAMPLES[Step]))
     assert server.mid_frame

@@ -36,7 +36,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.errors import ConfigError
 from getstep_server.events import MatchEnded, MovePlayed, ServerFault
 from getstep_server.incident import Incident
-from getstep_server.net import classic, connection, registry
+from getstep_server.net import classic, connection, registry, wire_connection
 from getstep_server.net.seat import Seat
 from getstep_server.runtime.start import StartCondition
 from getstep_server.text import escape_control_chars
@@ -353,7 +353,7 @@ TOO_LATE = 30.0
     [
         ("8.1", Seat, "violation", nothing),
         ("5.1", Seat, "attach", nothing),
-        ("5.1", connection.WireConnection, "_wrong_login", nothing),
+        ("5.1", wire_connection.WireConnection, "_wrong_login", nothing),
         ("9.7", registry.ConnectionRegistry, "evict_oldest", taken),
         ("1.8", connection, "LOGIN_SECONDS", TOO_LATE),
         ("1.9", connection, "LOGIN_SECONDS", 0.1),
@@ -496,7 +496,7 @@ async def test_the_command_fails_if_something_is_not_as_expected(
     async with running(make_contest(tmp_path)) as server:
         code = await trio.to_thread.run_sync(run_command, ["attack", f"127.0.0.1:{server.port}", "--case", "4.9"])
         assert code == 0
-        monkeypatch.setattr(connection.WireConnection, "_violation", lambda self, code, detail: self._stop(code))
+        monkeypatch.setattr(connection.Connection, "_violation", lambda self, code, detail: self._stop(code))
         code = await trio.to_thread.run_sync(run_command, ["attack", f"127.0.0.1:{server.port}", "--case", "4.9"])
         assert code == 1
         text = capsys.readouterr().out

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from getstep.wire import End, GetStep, Goodbye, Hello, Raised, Resign, Start, Step, Welcome, verify_server
 from getstep_server.events import MatchEnded, MatchStarted, ServerFault, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
-from getstep_server.net import connection
+from getstep_server.net import connection, wire_connection
 from getstep_server.net import listener as listening
 from getstep_server.net import registry as registry_module
 from getstep_server.net.registry import ConnectionRegistry
@@ -266,7 +266,7 @@ async def test_a_peer_that_never_reads_loses_its_connection_at_once(tmp_path: Pa
         recorder = Recorder()
         contest = make_contest(tmp_path)
         registry = ConnectionRegistry(contest, {}, recorder)
-        wire = connection.WireConnection(registry, ours, "127.0.0.1")
+        wire = wire_connection.WireConnection(registry, ours, "127.0.0.1")
         wire.seat = Seat(contest.teams[1], recorder)
         wire.seat.attach(wire)
         wire._encode = lambda message: b"x" * 1000  # type: ignore[method-assign]  # frames of a known size
@@ -281,15 +281,15 @@ async def test_a_peer_that_never_reads_loses_its_connection_at_once(tmp_path: Pa
 async def test_a_handler_that_raises_ends_one_connection_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = connection.WireConnection._login
+    real = wire_connection.WireConnection._login
 
-    def broken(self: connection.WireConnection, join: Any) -> None:
+    def broken(self: wire_connection.WireConnection, join: Any) -> None:
         if join.client == "test player" and join.team == 2:
             raise ZeroDivisionError("injected")
         real(self, join)
 
     async with running(make_contest(tmp_path, teams=3)) as server, seated(server.port, 1) as one:
-        monkeypatch.setattr(connection.WireConnection, "_login", broken)
+        monkeypatch.setattr(wire_connection.WireConnection, "_login", broken)
         async with connected(server.port) as player:
             await player.join(2)
             assert await player.next() is None
@@ -361,7 +361,7 @@ async def test_a_full_file_table_is_as_good_as_a_limit(tmp_path: Path, monkeypat
     listener: Any = Full(listening.open_listener("127.0.0.1", 0))
     port = listener.listener.getsockname()[1]
     async with registry.poller.open(), trio.open_nursery() as nursery:
-        nursery.start_soon(listening.accept_forever, listener, connection.WireConnection, registry, nursery)
+        nursery.start_soon(listening.accept_forever, listener, wire_connection.WireConnection, registry, nursery)
         async with seated(port, 1), connected(port) as idle:
             await idle.expect(Hello)
             with trio.fail_after(PATIENCE_SECONDS):
@@ -440,12 +440,12 @@ async def test_a_bot_that_reconnects_after_the_end_gets_its_goodbye(
 # --- the deadlines, without waiting for them ----------------------------------------------------------------------
 
 
-def unwatched(folder: Path) -> connection.WireConnection:
+def unwatched(folder: Path) -> wire_connection.WireConnection:
     """Return a connection whose task does not run."""
     contest = make_contest(folder)
     registry = ConnectionRegistry(contest, {}, Recorder())
     with socket.socket() as sock:
-        made = connection.WireConnection(registry, sock, "127.0.0.1")
+        made = wire_connection.WireConnection(registry, sock, "127.0.0.1")
     made.seat = Seat(contest.teams[1], Recorder())
     return made
 
@@ -457,7 +457,7 @@ async def test_a_login_has_ten_seconds(tmp_path: Path, autojump_clock: trio.test
         ours, _ = listener.accept()
         ours.setblocking(False)
         async with registry.poller.open():
-            await connection.WireConnection(registry, ours, "127.0.0.1").run()
+            await wire_connection.WireConnection(registry, ours, "127.0.0.1").run()
     assert 10.0 <= trio.current_time() - began < 13.0  # with the time for the goodbye
 
 

@@ -19,7 +19,7 @@ from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus, Event, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.limits import MATCH_ATTEMPTS
-from getstep_server.net import connection
+from getstep_server.net import connection, wire_connection
 from getstep_server.net.classic import ClassicConnection, ClassicReader
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat
@@ -110,14 +110,14 @@ STEP = b"\xa4step"
 
 BY_STEP: dict[str, tuple[Any, str, Callable[..., bool]]] = {
     "wire: the short cut": (_frames, "read_step", lambda data, _: STEP in data),
-    "wire: cutting frames": (_frames.FrameReader, "next_body", lambda self: STEP in self._buffer),
+    "wire: cutting frames": (_frames.FrameReader, "next_body", lambda self: STEP in self.rest),
     "wire: decoding": (_frames, "decode", lambda body: STEP in body and called_from("_next_event")),
     "wire: the conversation": (
         Connection,
         "_handle",
         lambda self, fields: self.role is Role.SERVER and fields["type"] == "step",
     ),
-    "session: receiving": (connection.WireConnection, "_received", lambda self, data, at: STEP in data),
+    "session: receiving": (wire_connection.WireConnection, "_received", lambda self, data, at: STEP in data),
     "session: deadlines": (connection.Connection, "_set_deadline", lambda self, *_: self.seat is not None),
     "seat: taking an answer": (Seat, "answer", lambda *_: True),
     "table: putting": (MatchMailbox, "put", lambda *_: True),
@@ -140,12 +140,12 @@ async def test_it_ends_the_connection_that_answered(
 
 
 BY_LOGIN = {
-    "session: constructing": (connection.WireConnection, "__init__"),
+    "session: constructing": (wire_connection.WireConnection, "__init__"),
     "session: running": (connection.Connection, "_live"),
-    "session: greeting": (connection.WireConnection, "_greet"),
-    "session: encoding": (connection.WireConnection, "_encode"),
+    "session: greeting": (wire_connection.WireConnection, "_greet"),
+    "session: encoding": (wire_connection.WireConnection, "_encode"),
     "session: admitting": (ConnectionRegistry, "over_limit"),
-    "session: checking the login": (connection.WireConnection, "_wrong_login"),
+    "session: checking the login": (wire_connection.WireConnection, "_wrong_login"),
     "seat: attaching": (Seat, "attach"),
 }
 

@@ -34,6 +34,7 @@ from getstep_server.events import (
     HouseBotEnded,
     IncidentsSummed,
     JournalCut,
+    JudgeEnded,
     Listening,
     MatchCalledOff,
     MatchEnded,
@@ -81,6 +82,7 @@ ADJUDICATION = Decision(
 )
 TOLD: list[tuple[Event, dict[str, Any]]] = [
     (PageEnded(1, 2.0), {"level": "warning", "event": "page_ended", "code": 1, "again_in": 2.0}),
+    (JudgeEnded(-9, 1.0), {"level": "warning", "event": "judge_ended", "code": -9, "again_in": 1.0}),
     (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),
     (Announced("Autumn"), {"level": "info", "event": "announced", "name": "Autumn"}),
     (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),

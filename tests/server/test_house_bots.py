@@ -16,7 +16,6 @@ from trio.testing import MockClock
 from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
 from getstep_server.bot_runner.house_bots import house_bot_file
-from getstep_server.cli import _helper_processes
 from getstep_server.cli._house_bots import keep_house_bots
 from getstep_server.config.checks import check_teams
 from getstep_server.config.contest import init_contest, load_contest
@@ -24,6 +23,7 @@ from getstep_server.config.handout import as_text
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
 from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.runtime import pauses
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
 from tests.patience import PATIENCE_SECONDS
@@ -134,7 +134,7 @@ async def test_a_team_waits_for_the_pause_until_it_gets_a_house_bot(
 
 async def test_the_processes_of_house_bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A house bot plays at a low priority, is started again when it dies, and ends with the server."""
-    monkeypatch.setattr(_helper_processes, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 0.0)
     processes = []
     start = house_bots._start
 

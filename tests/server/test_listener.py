@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from getstep_server.net import connection
+from getstep_server.net import connection, wire_connection
 from getstep_server.net import listener as listening
 from getstep_server.net import registry as registry_module
 from getstep_server.net.login_throttle import LoginThrottle
@@ -62,7 +62,7 @@ class Door:
 
     def connect(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> connection.Connection:
         self._watch.now += self._seconds
-        self.taken.append(connection.WireConnection(registry, sock, address))
+        self.taken.append(wire_connection.WireConnection(registry, sock, address))
         return self.taken[-1]
 
 
@@ -155,7 +155,7 @@ async def test_connections_leave_descriptors_free_for_files(
     def connect(registry: ConnectionRegistry, sock: socket.socket, address: str) -> connection.Connection:
         socks.append(sock)
         open_at_once.append(sum(one.fileno() != -1 for one in socks))
-        return connection.WireConnection(registry, sock, address)
+        return wire_connection.WireConnection(registry, sock, address)
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(listening.accept_forever, crowd, connect, registry, nursery)
@@ -181,7 +181,7 @@ async def test_a_closed_listener_is_the_end(tmp_path: Path) -> None:
     listener = listening.open_listener("127.0.0.1", 0)
     registry = ConnectionRegistry(make_contest(tmp_path), {}, Recorder())
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(listening.accept_forever, listener, connection.WireConnection, registry, nursery)
+        nursery.start_soon(listening.accept_forever, listener, wire_connection.WireConnection, registry, nursery)
         await trio.testing.wait_all_tasks_blocked()
         trio.lowlevel.notify_closing(listener)
         listener.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -74,6 +75,25 @@ class Connection:
         self._eof = False
         self._step_head = b""
         """The body of the answer to the latest question, up to its move."""
+
+    def save(self) -> dict[str, Any]:
+        """Return the state of a conversation after the login as plain data, for `restore` in another process."""
+        return {
+            "state": self.state.name,
+            "question": self.question,
+            "unanswered": sorted(self._unanswered),
+            "received": self._reader.rest,
+        }
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Go on with a conversation that another process has saved."""
+        self.state = State[saved["state"]]
+        self.question = saved["question"]
+        self._unanswered = set(saved["unanswered"])
+        self._log_in()
+        self._reader.rest = saved["received"]
+        if self.question is not None:
+            self._step_head = _frames.STEP_HEAD % _frames.pack(self.question)
 
     @property
     def mid_frame(self) -> bool:
@@ -229,11 +249,14 @@ class Connection:
         elif isinstance(message, GetStep):
             self.question = message.id
         elif isinstance(message, Welcome):
-            self._max_frame = _MAX_FRAME[self.role]
-            self._reader.max_frame = _MAX_FRAME[_PEER[self.role]]
+            self._log_in()
         elif following is not State.TURN:
             self._close_question(answered=False)
         self.state = following
+
+    def _log_in(self) -> None:
+        self._max_frame = _MAX_FRAME[self.role]
+        self._reader.max_frame = _MAX_FRAME[_PEER[self.role]]
 
     def _close_question(self, *, answered: bool) -> None:
         if self.question is not None and not answered:

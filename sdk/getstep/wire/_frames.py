@@ -29,16 +29,17 @@ class FrameReader:
 
     def __init__(self, max_frame: int) -> None:
         self.max_frame = max_frame
-        self._buffer = b""  # usually one whole frame: slicing bytes is faster than shifting a bytearray
+        self.rest = b""  # usually one whole frame: slicing bytes is faster than shifting a bytearray
+        """The received bytes that were not taken out."""
 
     def feed(self, data: bytes) -> None:
         """Add received bytes."""
-        self._buffer = self._buffer + data if self._buffer else data
+        self.rest = self.rest + data if self.rest else data
 
     @property
     def partial(self) -> bool:
         """True if bytes are left: the first part of a frame, once all bodies are taken out."""
-        return bool(self._buffer)
+        return bool(self.rest)
 
     def next_body(self) -> bytes | None:
         """Return the next complete body, or None if more bytes are needed.
@@ -46,7 +47,7 @@ class FrameReader:
         Raises:
             RemoteProtocolError: ``empty_frame`` or ``oversize_frame``, as soon as the header has arrived.
         """
-        buffer = self._buffer
+        buffer = self.rest
         if len(buffer) < HEADER_BYTES:
             return None
         length = int.from_bytes(buffer[:HEADER_BYTES], "big")
@@ -59,7 +60,7 @@ class FrameReader:
         end = HEADER_BYTES + length
         if len(buffer) < end:
             return None
-        self._buffer = buffer[end:]
+        self.rest = buffer[end:]
         return buffer[HEADER_BYTES:end]
 
 

@@ -17,9 +17,9 @@ import trio
 
 from getstep_server.errors import BotFailed
 from getstep_server.events import Event, Listening, Publish, TeamArrived, TeamLeft
-from getstep_server.net.connection import hosted_program
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
+from getstep_server.net.welcome import hosted_program
 from getstep_server.programs.playing import Job as ProgramJob
 
 from .hosted import run_hosted_program

@@ -11,36 +11,9 @@ from getstep_server.events import Bus
 from getstep_server.runtime.run import RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 
-FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 60.0
-"""The pause before a process is started again. It doubles: a process that cannot work costs the server nothing."""
-
-GOOD_SECONDS = 60.0
-"""A process that ran for so long is started again after the first pause."""
-
-
 END_SECONDS = 3.0
 """The time for a process to end without help: then it is killed. The page needs some milliseconds. The announcer
 needs 0.3 s to say goodbye, and 2 s if it has just started."""
-
-
-class Pauses:
-    """The pauses between the lives of a process that is started again whenever it ends."""
-
-    def __init__(self) -> None:
-        self._pause = FIRST_PAUSE_SECONDS
-        self.begin()
-
-    def begin(self) -> None:
-        """Note that the process starts now."""
-        self._began = trio.current_time()
-
-    def next(self) -> float:
-        """Return the seconds until the process, which has ended now, is started again."""
-        if trio.current_time() > self._began + GOOD_SECONDS:
-            self._pause = FIRST_PAUSE_SECONDS
-        pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        return pause
 
 
 async def wait_or_end(process: trio.Process) -> int:

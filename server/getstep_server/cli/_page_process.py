@@ -15,8 +15,9 @@ import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, PageEnded
+from getstep_server.runtime.pauses import Pauses
 
-from ._helper_processes import Pauses, wait_or_end
+from ._helper_processes import wait_or_end
 
 LOG_BYTES = 1_000_000
 """The size of page.log at which it is begun again."""

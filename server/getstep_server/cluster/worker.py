@@ -41,11 +41,11 @@ from getstep_server.errors import BotFailed
 from getstep_server.events import DiskFull, Event, Listening, Publish
 from getstep_server.incident import Incident
 from getstep_server.limits import MAX_ORDER_SECONDS
-from getstep_server.net.connection import WireConnection
 from getstep_server.net.listener import accept_forever, open_listener
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
 from getstep_server.net.timestamps import timestamps_supported
+from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet

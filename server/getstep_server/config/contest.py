@@ -49,7 +49,8 @@ class ServerTable(Model, frozen=True, kw_only=True):
 
     ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
     one is taken, the next free one is used. ``web_names`` are names, beside this machine's own, under which
-    spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder.
+    spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder. With
+    more than one, ``judges`` is how many further processes judge the matches.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -58,6 +59,7 @@ class ServerTable(Model, frozen=True, kw_only=True):
     web_port: Port = 8080
     friendly_port: Port = FRIENDLY_PORT
     database: Annotated[str, Check(postgres_address, max_length=1000)] | None = None
+    judges: Annotated[int, Meta(ge=1, le=64)] = 1
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
 
     @classmethod

@@ -9,6 +9,7 @@ __all__ = [
     "announcer",
     "classic",
     "connection",
+    "handover",
     "listener",
     "login_throttle",
     "poller",
@@ -16,4 +17,5 @@ __all__ = [
     "registry",
     "seat",
     "timestamps",
+    "wire_connection",
 ]

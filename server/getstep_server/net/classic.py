@@ -10,6 +10,7 @@ import contextlib
 import socket
 import struct
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 
 import trio
 
@@ -50,9 +51,14 @@ def _plain(address: str) -> IPv4Address | IPv6Address:
 class ClassicReader:
     """Splits the bytes of a classic client into its team id and its answers; buffers one answer at most."""
 
-    def __init__(self) -> None:
-        self.team: int | None = None
-        self._buffer = bytearray()
+    def __init__(self, team: int | None = None, received: bytes = b"") -> None:
+        self.team = team
+        self._buffer = bytearray(received)
+
+    @property
+    def rest(self) -> bytes:
+        """The received bytes that were not taken out."""
+        return bytes(self._buffer)
 
     @property
     def partial(self) -> bool:
@@ -131,6 +137,21 @@ class ClassicConnection(Connection):
             self._stopped = True
             return stop_bytes()
         return b""
+
+    def _save(self) -> dict[str, Any]:
+        return {
+            "team": self._reader.team,
+            "received": self._reader.rest,
+            "asked": self._asked,
+            "awaiting": self._awaiting,
+            "unanswered": sorted(self._unanswered),
+            "stale_count": self._stale_count,
+        }
+
+    def _restore(self, saved: dict[str, Any]) -> None:
+        self._reader = ClassicReader(saved["team"], saved["received"])
+        self._asked, self._awaiting = saved["asked"], saved["awaiting"]
+        self._unanswered, self._stale_count = set(saved["unanswered"]), saved["stale_count"]
 
     def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         if not data:

@@ -3,14 +3,15 @@
 Theory of operation
 -------------------
 
-A connection is in one of four states, and each state waits for one thing:
+A connection is in one of five states, and each state waits for one thing:
 
 =========  ================================================  ==================  ===========================
 state      it waits for                                      at most             next
 =========  ================================================  ==================  ===========================
 LOGIN      a complete login                                  LOGIN_SECONDS       SEATED, REFUSED or CLOSING
-SEATED     answers; silence may last forever, except         FRAME_SECONDS from  CLOSING
+SEATED     answers; silence may last forever, except         FRAME_SECONDS from  CLOSING, LENT
            during a frame                                    the first byte
+LENT       the judge process that serves it meanwhile        the match           SEATED, CLOSING
 REFUSED    nothing: the goodbye to a wrong login is held     the login limiter's CLOSING
            back, and nothing more is read                    delay
 CLOSING    the client to read the goodbye and close          LINGER_SECONDS      the end
@@ -38,18 +39,13 @@ import struct
 import time
 import traceback
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-import msgspec
 import trio
 
-import getstep_server
 from getstep import wire
-from getstep.wire import Goodbye, Hello, Join, Message, Raised, RemoteProtocolError, Welcome
-from getstep_server.config.contest import Contest
-from getstep_server.config.event import ContestEvent
+from getstep.wire import Goodbye, Message, RemoteProtocolError
 from getstep_server.events import ServerFault
 from getstep_server.incident import Incident
 from getstep_server.limits import (
@@ -62,10 +58,10 @@ from getstep_server.limits import (
 from getstep_server.net import timestamps
 from getstep_server.text import escape_control_chars
 
+from .handover import SavedConnection
 from .registry import ConnectionRegistry
-from .seat import Answer, Seat, choose_seat
+from .seat import Borrower, Seat
 
-SOFTWARE = f"getstep-server {getstep_server.__version__}"
 HOSTILE_RETRY_MS = 1000
 """A client that broke the protocol may come back after this pause: it may be an honest bug."""
 FULL_RETRY_MS = 5000
@@ -75,8 +71,6 @@ SHUTDOWN_RETRY_MS = 2000
 FIRST_BYTES = 32
 """Bytes of the latest read that the record of an incident keeps: enough to recognize HTTP, TLS or SSH."""
 
-wire.pack_boards_with(msgspec.msgpack.Encoder().encode)  # in a fifth of msgpack's time
-
 _NEVER = float("inf")
 
 
@@ -85,12 +79,14 @@ class State(Enum):
 
     LOGIN = "login"
     SEATED = "seated"
+    LENT = "lent"
     REFUSED = "refused"
     CLOSING = "closing"
 
 
 _READING = (State.LOGIN, State.SEATED)
-_CLOSING = State.CLOSING  # in Python 3.11, looking up a member of an Enum takes longer than a call
+# In Python 3.11, looking up a member of an Enum takes longer than a call.
+_CLOSING, _LENT = State.CLOSING, State.LENT
 
 
 class PeerClosed(Exception):  # noqa: N818 - an end, not an error
@@ -119,6 +115,8 @@ class Connection(ABC):
         self._life = trio.CancelScope()
         self._deadline = 0.0
         """The deadline of the wait, once seated; the first read after the login removes that of the login."""
+        self._borrower: Borrower | None = None
+        """The owner of the process that serves the connection, in state LENT."""
         self._refusal: tuple[Goodbye, float] | None = None
         """The goodbye to a refused login, and how many seconds it is held back."""
         self._why = "connection lost"
@@ -148,6 +146,14 @@ class Connection(ABC):
     def _encode(self, message: Message) -> bytes:
         """Return ``message`` as bytes; empty if this wire has no form for it."""
 
+    @abstractmethod
+    def _save(self) -> dict[str, Any]:
+        """Return the state of the conversation after the login as plain data."""
+
+    @abstractmethod
+    def _restore(self, saved: dict[str, Any]) -> None:
+        """Go on with a conversation that `_save` of another process has described."""
+
     async def _linger(self) -> None:
         """After the goodbye, let the peer read it and close."""
         self._sock.shutdown(socket.SHUT_WR)
@@ -167,7 +173,7 @@ class Connection(ABC):
 
     def send(self, message: Message) -> None:
         """Hand a message to the kernel; see `seat.Peer`."""
-        if self._state is _CLOSING:
+        if self._state is _CLOSING or self._state is _LENT:
             return
         try:
             data = self._encode(message)
@@ -182,7 +188,10 @@ class Connection(ABC):
                 self._send_failed(BlockingIOError())
 
     def close(self, goodbye: Goodbye) -> None:
-        """Send the goodbye; the connection's task does the rest."""
+        """Send the goodbye; the connection's task does the rest. If it is lent, its borrower does both."""
+        if self._borrower is not None:
+            self._borrower.close(self, goodbye)
+            return
         self.send(goodbye)
         self._stop(goodbye.reason)
 
@@ -212,6 +221,84 @@ class Connection(ABC):
             self.registry.publish(ServerFault("connection", traceback.format_exc()))
             self._stop("server fault")
 
+    # --- for the process that judges, and for the one that lends it connections ---
+
+    def fileno(self) -> int:
+        """Return the file descriptor of the socket, which stays open while the connection is lent."""
+        return self._sock.fileno()
+
+    def lend(self, borrower: Borrower) -> SavedConnection:
+        """Stop reading and writing: another process does both from now on, until `take_back` or `lost`."""
+        saved = self._saved()
+        self._borrower = borrower
+        self._change(_LENT)
+        return saved
+
+    @property
+    def is_lent(self) -> bool:
+        """True if another process serves the connection."""
+        return self._state is _LENT
+
+    def take_back(self, saved: SavedConnection | None) -> None:
+        """Serve the connection again from where the other process has left it; None if that is unknown."""
+        self._borrower = None
+        self._change(State.SEATED)
+        if saved is not None:
+            self._restore_all(saved)
+
+    def lost(self, why: str) -> None:
+        """End a lent connection that the other process has closed or lost."""
+        self._borrower = None
+        self._stop(why)
+        self._life.cancel()  # the other process lets the peer read the goodbye
+
+    def adopt(self, saved: SavedConnection, seat: Seat) -> None:
+        """Go on, at ``seat``, with a connection that another process has lent; call `run` next."""
+        self.client, self.seat = saved.client, seat
+        self._state, self._deadline = State.SEATED, _NEVER
+        self._restore_all(saved)
+
+    def give_back(self) -> SavedConnection:
+        """Return an adopted connection to the process that has lent it: this one only closes its descriptor."""
+        saved = self._saved()
+        self.seat, self._state = None, _CLOSING
+        self._life.cancel()
+        return saved
+
+    def note_received(self, received_ns: int) -> None:
+        """Note when something last arrived at a lent connection; see `seat.Peer.last_received_ns`."""
+        self._last_received_ns = max(self._last_received_ns, received_ns)
+
+    def _saved(self) -> SavedConnection:
+        conversation = self._save()
+        age = None if self._frame_began is None else trio.current_time() - self._frame_began
+        if age is None and conversation["received"]:  # in the same segment as the login
+            age = 0.0
+        return SavedConnection(
+            type(self).__name__,
+            self.address,
+            self.client,
+            conversation,
+            self._first_bytes,
+            age,
+            self._last_received_ns,
+        )
+
+    def _restore_all(self, saved: SavedConnection) -> None:
+        self._restore(saved.conversation)
+        self._first_bytes, self._last_received_ns = saved.first_bytes, saved.last_received_ns
+        if saved.frame_age is not None:
+            now = trio.current_time()
+            self._frame_began = now - saved.frame_age
+            self._set_deadline(now, mid_frame=True)
+
+    def _change(self, state: State) -> None:
+        """Change to a state in which the connection's task waits in another way."""
+        self._state = state
+        before, self._wait = self._wait, trio.CancelScope()
+        self._deadline, self._frame_began = _NEVER, None
+        before.cancel()
+
     # --- the connection's task ---
 
     async def run(self) -> None:
@@ -230,15 +317,26 @@ class Connection(ABC):
         # Otherwise Nagle's algorithm holds a frame back until the last one is acknowledged, for up to 40 ms.
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        with self._wait:
+        if self._state is State.LOGIN:
             self._wait.deadline = trio.current_time() + LOGIN_SECONDS
             self._greet()
-            await self.registry.poller.watch(self._sock, self.poll)
+        await self._serve()
         if self._state in _READING:
             self._timed_out()
         if self._state is State.REFUSED:
             await self._hold_back()
         await self._linger()
+
+    async def _serve(self) -> None:
+        """Read until the connection's deadline, or until it is closed; while it is lent, do nothing."""
+        while True:
+            wait = self._wait
+            with wait:
+                if self._state is _LENT:
+                    await trio.sleep_forever()
+                await self.registry.poller.watch(self._sock, self.poll, logged_in=self.seat is not None)
+            if wait is self._wait:  # otherwise it was lent or has come back
+                return
 
     async def _hold_back(self) -> None:
         """Send the goodbye of a refused login after its delay, or an earlier goodbye if there is one."""
@@ -341,146 +439,3 @@ class Connection(ABC):
         with contextlib.suppress(OSError):  # an error of a dead connection tells nothing new
             self._sock.close()
         self.registry.remove(self)
-
-
-class WireConnection(Connection):
-    """A connection that speaks the protocol of protocol.md."""
-
-    def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
-        super().__init__(registry, sock, address)
-        self._wire = wire.Connection(wire.Role.SERVER)
-        self._nonce = wire.new_nonce()
-
-    def _greet(self) -> None:
-        self.send(self._hello())
-
-    def _hello(self) -> Hello:
-        return Hello(
-            versions=[wire.VERSION],
-            nonce=self._nonce,
-            contest=self.registry.contest.name,
-            server=SOFTWARE,
-        )
-
-    def _encode(self, message: Message) -> bytes:
-        return self._wire.send(message)
-
-    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
-        step = self._wire.receive_step(data)
-        if step is not None and self.seat is not None:  # nearly always; a question is asked only at a seat
-            self.seat.answer(self, step, at, stamped=stamped)
-            return False
-        self._wire.receive_data(data)
-        while self._state in _READING:
-            event = self._wire.next_event()
-            if event is wire.NEED_DATA:
-                return True
-            if event is wire.CLOSED:
-                raise PeerClosed("it closed the connection")
-            self._frame_began = None
-            if isinstance(event, Answer):
-                self._answered(event, at, stamped=stamped)
-            elif isinstance(event, Join):
-                self._login(event)
-            elif isinstance(event, wire.LateAnswer) and self.seat is not None:
-                self.seat.late_answer(self)
-            if not self._wire.mid_frame:  # nearly always: one answer is one segment
-                break
-        return False
-
-    def _answered(self, answer: Answer, at: float, *, stamped: bool) -> None:
-        if type(answer) is Raised:
-            answer = replace(answer, error=escape_control_chars(answer.error)[: wire.MAX_TEXT])
-        if self.seat is not None:
-            self.seat.answer(self, answer, at, stamped=stamped)
-
-    def _login(self, join: Join) -> None:
-        self.client = escape_control_chars(join.client)
-        if join.version != wire.VERSION:
-            detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
-            self._refuse(Goodbye("unsupported_version", detail, None))
-            return
-        hosted = self.registry.hosted.get(join.team)
-        if hosted is not None and wire.verify(hosted.token, self._nonce, join.mac):
-            self._enter(join, hosted.seat)
-            return
-        wrong = self._wrong_login(join)
-        if wrong is not None:
-            self._refuse(wrong, self.registry.login_limiter.record_failure(self.address))
-            return
-        if join.team in self.registry.hosted and join.purpose != "check":
-            self._refuse(hosted_program(join.team))
-            return
-        seat = choose_seat(self.registry.seats[join.team])
-        if not self.registry.login_limiter.allow_login(join.team, seat.team.seats):
-            self.seat = seat  # the team is known, and the incident names it
-            detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
-            self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
-            return
-        self._enter(join, seat)
-
-    def _wrong_login(self, join: Join) -> Goodbye | None:
-        team = self.registry.contest.teams.get(join.team)
-        if team is None:
-            detail = f"No team has the id {join.team}. Ids are on the slip from the host."
-            return Goodbye("unknown_team", detail, None)
-        if self._signed_token(join) is None:
-            detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
-            return Goodbye("bad_token", detail, None)
-        return None
-
-    def _signed_token(self, join: Join) -> str | None:
-        """Return the form of the team's token with which the client has signed; None if it has signed with another.
-
-        The SDK signs with the canonical form. A host may have written another one into teams.toml, which a client
-        may sign with as well.
-        """
-        token = self.registry.contest.teams[join.team].token
-        forms = dict.fromkeys((token, wire.canonical_token(token)))
-        return next((form for form in forms if wire.verify(form, self._nonce, join.mac)), None)
-
-    def _enter(self, join: Join, seat: Seat) -> None:
-        self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
-        if join.purpose == "check":
-            self.close(Goodbye("checked", "The login was accepted.", None))
-            return
-        self._take_seat(seat)
-
-    def _proof(self, join: Join) -> str | None:
-        """Return the proof that this server knows the team's token, if the client has asked for it."""
-        token = self._signed_token(join)
-        if join.nonce is None or token is None:
-            return None
-        return wire.prove_server(token, self._nonce, join.nonce)
-
-
-class FriendlyConnection(WireConnection):
-    """A connection of a bot that plays friendly matches only; `hello` says so, and the SDK checks it."""
-
-    def _hello(self) -> Hello:
-        return replace(super()._hello(), friendly=True)
-
-
-def hosted_program(team: int) -> Goodbye:
-    """Return the goodbye to a bot of a team whose program the host runs."""
-    return Goodbye("hosted_program", f"The host runs the program of team {team}, so its bots cannot log in.", None)
-
-
-def welcome(contest: Contest, team: int) -> Welcome:
-    """Return the answer to an accepted login; a game that two events play in the same way is in it once."""
-    games: list[dict[str, Any]] = []
-    for event in contest.events:
-        if team in event.teams and (game := _game(event)) not in games:
-            games.append(game)
-    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=games)
-
-
-def _game(event: ContestEvent) -> dict[str, Any]:
-    control = event.time_control
-    game = {
-        "game": event.game.name,
-        "options": event.options,
-        "time_kind": control.kind,
-        "time_ms": round(control.seconds * 1000),
-    }
-    return {**game, "increment_ms": round(control.increment * 1000)} if control.increment else game

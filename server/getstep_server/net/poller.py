@@ -55,12 +55,19 @@ class Poller:
         """Poll while the block runs; every `watch` has to end before the block does."""
         yield
 
-    async def watch(self, sock: socket.socket, read: Callable[[], None]) -> None:
+    async def watch(
+        self,
+        sock: socket.socket,
+        read: Callable[[], None],
+        *,
+        logged_in: bool = False,  # noqa: ARG002 - here all are read in the same way
+    ) -> None:
         """Call ``read`` whenever ``sock`` has something to read, until cancelled.
 
         Args:
             sock: non-blocking; stays open until this has ended.
             read: receives once and never raises. It may be called once more after the cancellation.
+            logged_in: ``sock`` is one of the teams' from the start.
         """
         while True:
             await trio.lowlevel.wait_readable(sock)
@@ -140,9 +147,9 @@ if sys.platform == "linux":
                     yield
                     nursery.cancel_scope.cancel()
 
-        async def watch(self, sock: socket.socket, read: Callable[[], None]) -> None:
+        async def watch(self, sock: socket.socket, read: Callable[[], None], *, logged_in: bool = False) -> None:
             number = sock.fileno()
-            self._logins.add(number, read)
+            (self._teams if logged_in else self._logins).add(number, read)
             try:
                 await trio.sleep_forever()
             finally:

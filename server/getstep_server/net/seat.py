@@ -28,6 +28,8 @@ from getstep.wire import (
 from getstep_server.config.contest import Team
 from getstep_server.events import Publish, TeamArrived, TeamLeft
 
+REPLACED = Goodbye("replaced", "A newer login of your team has taken this seat.", None)
+
 
 @dataclass(frozen=True, slots=True)
 class ProtocolViolation:
@@ -83,8 +85,28 @@ class Peer(Protocol):
         """Send the goodbye and close."""
 
 
+class Borrower(Protocol):
+    """The owner of another process, to which seats and connections are lent for a match."""
+
+    def bring(self, seat: Seat, connection: Peer) -> None:
+        """Lend a connection that has taken a lent seat, in place of an older one."""
+
+    def close(self, connection: Peer, goodbye: Goodbye) -> None:
+        """Send the goodbye on a lent connection and close it."""
+
+
+class _Nothing:
+    """The mailbox of a match that is judged elsewhere."""
+
+    def put(self, _: Received) -> None:
+        """Ignore an entry."""
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+
 @dataclass(slots=True)
-class _Shared:
+class Shared:
     """State that the seats of one team share."""
 
     seats: list[Seat] = field(default_factory=list)
@@ -105,14 +127,14 @@ class Seat:
     gets the match's start and the open question again.
     """
 
-    def __init__(self, team: Team, publish: Publish, shared: _Shared | None = None) -> None:
+    def __init__(self, team: Team, publish: Publish, shared: Shared | None = None) -> None:
         self.team = team
         self.connection: Peer | None = None
         self.taken = False
         """True while the director holds the seat for a match: from before its start until after its end."""
         self._publish = publish
         self.was_connected = False
-        self._shared = shared or _Shared()
+        self._shared = shared or Shared()
         self._shared.seats.append(self)
         self._asked = 0
         self._mailbox: Mailbox | None = None
@@ -121,6 +143,8 @@ class Seat:
         self._overdue = False  # the question's time is up, and the question was not closed yet
         self._sign_of_life = False
         self._time_up = 0.0
+        self._borrower: Borrower | None = None
+        self._asked_elsewhere = False
 
     @property
     def connected(self) -> bool:
@@ -140,7 +164,7 @@ class Seat:
     @property
     def has_question(self) -> bool:
         """True if the player owes an answer."""
-        return self._question is not None
+        return self._question is not None or self._asked_elsewhere
 
     @property
     def last_id(self) -> int:
@@ -152,14 +176,21 @@ class Seat:
     def attach(self, connection: Peer) -> None:
         """Seat a connection that has logged in, in place of an older one."""
         older, self.connection = self.connection, connection
-        if older is not None:
-            older.close(Goodbye("replaced", "A newer login of your team has taken this seat.", None))
+        if older is not None and self._borrower is None:
+            older.close(REPLACED)
         self._publish(
             TeamArrived(
                 self.team.id, connection.address, connection.client, self.was_connected, self._shared.connected
             )
         )
         self.was_connected = self._sign_of_life = True
+        if self._borrower is not None:
+            self._borrower.bring(self, connection)  # the other process closes the older one
+        else:
+            self.inform(connection)
+
+    def inform(self, connection: Peer) -> None:
+        """Tell a connection that has come in mid-match what is going on."""
         if self._start is not None:
             connection.send(replace(self._start, resumed=True))
         if self._overdue:
@@ -267,6 +298,38 @@ class Seat:
         """End the match at this seat without telling the player: the server stops during the match."""
         self._mailbox = self._start = self._question = None
 
+    # --- for a match that is judged in another process ---
+
+    def lend(self, start: Start, borrower: Borrower, ids: int) -> int:
+        """Begin a match that another process judges, until `take_back`.
+
+        Args:
+            start: what that process tells the player.
+            borrower: owns the process; it gets the connections that come meanwhile.
+            ids: the number of questions that the process may ask.
+
+        Returns:
+            The id of the latest question to the team; those that follow belong to the match.
+        """
+        latest, self._shared.last_id = self._shared.last_id, self._shared.last_id + ids
+        self._mailbox, self._start, self._borrower = _Nothing(), start, borrower
+        return latest
+
+    def take_back(self, reserved: int, last_id: int) -> None:
+        """End the loan; the match goes on until `end` or `release`.
+
+        Args:
+            reserved: the last id that belonged to the match. It was reserved by `lend`.
+            last_id: the last of these ids that was used.
+        """
+        self._borrower, self._asked_elsewhere = None, False
+        if self._shared.last_id == reserved:  # no other match of the team has taken the ids behind it
+            self._shared.last_id = last_id
+
+    def note_question(self, *, is_open: bool) -> None:
+        """Note if the player of a lent seat owes an answer."""
+        self._asked_elsewhere = is_open and self._borrower is not None
+
     # --- inside ---
 
     def _send(self, message: Message) -> None:
@@ -276,7 +339,7 @@ class Seat:
 
 def seats_of(team: Team, publish: Publish) -> tuple[Seat, ...]:
     """Return all seats of a team."""
-    shared = _Shared()
+    shared = Shared()
     return tuple(Seat(team, publish, shared) for _ in range(team.seats))
 
 

@@ -96,20 +96,24 @@ def seat_players(
     """Begin the match at both seats with a fresh mailbox, and send both players its start."""
     mailbox = MatchMailbox(scheduler)
     for player, seat in enumerate(seats):
-        start = Start(
-            match=match.number,
-            game=match.game,
-            options=match.options,
-            is_black=player == 0,
-            opponent=seats[1 - player].team.name,
-            time_kind=control.kind,
-            time_ms=round(control.seconds * 1000),
-            lag_ms=round(lag * 1000),
-            resumed=False,
-            increment_ms=round(control.increment * 1000) or None,
-        )
-        seat.begin(mailbox, start)
+        seat.begin(mailbox, start_message(match, seats[1 - player].team.name, control, lag, is_black=player == 0))
     return mailbox
+
+
+def start_message(match: Match, opponent: str, control: TimeControl, lag: float, *, is_black: bool) -> Start:
+    """Return the message that tells a player the start of a match."""
+    return Start(
+        match=match.number,
+        game=match.game,
+        options=match.options,
+        is_black=is_black,
+        opponent=opponent,
+        time_kind=control.kind,
+        time_ms=round(control.seconds * 1000),
+        lag_ms=round(lag * 1000),
+        resumed=False,
+        increment_ms=round(control.increment * 1000) or None,
+    )
 
 
 def _turns(p: _Progress) -> MatchScript:

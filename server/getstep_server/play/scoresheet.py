@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -19,15 +19,39 @@ from getstep_engines import Player
 from getstep_server.config.contest import Contest
 from getstep_server.events import JournalCut
 from getstep_server.incident import Incident
-from getstep_server.json_text import encode
+from getstep_server.json_text import decode, encode
 from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
 from getstep_server.records.game import MatchLog, Programs, game_header, match_of, match_state_of, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import Record, RecordError
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk, more_room_helps
-from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of
+from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of, writer_of
 from getstep_server.storage.recovery import _by_game, _read_all
+
+
+class SheetJournal(Protocol):
+    """The journal that a scoresheet writes to; see `Journal`."""
+
+    def append(self, tag: bytes, *entries: bytes) -> WriteResult:
+        """Write entries of one match."""
+
+    def flush(self) -> None:
+        """Write what the disk has not taken yet."""
+
+    def finish(self, tag: bytes) -> None:
+        """Forget a game; any thread may call this."""
+
+    def on_commit(self, callback: Callable[[WriteResult], None]) -> None:
+        """Call ``callback`` once at the end of the batch."""
+
+
+class Totals(NamedTuple):
+    """The number of turns that were played, and for each player its thinking time in seconds and its faults."""
+
+    turns: int
+    thought: tuple[float, float]
+    faults: tuple[int, int]
 
 
 class Scoresheet:
@@ -43,7 +67,9 @@ class Scoresheet:
         JournalError: a line cannot follow on those before it.
     """
 
-    def __init__(self, head: Mapping[str, Any], journal: Journal, disk: Disk, lines: Sequence[Line] = ()) -> None:
+    def __init__(
+        self, head: Mapping[str, Any], journal: SheetJournal, disk: Disk, lines: Sequence[Line] = ()
+    ) -> None:
         self.head = head
         self.match_state = match_state_of(head)
         self.match = match_of(head)
@@ -55,6 +81,12 @@ class Scoresheet:
         self.on_commit = journal.on_commit
         """Calls a function once a pending turn is written or has failed; see `Journal.on_commit`."""
         self._over = False
+        self._elsewhere: Callable[[Incident], None] | None = None
+        """Where incidents are recorded while another process judges the match."""
+        self._totals: Totals | None = None
+        """The totals if another process has judged the match: `match_state` is older then."""
+        self._kept = 0
+        """The number of turns and passes at the start of the loan."""
         for line in lines:
             self._take(line)
 
@@ -124,6 +156,9 @@ class Scoresheet:
 
     def incident(self, incident: Incident) -> None:
         """Record hostile or refused traffic of one of the teams: the first of each kind, and how many."""
+        if self._elsewhere is not None:
+            self._elsewhere(incident)
+            return
         known = {"team": incident.team, "code": incident.code}
         for row in self._happened.incidents:
             if row["team"] == incident.team and row["code"] == incident.code:
@@ -139,9 +174,8 @@ class Scoresheet:
 
     def with_totals(self, result: Result) -> Result:
         """Return ``result``, which was decided elsewhere, with the turns that were played until now."""
-        state = self.match_state
-        faults = (state.faults[0], state.faults[1])
-        return replace(result, turns=state.turns, thought=state.clocks.thought, faults=faults)
+        turns, thought, faults = self.totals
+        return replace(result, turns=turns, thought=thought, faults=faults)
 
     def record(self, result: Result) -> Record:
         """Return the record of the match, which is over: no further lines of it are written to the journal."""
@@ -161,6 +195,64 @@ class Scoresheet:
         """
         self._over = True
         self._journal.finish(self._tag)
+
+    # --- a match that another process judges ---
+
+    @property
+    def totals(self) -> Totals:
+        """The totals of the turns until now."""
+        state = self.match_state
+        faults = (state.faults[0], state.faults[1])
+        return self._totals or Totals(state.turns, state.clocks.thought, faults)
+
+    @property
+    def turns(self) -> int:
+        """The number of turns until now; any thread may read it."""
+        return self.match_state.turns if self._totals is None else self._totals.turns
+
+    @property
+    def log(self) -> MatchLog:
+        """The turns, restarts and incidents until now."""
+        return self._happened
+
+    def lend(self, journal: SheetJournal, note: Callable[[Incident], None]) -> None:
+        """Let another process write the sheet until `take_back`: its ``journal`` has all further lines.
+
+        ``note`` records incidents there.
+        """
+        self._journal, self._elsewhere = journal, note
+        self._kept = len(self._happened.turns)
+
+    def follow(self, turns: Sequence[bytes], totals: Totals) -> None:
+        """Add turns and passes that the other process has written."""
+        self._happened.turns += turns
+        self._totals = totals
+
+    def take_back(self, incidents: Sequence[dict[str, Any]]) -> None:
+        """End the loan; ``incidents`` are all those of the match."""
+        self._happened.incidents = list(incidents)
+        self._elsewhere = None
+
+    def recover(self, lines: Sequence[Line]) -> None:
+        """End the loan to a process that has died and left these ``lines``.
+
+        Raises:
+            JournalError: a line cannot follow on those before it.
+        """
+        del self._happened.turns[self._kept :]
+        self._totals = self._elsewhere = None
+        for line in lines:
+            self._take(line)
+
+    def restore(self, log: MatchLog) -> None:
+        """Begin where another process has stopped.
+
+        Raises:
+            WrongTurn: the turns do not follow on each other.
+        """
+        for turn in log.turns:
+            self.match_state.apply(decode(turn))
+        self._happened = log
 
     async def _flush(self) -> None:
         self._journal.flush()
@@ -185,6 +277,11 @@ class ScoresheetStore:
         self._contest = contest
         self.disk = disk
         self._journal = Journal(contest.running)
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of this process."""
+        return self._journal
 
     async def begin(self, match: Match, attempt: int, programs: Programs = ()) -> Scoresheet:
         """Return a scoresheet for a match that begins; wait while the disk is full."""
@@ -213,7 +310,9 @@ class ScoresheetStore:
         for lines in games.values():
             _check_numbers(lines)
         kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
-        self._journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()})
+        last = max((writer_of(part.number) for part in left), default=0)
+        writer = last + 1 if last else 0  # after several writers, the lines of this run have to come last
+        self._journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()}, writer)
         sheets = [self._resumed(tag, lines, matches) for tag, lines in games.items()]
         for part in left:
             part.mend()

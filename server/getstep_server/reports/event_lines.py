@@ -17,6 +17,7 @@ from getstep_server.events import (
     Event,
     HouseBotEnded,
     JournalCut,
+    JudgeEnded,
     Listening,
     MatchCalledOff,
     MatchEnded,
@@ -82,6 +83,11 @@ class EventLines:
                 return self._throttled(what, count)
             case PageEnded(code, seconds):
                 return f"! The live page ended with code {code}; it starts again in {seconds:g} s"
+            case JudgeEnded(code, seconds):
+                return (
+                    f"! A judge process ended with code {code}; its matches are played again, and it starts again"
+                    f" in {seconds:g} s"
+                )
             case HouseBotEnded(team, code, seconds):
                 return f"! {self._name(team)} ended with code {code}; it starts again in {seconds:g} s"
             case Announced(name):

@@ -39,6 +39,7 @@ from getstep_server.events import (
     HouseBotEnded,
     IncidentsSummed,
     JournalCut,
+    JudgeEnded,
     Listening,
     MatchCalledOff,
     MatchEnded,
@@ -142,6 +143,8 @@ class ContestLog:
                 self._listening(event)
             case PageEnded(code, seconds):
                 self._write("warning", "page_ended", code=code, again_in=seconds)
+            case JudgeEnded(code, seconds):
+                self._write("warning", "judge_ended", code=code, again_in=seconds)
             case HouseBotEnded(team, code, seconds):
                 self._write(
                     "warning", "house_bot_ended", team=team, name=self._name(team), code=code, again_in=seconds

@@ -435,9 +435,7 @@ class Director:
             seat_players(match, running.seats, control, self.contest.lag, self._scheduler)
             return no_show_result(self.contest, self.tournament, running)
         self._open[match.number] = sheet
-        match_state = sheet.match_state
-        now, turns = match_state.turns, (lambda: match_state.turns)
-        self._publish(MatchStarted(match, now, turns, sheet.head, sheet.turns_from))
+        self._publish(MatchStarted(match, sheet.turns, lambda: sheet.turns, sheet.head, sheet.turns_from))
         return await venue.play(running, sheet)
 
     def _call_off(self, running: Running, stored: Result) -> None:

@@ -17,11 +17,12 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, ContestOver, DiskUsable, Event, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection
-from getstep_server.net.connection import SHUTDOWN_RETRY_MS, WireConnection
+from getstep_server.net.connection import SHUTDOWN_RETRY_MS
 from getstep_server.net.listener import accept_forever
 from getstep_server.net.ports import Ports, open_ports
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
+from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
 from getstep_server.storage.contest_state import check_database, load_tournament
@@ -34,6 +35,7 @@ from getstep_server.tournament.tournament import Tournament
 from .director import Director
 from .freeze_rule import FreezeRule
 from .hosted import HostedPrograms
+from .judges import JudgeProcesses, check_judges
 from .keyboard import EnterKey
 from .publication_rule import PublicationRule
 from .run_log import RunLog
@@ -82,6 +84,7 @@ async def run_contest(contest: Contest, bus: Bus, when: StartCondition) -> RunOu
     """
     check_teams(contest)
     check_matches(contest)
+    check_judges(contest)
     sys.setswitchinterval(THREAD_TURN_SECONDS)
     with ContestLock(contest.folder), Store(contest.database) as store:
         store.claim()
@@ -118,7 +121,9 @@ async def _run(
     begun_before = bool(tournament.recorded or unfinished)
     gather = not when.now and when.at is None
     parts = (seats, sheets, store, disk, scheduler, bus.publish)
-    director = Director(contest, tournament, unfinished, *parts, gather=gather, hosted=hosted)
+    judges = JudgeProcesses(contest, hosted, sheets, scheduler, bus.publish)
+    elsewhere = [judges] if contest.file.server.judges > 1 else []
+    director = Director(contest, tournament, unfinished, *parts, gather=gather, hosted=hosted, elsewhere=elsewhere)
     await hosted.open(seats, ports.listening, unfinished)
     key = EnterKey()
     outcome = RunOutcome.STOPPED
@@ -136,6 +141,8 @@ async def _run(
         nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
+            for venue in elsewhere:
+                await nursery.start(venue.run)
             bus.publish(ports.listening)
             hosted.begin()
             if when.on_enter:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from getstep_server.limits import JOURNAL_TAIL_BYTES
 
-from .journal import parse_line, segments
+from .journal import parse_line, segments, writer_of_path
 
 
 class TailedLine(NamedTuple):
@@ -38,28 +39,44 @@ class JournalTail:
         """The bytes that were read of each segment, by its name and inode: a new run starts again at segment 1."""
 
     def poll(self) -> list[TailedLine]:
-        """Return the new lines, of at most JOURNAL_TAIL_BYTES; the rest at the next call."""
+        """Return the new lines, of each writer at most JOURNAL_TAIL_BYTES; the rest at the next call.
+
+        A match that one process begins goes on in the journal of a later one. So the later writers are read first:
+        then the beginnings of all that they have written are there, and come first in the list.
+        """
         lines: list[TailedLine] = []
-        room, known = JOURNAL_TAIL_BYTES, dict[tuple[str, int], int]()
-        for path in segments(self._folder):
+        known = dict[tuple[str, int], int]()
+        written_at = 0.0
+        for writer in sorted({writer_of_path(path) for path in segments(self._folder)}, reverse=True):
+            paths = [path for path in segments(self._folder) if writer_of_path(path) == writer]
+            found, newest = self._poll_writer(paths, known)
+            lines, written_at = found + lines, max(newest, written_at)
+        self._read, self.written_at = known, written_at or self.written_at
+        return lines
+
+    def _poll_writer(
+        self, paths: Sequence[Path], known: dict[tuple[str, int], int]
+    ) -> tuple[list[TailedLine], float]:
+        """Return the new lines of one writer and the time of its latest write; note in ``known`` what was read."""
+        lines: list[TailedLine] = []
+        room, written_at = JOURNAL_TAIL_BYTES, 0.0
+        for path in paths:
             try:
                 with path.open("rb") as file:
                     found = os.fstat(file.fileno())
                     key = (path.name, found.st_ino)
                     start = self._read.get(key, 0)
                     file.seek(start)
-                    text = file.read(room)
+                    text = file.read(room) if room > 0 else b""
             except OSError:  # it was deleted just now
                 continue
             end = text.rfind(b"\n") + 1
             lines += filter(None, map(_parsed, text[:end].splitlines(keepends=True)))
-            known[key], self.written_at = start + end, found.st_mtime
+            known[key] = start + end
+            if room > 0:
+                written_at = found.st_mtime
             room -= end
-            if room <= 0:
-                known |= {key: size for key, size in self._read.items() if key not in known}
-                break
-        self._read = known
-        return lines
+        return lines, written_at
 
 
 def _parsed(raw: bytes) -> TailedLine | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from .journal import JournalError, Line, Segment, read, segments, tag_of
+from .journal import Journal, JournalError, Line, Segment, read, segments, tag_of, writer_of_path
 
 
 def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int]:
@@ -42,15 +43,43 @@ def running_records(folder: Path, recorded: Collection[tuple[int, int]]) -> Iter
 
 
 def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
-    """Yield all segments, without the lines of recorded games; only the very last line may be torn."""
+    """Yield all segments, without the lines of recorded games; only the very last line of a writer may be torn."""
     over = {tag_of(*attempt) for attempt in recorded}
-    paths = segments(folder)
+    for _, paths in groupby(segments(folder), writer_of_path):
+        yield from _read_writer(list(paths), over)
+
+
+def _read_writer(paths: Sequence[Path], over: Collection[bytes]) -> Iterator[Segment]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):  # while another server runs the contest
             part = read(path, over)
             if part.cut is not None and path is not paths[-1]:
                 raise JournalError(f"{path}, line {part.cut}: torn, expected that in {paths[-1].name} only")
             yield part
+
+
+class Inheritance(NamedTuple):
+    """What the writer of a journal has left behind when it ended: the journal, and by tag the games in it."""
+
+    journal: Journal
+    games: Mapping[bytes, Sequence[Line]]
+
+
+def inherit(folder: Path, writer: int) -> Inheritance:
+    """Take over the journal of a process that has ended, so that its games can be abandoned or finished.
+
+    Raises:
+        JournalError: a line is damaged.
+        OSError: a file cannot be read or mended.
+    """
+    left = list(_read_writer([path for path in segments(folder) if writer_of_path(path) == writer], ()))
+    games = _by_game(left)
+    kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
+    journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()}, writer)
+    for part in left:
+        part.mend()
+    journal.finish(b"")
+    return Inheritance(journal, games)
 
 
 def _by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:

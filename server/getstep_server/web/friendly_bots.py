@@ -16,10 +16,10 @@ import trio
 from getstep_server.config.contest import Contest, Team
 from getstep_server.events import Event, ServerFault, TeamLeft
 from getstep_server.limits import MAX_FRIENDLY_CONNECTIONS, MAX_FRIENDLY_CONNECTIONS_PER_ADDRESS
-from getstep_server.net.connection import FriendlyConnection
 from getstep_server.net.listener import accept_forever, open_listener
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat
+from getstep_server.net.wire_connection import FriendlyConnection
 
 from .friendly_game import BotMailbox, FriendlyGame, FriendlySettings
 from .listener import first_free

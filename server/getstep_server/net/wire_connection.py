@@ -1,0 +1,147 @@
+"""Connections that speak the protocol of protocol.md."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+import getstep_server
+from getstep import wire
+from getstep.wire import Goodbye, Hello, Join, Message, Raised
+from getstep_server.text import escape_control_chars
+
+from .connection import _READING, FULL_RETRY_MS, Connection, PeerClosed
+from .registry import ConnectionRegistry
+from .seat import Answer, Seat, choose_seat
+from .welcome import hosted_program, welcome
+
+SOFTWARE = f"getstep-server {getstep_server.__version__}"
+
+wire.pack_boards_with(msgspec.msgpack.Encoder().encode)  # in a fifth of msgpack's time
+
+
+class WireConnection(Connection):
+    """A connection that speaks the protocol of protocol.md."""
+
+    def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
+        super().__init__(registry, sock, address)
+        self._wire = wire.Connection(wire.Role.SERVER)
+        self._nonce = wire.new_nonce()
+
+    def _greet(self) -> None:
+        self.send(self._hello())
+
+    def _hello(self) -> Hello:
+        return Hello(
+            versions=[wire.VERSION],
+            nonce=self._nonce,
+            contest=self.registry.contest.name,
+            server=SOFTWARE,
+        )
+
+    def _encode(self, message: Message) -> bytes:
+        return self._wire.send(message)
+
+    def _save(self) -> dict[str, Any]:
+        return self._wire.save()
+
+    def _restore(self, saved: dict[str, Any]) -> None:
+        self._wire.restore(saved)
+
+    def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
+        step = self._wire.receive_step(data)
+        if step is not None and self.seat is not None:  # nearly always; a question is asked only at a seat
+            self.seat.answer(self, step, at, stamped=stamped)
+            return False
+        self._wire.receive_data(data)
+        while self._state in _READING:
+            event = self._wire.next_event()
+            if event is wire.NEED_DATA:
+                return True
+            if event is wire.CLOSED:
+                raise PeerClosed("it closed the connection")
+            self._frame_began = None
+            if isinstance(event, Answer):
+                self._answered(event, at, stamped=stamped)
+            elif isinstance(event, Join):
+                self._login(event)
+            elif isinstance(event, wire.LateAnswer) and self.seat is not None:
+                self.seat.late_answer(self)
+            if not self._wire.mid_frame:  # nearly always: one answer is one segment
+                break
+        return False
+
+    def _answered(self, answer: Answer, at: float, *, stamped: bool) -> None:
+        if type(answer) is Raised:
+            answer = replace(answer, error=escape_control_chars(answer.error)[: wire.MAX_TEXT])
+        if self.seat is not None:
+            self.seat.answer(self, answer, at, stamped=stamped)
+
+    def _login(self, join: Join) -> None:
+        self.client = escape_control_chars(join.client)
+        if join.version != wire.VERSION:
+            detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
+            self._refuse(Goodbye("unsupported_version", detail, None))
+            return
+        hosted = self.registry.hosted.get(join.team)
+        if hosted is not None and wire.verify(hosted.token, self._nonce, join.mac):
+            self._enter(join, hosted.seat)
+            return
+        wrong = self._wrong_login(join)
+        if wrong is not None:
+            self._refuse(wrong, self.registry.login_limiter.record_failure(self.address))
+            return
+        if join.team in self.registry.hosted and join.purpose != "check":
+            self._refuse(hosted_program(join.team))
+            return
+        seat = choose_seat(self.registry.seats[join.team])
+        if not self.registry.login_limiter.allow_login(join.team, seat.team.seats):
+            self.seat = seat  # the team is known, and the incident names it
+            detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
+            self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
+            return
+        self._enter(join, seat)
+
+    def _wrong_login(self, join: Join) -> Goodbye | None:
+        team = self.registry.contest.teams.get(join.team)
+        if team is None:
+            detail = f"No team has the id {join.team}. Ids are on the slip from the host."
+            return Goodbye("unknown_team", detail, None)
+        if self._signed_token(join) is None:
+            detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
+            return Goodbye("bad_token", detail, None)
+        return None
+
+    def _signed_token(self, join: Join) -> str | None:
+        """Return the form of the team's token with which the client has signed; None if it has signed with another.
+
+        The SDK signs with the canonical form. A host may have written another one into teams.toml, which a client
+        may sign with as well.
+        """
+        token = self.registry.contest.teams[join.team].token
+        forms = dict.fromkeys((token, wire.canonical_token(token)))
+        return next((form for form in forms if wire.verify(form, self._nonce, join.mac)), None)
+
+    def _enter(self, join: Join, seat: Seat) -> None:
+        self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
+        if join.purpose == "check":
+            self.close(Goodbye("checked", "The login was accepted.", None))
+            return
+        self._take_seat(seat)
+
+    def _proof(self, join: Join) -> str | None:
+        """Return the proof that this server knows the team's token, if the client has asked for it."""
+        token = self._signed_token(join)
+        if join.nonce is None or token is None:
+            return None
+        return wire.prove_server(token, self._nonce, join.nonce)
+
+
+class FriendlyConnection(WireConnection):
+    """A connection of a bot that plays friendly matches only; `hello` says so, and the SDK checks it."""
+
+    def _hello(self) -> Hello:
+        return replace(super()._hello(), friendly=True)
