@@ -39,7 +39,7 @@ from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.runtime.run import run_contest
 from getstep_server.runtime.start import StartCondition
-from getstep_server.storage.journal import WriteResult
+from getstep_server.storage.journal import Journal, WriteResult
 from getstep_server.validation import validated
 
 THINK_MS = 50.0
@@ -244,7 +244,8 @@ def unrecorded() -> Iterator[None]:
     """Replace the scoresheet's write, so that the server records only the result of a match."""
 
     def write(self: Scoresheet, turn: Mapping[str, Any]) -> WriteResult:  # noqa: ARG001 - as the real one
-        return WriteResult.PENDING if self._journal._batching else WriteResult.WRITTEN  # as with records
+        batching = isinstance(self._journal, Journal) and self._journal._batching
+        return WriteResult.PENDING if batching else WriteResult.WRITTEN  # as with records
 
     real, Scoresheet.write = Scoresheet.write, write  # type: ignore[method-assign]  # the method of every scoresheet of this process
     try:

@@ -1,0 +1,383 @@
+"""One life of a judge process, as the server sees it: what it has lent to the process, and what comes back."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+
+import msgspec
+import trio
+
+from getstep.wire import Goodbye
+from getstep_server.config.contest import Contest
+from getstep_server.events import EVERY, Event, Publish, ServerFault
+from getstep_server.incident import Incident
+from getstep_server.judges.channel import Channel
+from getstep_server.judges.messages import (
+    Append,
+    Back,
+    Bring,
+    Close,
+    Finish,
+    FromJudge,
+    Judge,
+    LentSeat,
+    Lost,
+    MatchProgress,
+    Note,
+    Progress,
+    Published,
+    Returned,
+    Setup,
+    Stop,
+)
+from getstep_server.limits import JUDGE_ANSWER_SECONDS, MATCH_QUESTIONS
+from getstep_server.net.connection import Connection
+from getstep_server.net.handover import SavedConnection
+from getstep_server.net.seat import REPLACED, Peer, Seat
+from getstep_server.play.judge import start_message
+from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
+from getstep_server.records.result import PLAYERS, Result
+from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of
+from getstep_server.storage.recovery import inherit
+
+from .attempt import Running
+
+END_SECONDS = 3.0
+"""The time for a judge process to end without help. It needs some milliseconds."""
+
+RETRY_MS = 1000
+"""Clients whose judge process has died connect again after this pause."""
+
+_EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in EVERY}
+
+
+class JudgeDied(Exception):  # noqa: N818 - an end of a process, as its code says
+    """The process that judged a match has ended."""
+
+
+@dataclass
+class _Loan:
+    """A match that a judge process judges."""
+
+    running: Running
+    sheet: Scoresheet
+    reserved: tuple[int, int]
+    """The last id of a question that each player may be asked."""
+    over: trio.Event = field(default_factory=trio.Event)
+    returned: Returned | None = None
+
+
+class _LentJournal:
+    """The journal of a lent match: its first lines are in the server's, the others in that of a judge process."""
+
+    def __init__(self, own: Journal, process: JudgeProcess, token: trio.lowlevel.TrioToken) -> None:
+        self._own = own
+        self._process = process
+        self._token = token
+
+    def append(self, tag: bytes, *entries: bytes) -> WriteResult:
+        """Write entries of a match that was returned."""
+        self._process.append(tag, entries)
+        return WriteResult.WRITTEN
+
+    def flush(self) -> None:
+        """Do nothing: the other process writes."""
+
+    def on_commit(self, _: Callable[[WriteResult], None]) -> None:
+        """Raise RuntimeError: no turn is written here."""
+        raise RuntimeError("the turns of a lent match are written elsewhere")
+
+    def finish(self, tag: bytes) -> None:
+        """Forget a game in both journals; any thread may call this."""
+        self._own.finish(tag)
+        with suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._process.finish, tag)
+
+
+class JudgeProcess:
+    """One life of a judge process.
+
+    Args:
+        contest: the contest.
+        sheets: has the journal of the server.
+        writer: the number of the process's journal.
+        publish: called with its events.
+        changed: called when a connection is no longer lent.
+    """
+
+    def __init__(
+        self,
+        contest: Contest,
+        sheets: ScoresheetStore,
+        writer: int,
+        publish: Publish,
+        changed: Callable[[], None],
+    ) -> None:
+        self._contest = contest
+        self._sheets = sheets
+        self._writer = writer
+        self._publish = publish
+        self._changed = changed
+        self.loans: dict[int, _Loan] = {}
+        self._connections: dict[int, Connection] = {}
+        self._numbers: dict[Peer, int] = {}
+        self._next_number = 0
+        self._passing_on = False
+        """True while an incident of the process is published: it has recorded it already."""
+        self._unfinished: set[bytes] = set()
+        """The matches that may have lines in the process's journal."""
+        self._inherited: Journal | None = None
+        self._is_ready = self._ended = False
+
+    # --- the process ---
+
+    async def run(self, ready: Callable[[], object]) -> int:
+        """Run the process, and call ``ready`` when it works. If it ends, settle its matches and return its code.
+
+        If this is cancelled, end the process.
+        """
+        ours, theirs = socket.socketpair()
+        self._channel: Channel[FromJudge] = Channel(ours, FromJudge)
+        try:
+            with theirs:
+                self._process = await self._start(theirs.fileno())
+        except OSError:  # no memory or no process left
+            self._channel.close()
+            return -1
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._channel.run)
+                self._channel.send(self._setup())
+                await self._receive(ready)
+                nursery.cancel_scope.cancel()
+        finally:
+            self._ended = True
+            self._channel.close()
+            with trio.CancelScope(shield=True):
+                code = await self._wait()
+                await self._settle(code)
+        return code
+
+    async def _receive(self, ready: Callable[[], object]) -> None:
+        """Do what the messages say, to the end of the channel or to a message that cannot be handled."""
+        async with aclosing(self._channel.receive()) as messages:
+            try:
+                async for message in messages:
+                    self._take(message)
+                    if not self._is_ready:
+                        self._is_ready = True
+                        ready()
+            except Exception:
+                self._publish(ServerFault("a message of a judge process", traceback.format_exc()))
+
+    async def _start(self, descriptor: int) -> trio.Process:
+        with (self._contest.folder / "judges.log").open("ab") as log:
+            return await trio.lowlevel.open_process(
+                [sys.executable, "-m", "getstep_server.judges", str(descriptor)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                pass_fds=[descriptor],
+                process_group=0,  # Ctrl-C is for the server
+            )
+
+    async def _wait(self) -> int:
+        """Wait until the process ends, which its channel tells it to do, and return its exit code."""
+        with trio.move_on_after(END_SECONDS):
+            return await self._process.wait()
+        self._process.kill()
+        return await self._process.wait()
+
+    def _setup(self) -> Setup:
+        file = msgspec.to_builtins(self._contest.file)
+        return Setup(str(self._contest.folder), file, list(self._contest.teams.values()), self._writer)
+
+    # --- matches ---
+
+    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+        """Let the process judge a match; see `JudgeProcesses.play`."""
+        loan = self._lend(running, sheet)
+        try:
+            await loan.over.wait()
+        finally:
+            if not loan.over.is_set():
+                await self._stop(loan)
+        if loan.returned is None:
+            raise JudgeDied(f"the process that judged match {sheet.match.number} has ended; judges.log may say why")
+        if loan.returned.result is None:
+            raise RuntimeError(loan.returned.fault)
+        return replace(loan.returned.result, match=sheet.match)
+
+    async def _stop(self, loan: _Loan) -> None:
+        """Wait until a match that must not go on is returned; kill a process that does not return it."""
+        self._channel.send(Stop(loan.sheet.match.number))
+        with trio.move_on_after(JUDGE_ANSWER_SECONDS, shield=True):
+            await loan.over.wait()
+        if not loan.over.is_set():
+            self._process.kill()
+            with trio.CancelScope(shield=True):
+                await loan.over.wait()
+
+    def _lend(self, running: Running, sheet: Scoresheet) -> _Loan:
+        match, clocks = sheet.match, sheet.match_state.clocks
+        seats: list[LentSeat] = []
+        files: list[int] = []
+        for player, seat in zip(PLAYERS, running.seats, strict=True):
+            opponent = running.seats[1 - player].team.name
+            start = start_message(match, opponent, clocks.control, clocks.lag, is_black=player == 0)
+            last_id = seat.lend(start, self, MATCH_QUESTIONS)
+            number, saved = None, None
+            if isinstance(seat.connection, Connection):
+                files.append(seat.connection.fileno())
+                number, saved = self._lend_connection(seat.connection)
+            seats.append(LentSeat(seat.team.id, last_id, number, saved))
+        own, log = self._sheets.journal, sheet.log
+        tag = tag_of(match.number, sheet.attempt)
+        self._unfinished.add(tag)
+        first, second = seats
+        reserved = first.last_id + MATCH_QUESTIONS, second.last_id + MATCH_QUESTIONS
+        loan = self.loans[match.number] = _Loan(running, sheet, reserved)
+        self._channel.send(Judge(match.number, dict(sheet.head), log, own.lines_of(tag), (first, second)), files)
+        token = trio.lowlevel.current_trio_token()
+        sheet.lend(_LentJournal(own, self, token), lambda incident: self._note(match.number, incident))
+        return loan
+
+    def _lend_connection(self, connection: Connection) -> tuple[int, SavedConnection]:
+        self._next_number += 1
+        number = self._next_number
+        self._connections[number], self._numbers[connection] = connection, number
+        return number, connection.lend(self)
+
+    def _forget(self, number: int) -> Connection | None:
+        """Remove and return a connection that is no longer lent."""
+        connection = self._connections.pop(number, None)
+        if connection is not None:
+            del self._numbers[connection]
+            self._changed()
+        return connection
+
+    # --- for the seats, the scoresheet and its journal ---
+
+    def bring(self, seat: Seat, connection: Peer) -> None:
+        """Lend a connection that has come in mid-match; see `seat.Borrower`."""
+        loan = self.loans.get(seat.match or 0)
+        if loan is not None and isinstance(connection, Connection):
+            descriptor = connection.fileno()
+            number, saved = self._lend_connection(connection)
+            player = loan.running.seats.index(seat)
+            self._channel.send(Bring(loan.sheet.match.number, player, number, saved), [descriptor])
+
+    def close(self, connection: Peer, goodbye: Goodbye) -> None:
+        """Close a lent connection; see `seat.Borrower`."""
+        if connection in self._numbers:
+            number = self._numbers[connection]
+            self._channel.send(Close(number, goodbye.reason, goodbye.detail, goodbye.retry_ms))
+
+    def _note(self, match: int, incident: Incident) -> None:
+        if not self._passing_on:
+            self._channel.send(Note(match, incident))
+
+    def append(self, tag: bytes, entries: Sequence[bytes]) -> None:
+        """Write entries of a returned match to the process's journal."""
+        if self._inherited is not None:
+            with suppress(OSError):  # the next run plays the match again
+                self._inherited.append(tag, *entries)
+        elif not self._ended:
+            self._channel.send(Append(tag, list(entries)))
+
+    def finish(self, tag: bytes) -> None:
+        """Forget a game in the process's journal."""
+        self._unfinished.discard(tag)
+        if self._inherited is not None:
+            with suppress(OSError):  # a segment of the journal stays behind
+                self._inherited.finish(tag)
+        elif not self._ended:
+            self._channel.send(Finish(tag))
+
+    # --- what the process says ---
+
+    def _take(self, message: FromJudge) -> None:
+        match message:
+            case Progress(matches):
+                for progress in matches:
+                    self._note_progress(progress)
+            case Returned():
+                self._take_back(message)
+            case Lost(number, why):
+                connection = self._forget(number)
+                if connection is not None:
+                    connection.lost(why)
+            case Back(number, saved):
+                connection = self._serve_again(number, saved)
+                if connection is not None and connection.seat is not None:
+                    connection.seat.inform(connection)
+            case Published(kind, event):
+                self._passing_on = True
+                self._publish(msgspec.msgpack.decode(event, type=_EVENTS[kind]))
+                self._passing_on = False
+
+    def _note_progress(self, progress: MatchProgress) -> None:
+        loan = self.loans[progress.match]
+        loan.sheet.follow(progress.turns, progress.totals)
+        parts = zip(loan.running.seats, progress.asked, progress.received_ns, strict=True)
+        for seat, asked, received_ns in parts:
+            seat.note_question(is_open=asked)
+            if isinstance(seat.connection, Connection) and seat.connection in self._numbers:
+                seat.connection.note_received(received_ns)
+
+    def _take_back(self, returned: Returned) -> None:
+        loan = self.loans.pop(returned.match)
+        for number, saved in returned.connections:
+            self._serve_again(number, saved)
+        for seat, reserved, last_id in zip(loan.running.seats, loan.reserved, returned.last_ids, strict=True):
+            seat.take_back(reserved, last_id)
+        loan.sheet.follow(returned.turns, returned.totals)
+        loan.sheet.take_back(returned.incidents)
+        loan.returned = returned
+        loan.over.set()
+
+    def _serve_again(self, number: int, saved: SavedConnection) -> Connection | None:
+        """Take a connection back, and return it if it still has its seat."""
+        connection = self._forget(number)
+        if connection is not None:
+            connection.take_back(saved)
+            if connection.seated:
+                return connection
+            connection.close(REPLACED)  # while it was on its way
+        return None
+
+    # --- its end ---
+
+    async def _settle(self, code: int) -> None:
+        """Take over what a process that has ended leaves behind: its journal, its connections and its matches."""
+        games: Mapping[bytes, Sequence[Line]] = {}
+        try:
+            inherited, games = await trio.to_thread.run_sync(inherit, self._contest.running, self._writer)
+            for tag in games.keys() - self._unfinished:  # the process had no time to do it
+                await trio.to_thread.run_sync(inherited.finish, tag)
+            self._inherited = inherited
+        except (JournalError, OSError) as error:
+            self._publish(ServerFault("the journal of a judge process", str(error)))
+        loans, self.loans = self.loans, {}
+        for loan in loans.values():
+            for seat, reserved in zip(loan.running.seats, loan.reserved, strict=True):
+                seat.take_back(reserved, reserved)
+        for number in list(self._connections):
+            connection = self._forget(number)
+            if connection is not None:
+                connection.take_back(None)
+                detail = f"The server's judge has failed (code {code}); your match is played again."
+                connection.close(Goodbye("shutting_down", detail, RETRY_MS))
+        for number, loan in loans.items():
+            lines = games.get(tag_of(number, loan.sheet.attempt), ())
+            try:
+                await trio.to_thread.run_sync(loan.sheet.recover, lines)
+            except JournalError as error:
+                self._publish(ServerFault("the journal of a judge process", str(error)))
+            loan.over.set()
