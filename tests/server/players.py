@@ -76,8 +76,9 @@ class Recorder:
 class Running:
     """A contest under way in the test's own process."""
 
-    def __init__(self, contest: Contest, recorder: Recorder, port: int, classic_port: int | None) -> None:
+    def __init__(self, contest: Contest, recorder: Recorder, port: int, classic_port: int | None, bus: Bus) -> None:
         self.contest = contest
+        self.bus = bus
         self.recorder = recorder
         self.port = port
         self.classic_port = classic_port
@@ -105,7 +106,7 @@ async def running(
             view.ending = await run_contest(contest, bus, when or StartCondition())
             view.over.set()
 
-        view = Running(contest, recorder, 0, None)
+        view = Running(contest, recorder, 0, None, bus)
         nursery.start_soon(run)
         listening = await recorder.wait_for(Listening)
         view.port, view.classic_port = listening.port, listening.classic_port

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import sys
 
@@ -9,5 +10,10 @@ import trio
 
 from .process import run
 
+THREAD_TURN_SECONDS = 0.0005
+"""As in the server; see `runtime.run`."""
+
 if __name__ == "__main__":
+    sys.setswitchinterval(THREAD_TURN_SECONDS)
+    gc.freeze()  # as the server does when it begins
     trio.run(run, socket.socket(fileno=int(sys.argv[1])))

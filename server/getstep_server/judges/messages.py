@@ -138,6 +138,8 @@ class Returned(Struct, frozen=True, tag=True):
     incidents: list[dict[str, Any]]
     last_ids: tuple[int, int]
     connections: list[tuple[int, SavedConnection]]
+    begun: bool
+    """True if the players know of the match."""
     result: Result | None
     fault: str | None
 

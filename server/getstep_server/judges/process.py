@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import socket
-import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -53,9 +51,6 @@ from .messages import (
     ToJudge,
 )
 
-THREAD_TURN_SECONDS = 0.0005
-"""As in the server; see `runtime.run`."""
-
 _WIRES: dict[str, type[Connection]] = {wire.__name__: wire for wire in (WireConnection, ClassicConnection)}
 _NOT_PASSED_ON = (MovePlayed, TeamArrived, TeamLeft)
 """Moves cost too much, and travel as turns. The server itself publishes the coming and going of teams."""
@@ -63,7 +58,6 @@ _NOT_PASSED_ON = (MovePlayed, TeamArrived, TeamLeft)
 
 async def run(sock: socket.socket) -> None:
     """Judge matches until the other end of ``sock`` is closed."""
-    sys.setswitchinterval(THREAD_TURN_SECONDS)
     channel: Channel[ToJudge] = Channel(sock, ToJudge)
     async with contextlib.aclosing(channel.receive()) as messages:
         async for message in messages:
@@ -122,7 +116,6 @@ class JudgeProcess:
                 nursery.start_soon(self._scheduler.run)
                 nursery.start_soon(self._channel.run)
                 nursery.start_soon(self._report_progress)
-                gc.freeze()  # as the server does; see `runtime.run`
                 async for message in messages:
                     self._do(message, nursery)
                 nursery.cancel_scope.cancel()
@@ -190,6 +183,7 @@ class JudgeProcess:
             except Exception:
                 fault = traceback.format_exc()
         del self._matches[number]
+        begun = match.seats[0].in_match
         connections = []
         for seat in match.seats:
             seat.release()
@@ -199,7 +193,9 @@ class JudgeProcess:
         log, totals = match.sheet.log, match.sheet.totals
         last_ids = match.seats[0].last_id, match.seats[1].last_id
         turns = log.turns[match.told :]
-        self._channel.send(Returned(number, turns, totals, log.incidents, last_ids, connections, result, fault))
+        self._channel.send(
+            Returned(number, turns, totals, log.incidents, last_ids, connections, begun, result, fault)
+        )
 
     async def _finish(self, tag: bytes) -> None:
         with trio.CancelScope(shield=True), contextlib.suppress(OSError):  # a segment of the journal stays behind

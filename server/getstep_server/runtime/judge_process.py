@@ -337,6 +337,8 @@ class JudgeProcess:
             self._serve_again(number, saved)
         for seat, reserved, last_id in zip(loan.running.seats, loan.reserved, returned.last_ids, strict=True):
             seat.take_back(reserved, last_id)
+            if not returned.begun:
+                seat.release()
         loan.sheet.follow(returned.turns, returned.totals)
         loan.sheet.take_back(returned.incidents)
         loan.returned = returned

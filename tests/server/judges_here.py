@@ -1,0 +1,52 @@
+"""Judge processes in the test's own process: they start at once, and a test can see into them."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+import trio
+
+from getstep_server.judges import process as judges_process
+from getstep_server.runtime import judge_process
+
+
+class JudgeHere:
+    """A judge that `JudgeProcess` takes for a process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._sock = socket.socket(fileno=os.dup(descriptor))
+        self._end = os.dup(self._sock.fileno())
+        self._over = trio.Event()
+        trio.lowlevel.spawn_system_task(self._run)
+
+    async def _run(self) -> None:
+        try:
+            await judges_process.run(self._sock)
+        finally:
+            self._over.set()
+
+    async def wait(self) -> int:
+        """Wait for its end."""
+        await self._over.wait()
+        os.close(self._end)
+        return 0
+
+    def kill(self) -> None:
+        """End it without a word to the server."""
+        with socket.socket(fileno=os.dup(self._end)) as sock:
+            sock.shutdown(socket.SHUT_RDWR)
+
+
+def judges_here(monkeypatch: pytest.MonkeyPatch) -> list[JudgeHere]:
+    """Let all judge processes run in this process; return a list to which they are added when they start."""
+    started: list[JudgeHere] = []
+
+    async def start(_: object, descriptor: int) -> JudgeHere:
+        await trio.lowlevel.checkpoint()
+        started.append(JudgeHere(descriptor))
+        return started[-1]
+
+    monkeypatch.setattr(judge_process.JudgeProcess, "_start", start)
+    return started
