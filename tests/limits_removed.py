@@ -257,6 +257,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_REPORT_BYTES": ("10**9", f"{_ORDER}test_a_report_has_a_bounded_length"),
     "MAX_CACHED_PROGRAMS": ("10**9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
     "CACHED_PROGRAM_SECONDS": ("1e9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
+    "JUDGE_BACKLOG_BYTES": (
+        "10**9",
+        "tests/server/test_judge_parts.py::test_a_server_that_does_not_read_is_told_4_mib",
+    ),
     "MAX_TURN_CHARS": ("10**9", f"{_ORDER}test_a_turn_has_a_bounded_length"),
 }
 

@@ -490,18 +490,6 @@ MAX_CACHED_PROGRAMS = 1000
 CACHED_PROGRAM_SECONDS = 3600.0
 """The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""
 
-MATCH_QUESTIONS = 10_000
-"""The ids of questions that a match in a judge process reserves: a match of hop has at most 400 turns.
-
-They are 31 bits, of which the first half is for the random first id: enough for 100,000 matches of each team.
-"""
-
-JUDGE_PROGRESS_SECONDS = 0.5
-"""The time between two reports of a judge process."""
-
-JUDGE_ANSWER_SECONDS = 10.0
-"""The time for a judge process to return a match that is stopped: then it hangs, and is killed."""
-
 JUDGE_BACKLOG_BYTES = 4 << 20
 """The bytes that wait in a judge process until the server reads them. With more, it reports no events and no turns.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
 import pytest
@@ -480,3 +480,31 @@ def test_there_and_back(cls: type[Message], data: st.DataObject) -> None:
     assert repr(received) == repr(message)  # 1 is not True, nor 1.0
     assert snapshot(speaker) == snapshot(listener)
     assert listener.next_event() is (CLOSED if cls is Goodbye else NEED_DATA)
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_saved_conversation_goes_on_elsewhere(answered: bool) -> None:
+    """In another process, say: in the middle of a frame, of a turn, and with a closed question."""
+    server, client = ends(State.MATCH)
+    question = SAMPLES[GetStep]
+    for message in (replace(question, id=7), Penalty(7, "missed_limit", "late"), replace(question, id=8)):
+        client.receive_data(server.send(message))
+        client.next_event()
+    late, answer = client.send(Step(7, 1)), client.send(Step(8, 2))
+    if answered:
+        server.receive_data(late + answer)
+        assert [type(server.next_event()) for _ in range(2)] == [LateAnswer, Step]
+        answer = b""
+    else:
+        server.receive_data(late[:5])
+        assert server.next_event() is NEED_DATA
+        answer = late[5:] + answer
+    elsewhere = Connection(Role.SERVER)
+    elsewhere.restore(server.save())
+    if answered:
+        assert elsewhere.question is None
+        client.receive_data(elsewhere.send(End(1, "win", "end", "", None)))
+        assert type(client.next_event()) is End
+    else:
+        elsewhere.receive_data(answer)
+        assert [type(elsewhere.next_event()) for _ in range(2)] == [LateAnswer, Step]

@@ -204,7 +204,7 @@ async def test_a_match_that_the_host_calls_off_begins_anew(tmp_path: Path) -> No
 async def test_a_judge_that_does_not_return_a_match_is_killed(
     tmp_path: Path, here: list[JudgeHere], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_process, "JUDGE_ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(judge_process, "ANSWER_SECONDS", 0.0)
     real = judges_process.JudgeProcess._do
 
     def deaf(self: Any, message: Any, nursery: Any) -> None:

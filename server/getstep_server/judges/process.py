@@ -16,7 +16,7 @@ from getstep.wire import Goodbye
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import Event, MovePlayed, Publish, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
-from getstep_server.limits import JUDGE_BACKLOG_BYTES, JUDGE_PROGRESS_SECONDS
+from getstep_server.limits import JUDGE_BACKLOG_BYTES
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import Connection
 from getstep_server.net.handover import SavedConnection
@@ -50,6 +50,9 @@ from .messages import (
     Stop,
     ToJudge,
 )
+
+PROGRESS_SECONDS = 0.5
+"""The time between two reports to the server."""
 
 _WIRES: dict[str, type[Connection]] = {wire.__name__: wire for wire in (WireConnection, ClassicConnection)}
 _NOT_PASSED_ON = (MovePlayed, TeamArrived, TeamLeft)
@@ -208,7 +211,7 @@ class JudgeProcess:
         while True:
             if self._channel.backlog < JUDGE_BACKLOG_BYTES:
                 self._channel.send(Progress([self._progress(*item) for item in self._matches.items()]))
-            await trio.sleep(JUDGE_PROGRESS_SECONDS)
+            await trio.sleep(PROGRESS_SECONDS)
 
     def _progress(self, number: int, match: _Match) -> MatchProgress:
         turns = match.sheet.turns_from(match.told)

@@ -36,7 +36,6 @@ from getstep_server.judges.messages import (
     Setup,
     Stop,
 )
-from getstep_server.limits import JUDGE_ANSWER_SECONDS, MATCH_QUESTIONS
 from getstep_server.net.connection import Connection
 from getstep_server.net.handover import SavedConnection
 from getstep_server.net.seat import REPLACED, Peer, Seat
@@ -50,6 +49,15 @@ from .attempt import Running
 
 END_SECONDS = 3.0
 """The time for a judge process to end without help. It needs some milliseconds."""
+
+ANSWER_SECONDS = 10.0
+"""The time for a judge process to return a match that is stopped: then it hangs, and is killed."""
+
+MATCH_QUESTIONS = 10_000
+"""The ids of questions that a match reserves: a match of hop has at most 400 turns.
+
+An id has 31 bits, and a team's first one is in their first half: enough for 100,000 matches of a team in one run.
+"""
 
 RETRY_MS = 1000
 """Clients whose judge process has died connect again after this pause."""
@@ -217,7 +225,7 @@ class JudgeProcess:
     async def _stop(self, loan: _Loan) -> None:
         """Wait until a match that must not go on is returned; kill a process that does not return it."""
         self._channel.send(Stop(loan.sheet.match.number))
-        with trio.move_on_after(JUDGE_ANSWER_SECONDS, shield=True):
+        with trio.move_on_after(ANSWER_SECONDS, shield=True):
             await loan.over.wait()
         if not loan.over.is_set():
             self._process.kill()
