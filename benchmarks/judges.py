@@ -203,7 +203,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.one:
         program, *numbers = args.one
-        print(json.dumps(trio.run(contest, Path(program), *map(int, numbers))))
+        judges, matches, legs = map(int, numbers)
+        print(json.dumps(trio.run(contest, Path(program), judges, matches, legs)))
     elif args.exchange:
         print(json.dumps(exchange(Path(args.exchange[0]), int(args.exchange[1]))))
     else:

@@ -487,6 +487,7 @@ def test_a_saved_conversation_goes_on_elsewhere(answered: bool) -> None:
     """In another process, say: in the middle of a frame, of a turn, and with a closed question."""
     server, client = ends(State.MATCH)
     question = SAMPLES[GetStep]
+    assert isinstance(question, GetStep)
     for message in (replace(question, id=7), Penalty(7, "missed_limit", "late"), replace(question, id=8)):
         client.receive_data(server.send(message))
         client.next_event()

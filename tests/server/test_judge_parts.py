@@ -46,10 +46,10 @@ async def test_a_file_arrives_with_its_message() -> None:
         async with aclosing(there.receive()) as messages:
             assert await anext(messages) == Finish(b"1-1")
             assert await anext(messages) == Close(1, "a", "b", None)
-            with open(there.take_file(), "wb") as file:
+            with os.fdopen(there.take_file(), "wb") as file:
                 file.write(b"arrived")
             assert await anext(messages) == Finish(b"2-1")
-        with open(reads, "rb") as file:
+        with os.fdopen(reads, "rb") as file:
             assert file.read() == b"arrived"
 
 
@@ -73,7 +73,7 @@ async def test_what_the_other_end_does_not_take_at_once_arrives_later_and_in_ord
             assert here.backlog == 0
             nursery.cancel_scope.cancel()
         os.close(writes)
-        with open(reads, "rb") as file:
+        with os.fdopen(reads, "rb") as file:
             assert file.read() == b""  # no copy of the other end is left open
 
 

@@ -25,6 +25,7 @@ from getstep_server.events import (
 from getstep_server.incident import Incident
 from getstep_server.judges import process as judges_process
 from getstep_server.judges.messages import Stop
+from getstep_server.play.judge import play_match
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
@@ -252,7 +253,7 @@ async def test_a_match_is_played_again_if_its_judge_process_dies(tmp_path: Path,
 
 
 async def test_a_match_is_played_again_if_its_judge_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, failures = judges_process.play_match, [1]
+    real, failures = play_match, [1]
 
     async def fail_once(*arguments: Any) -> Any:
         if failures:

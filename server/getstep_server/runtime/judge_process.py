@@ -8,10 +8,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 import trio
+from msgspec.structs import replace
 
 from getstep.wire import Goodbye
 from getstep_server.config.contest import Contest
