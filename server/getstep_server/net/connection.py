@@ -247,10 +247,12 @@ class Connection(ABC):
             self._restore_all(saved)
 
     def lost(self, why: str) -> None:
-        """End a lent connection that the other process has closed or lost."""
+        """End a lent connection that the other process has closed or lost.
+
+        Both let the peer read the goodbye: at the end of the contest, a client that lingers is told by this one.
+        """
         self._borrower = None
         self._stop(why)
-        self._life.cancel()  # the other process lets the peer read the goodbye
 
     def adopt(self, saved: SavedConnection, seat: Seat) -> None:
         """Go on, at ``seat``, with a connection that another process has lent; call `run` next."""
