@@ -190,6 +190,7 @@ def test_the_engines_are_pure() -> None:
         },
         "engines/getstep_engines/pettingzoo.py": {"numpy", "gymnasium", "pettingzoo"},  # the extra `pettingzoo`
         "engines/getstep_engines/testing.py": {"random", "re"},  # it is loaded by tests only
+        "engines/getstep_engines/value.py": {"typing_extensions"},  # for mypy only
     }
     for path in modules("getstep_engines"):
         calls = {_called(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
@@ -244,6 +245,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "events",
             "incident",
             "judges",
+            "json_text",
             "limits",
             "net",
             "play",

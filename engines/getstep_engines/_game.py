@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from .look import DEFAULT_LOOK, Look, Step, bounded, coordinates, difference
+from .value import Value
 
 Player: TypeAlias = Literal[0, 1]
 """0 is the first player (``is_black=True`` in the callback), 1 the second."""
@@ -23,8 +23,7 @@ class IllegalMove(ValueError):  # noqa: N818 - the interface's fixed name
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Value):
     """The end of a game.
 
     ``winner`` is 0, 1, or None for a draw. ``scores`` are the scores of the first and the second player, in the
@@ -36,8 +35,7 @@ class Outcome:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimeControl:
+class TimeControl(Value):
     """The time limits of a player.
 
     ``kind`` is ``"move"`` (``seconds`` for each move) or ``"budget"`` (``seconds`` for all moves of one player in
@@ -52,7 +50,7 @@ class TimeControl:
     seconds: float
     increment: float = 0.0
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         if self.increment < 0 or (self.increment and self.kind != "budget"):
             raise ValueError(
                 f"increment is {self.increment!r} with kind {self.kind!r}; expected 0, or more with kind 'budget'"
@@ -65,8 +63,7 @@ class TimeControl:
         return f"{self.seconds:g} s {each}"
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Value):
     """An integer setting of a game's start: one of ``range(lowest, highest + 1, step)``."""
 
     name: str
@@ -92,8 +89,7 @@ class Option:
         raise ValueError(f"{self.name} is {value!r}; expected {self.allowed}")
 
 
-@dataclass(frozen=True, slots=True)
-class MoveForm:
+class MoveForm(Value):
     """The form of a move as data: for messages, for starter bots, and for people who type or click a move.
 
     Args:
@@ -129,8 +125,7 @@ SQUARE = MoveForm("(row, column)", ("square",))
 """The form of a move that names one square."""
 
 
-@dataclass(frozen=True, slots=True)
-class Starter:
+class Starter(Value):
     """The comments in the bot that ``getstep new`` writes for this game. Lines have at most 110 characters.
 
     Args:
@@ -212,8 +207,10 @@ class State(ABC):
         """Return the board as text for people, one line for each row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Game:
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Game(Value):
     """One game of the registry.
 
     Args:
@@ -240,17 +237,20 @@ class Game:
     players: tuple[str, str]
     time_control: TimeControl
     penalty: str
-    _start: Callable[..., State] = field(repr=False)
-    _from_board: Callable[..., State] = field(repr=False)
-    options: Mapping[str, Option] = field(default_factory=dict)
+    _start: Callable[..., State]
+    _from_board: Callable[..., State]
+    options: Mapping[str, Option] = _NOTHING
     differs: bool = False
-    look: Look = field(default=DEFAULT_LOOK, repr=False)
+    look: Look = DEFAULT_LOOK
     summary: str = ""
-    rules: str = field(default="", repr=False)
+    rules: str = ""
     move_form: MoveForm = MoveForm("as the rules say", ())
-    starter: Starter = field(default=Starter("", ""), repr=False)
+    starter: Starter = Starter("", "")
     scoring: Literal["points", "signed_roots"] = "points"
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = _NOTHING
+
+    def __repr__(self) -> str:
+        return f"<game {self.name}>"
 
     def start(self, **options: int) -> State:
         """Return the first position of a new game.

@@ -10,11 +10,11 @@ that names the package, for its author and for the host who installed it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ._game import Game, MoveForm, Option, Starter, State, TimeControl
 from .look import Look
+from .value import Value
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -32,8 +32,7 @@ _TYPES: Mapping[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Value):
     """An installed game: its name, the package that it comes from, and the game, or why there is none.
 
     ``value`` is the object that the entry point names, such as ``"getstep_othello:OTHELLO"``.
@@ -117,7 +116,7 @@ def _complete(name: str, game: object) -> Game:
 
 
 def _wrong_fields(game: Game) -> Iterator[tuple[str, str]]:
-    """Yield each field that has a wrong type, with what is wrong: a dataclass does not check its fields."""
+    """Yield each field that has a wrong type, with what is wrong: a Value does not check its fields."""
     for field in ("name", "title", "penalty", "summary", "rules"):
         value = getattr(game, field)
         if not isinstance(value, str) or not value:

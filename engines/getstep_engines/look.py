@@ -11,8 +11,9 @@ columns count from 0, as in the callback ``get_step``. A square is ``(row, colum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .value import Value
 
 if TYPE_CHECKING:
     from ._game import Game
@@ -50,8 +51,7 @@ _LONGEST_NAME = 60  # characters of a name or of the score line: a line of a pho
 # --- colours and shapes -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Value):
     """The three colours of a piece as ``#rrggbb``: ``fill`` inside, ``line`` around it, ``ink`` for its label.
 
     ``fill`` or ``line`` has a contrast of at least 3:1 to the ground of its theme, ``ink`` 4.5:1 to ``fill``.
@@ -62,8 +62,7 @@ class Paint:
     ink: str
 
 
-@dataclass(frozen=True, slots=True)
-class Colour:
+class Colour(Value):
     """A colour of the palette: the paint on a light ground and the paint on a dark one."""
 
     light: Paint
@@ -88,8 +87,7 @@ PALETTE: Mapping[str, Colour] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Value):
     """The colours of a board beside its pieces: ``ground`` below them, ``line`` between squares, ``text`` of the
     labels, ``mark`` around squares of the last move, ``fault`` around a square of an illegal move."""
 
@@ -135,8 +133,7 @@ def _check_choice(name: str, value: object, choices: Iterable[object]) -> None:
 # --- what a game says -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Value):
     """A piece on a square.
 
     Args:
@@ -158,7 +155,7 @@ class Piece:
     text: str = "?"
     colour: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _check_text("name", self.name, 1, _LONGEST_NAME)
         _check_text("label", self.label, 0, 2)
         _check_text("text", self.text, 1, 2)
@@ -168,21 +165,19 @@ class Piece:
             _check_choice("colour", self.colour, PALETTE)
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Value):
     """Squares that mean something to ``player``, or to both if it is None. They are drawn shaded."""
 
     name: str
     player: Literal[0, 1] | None
     squares: tuple[Square, ...]
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         _check_text("name", self.name, 1, _LONGEST_NAME)
         _check_choice("player", self.player, (0, 1, None))
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(Value):
     """The squares that a step concerns, by what happened on them. Any of these may be empty.
 
     Args:
@@ -202,8 +197,7 @@ class Touched:
     blocked: tuple[Square, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Value):
     """A part of a move that is animated by itself: the absolute board after it, and the squares it touched."""
 
     board: Board
@@ -228,8 +222,7 @@ _DEFAULT_PIECES: Mapping[int, Piece] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Value):
     """The look of a game. The last four fields are functions; everything else is data that a browser can draw from.
 
     Args:
@@ -249,16 +242,16 @@ class Look:
         ValueError: a colour is not in the palette, or a limit is exceeded.
     """
 
-    pieces: Mapping[int, Piece] = field(default_factory=lambda: _DEFAULT_PIECES)
+    pieces: Mapping[int, Piece] = _DEFAULT_PIECES
     colours: tuple[str, str] = ("blue", "orange")
     regions: tuple[Region, ...] = ()
     score: str = ""
-    measures: Callable[[Any], tuple[int, int]] | None = field(default=None, repr=False)
-    view: Callable[[Any], list[list[int]]] | None = field(default=None, repr=False)
-    trace: Callable[[Any, Any], Iterable[Step]] | None = field(default=None, repr=False)
-    notation: Callable[[Any], str] | None = field(default=None, repr=False)
+    measures: Callable[[Any], tuple[int, int]] | None = None
+    view: Callable[[Any], list[list[int]]] | None = None
+    trace: Callable[[Any, Any], Iterable[Step]] | None = None
+    notation: Callable[[Any], str] | None = None
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
         for colour in self.colours:
             _check_choice("colour", colour, PALETTE)
         _check_text("score", self.score, 0, _LONGEST_NAME)
@@ -325,8 +318,8 @@ def bounded(steps: Iterable[Step]) -> tuple[Step, ...]:
         return every
     kept, rest = every[: MOST_STEPS - 1], every[MOST_STEPS - 1 :]
     merged = {
-        part.name: tuple(dict.fromkeys(square for step in rest for square in getattr(step.touched, part.name)))
-        for part in fields(Touched)
+        name: tuple(dict.fromkeys(square for step in rest for square in getattr(step.touched, name)))
+        for name in Touched.__match_args__
     }
     return (*kept, Step(every[-1].board, Touched(**merged)))
 
@@ -415,5 +408,5 @@ def _piece_json(look: Look, piece: Piece) -> dict[str, Any]:
     return {**_fields(piece), "colour": look.colour(piece)}
 
 
-def _fields(data: Any) -> dict[str, Any]:
-    return {part.name: getattr(data, part.name) for part in fields(data)}
+def _fields(data: Value) -> dict[str, Any]:
+    return {name: getattr(data, name) for name in data.__match_args__}

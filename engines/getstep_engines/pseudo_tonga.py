@@ -50,7 +50,6 @@ equal moves it takes the one with the lowest row, then the lowest column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ._bits import components, neighbours, read_board, short_repr
 from ._filling import FillingState
@@ -74,7 +73,7 @@ class PseudoTongaState(FillingState):
         self.empty = 0
         result = self._result()
         reason = f"{PLAYERS[self.to_move]} made a fault: {result.reason}"
-        self.outcome = replace(result, reason=reason)
+        self.outcome = Outcome(result.winner, result.scores, reason)
 
     def _measures(self) -> tuple[float, float]:
         """Return the points, and for each isle what each empty square next to it would add to them."""

@@ -242,7 +242,7 @@ def test_a_trace_ends_with_the_board_after_the_move(name: str) -> None:
         shown = [GAMES[name].view(before), *(as_lists(step.board) for step in steps)]
         for earlier, later, step in zip(shown, shown[1:], steps, strict=False):
             changed = {(r, c) for r, row in enumerate(later) for c, v in enumerate(row) if earlier[r][c] != v}
-            named = set(chain.from_iterable(getattr(step.touched, name) for name in step.touched.__slots__))
+            named = set(chain.from_iterable(getattr(step.touched, name) for name in step.touched.__match_args__))
             assert changed, "each step of a move changes something"
             assert named <= {(r, c) for r, row in enumerate(later) for c in range(len(row))}
             assert named & changed
@@ -430,7 +430,7 @@ def test_boards_can_be_built_again_from_the_json_of_a_trace(name: str) -> None:
             for number, value in part.get("set", []):
                 board[number // columns][number % columns] = value
             assert board == as_lists(step.board)
-            for key in step.touched.__slots__:
+            for key in step.touched.__match_args__:
                 assert [divmod(number, columns) for number in part.get(key, [])] == list(getattr(step.touched, key))
 
 

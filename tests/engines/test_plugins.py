@@ -75,7 +75,7 @@ def test_a_game_of_another_package_is_a_game_as_all_others(install: Install) -> 
         (GO.replace('title="Go"', "options={'a': 3}"), "the field options of the Game is not a mapping of names"),
         (
             "from getstep_engines import Game\nGO = Game(name='go')",
-            "missing 6 required positional arguments: 'title",
+            "Game is missing values: title",
         ),
         (STATELESS.format(start="Half()"), "it does not start: TypeError: Can't instantiate abstract class Half"),
         (STATELESS.format(start="[]"), "start() returns a list; expected a getstep_engines.State"),

@@ -8,11 +8,11 @@ verified a year later, has the same state as when it was played.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from getstep.wire import MAX_MS, MAX_TEXT
 from getstep_engines import Game, IllegalMove, Outcome, Player, State, TimeControl
+from getstep_engines.value import Value
 
 from .codes import FINISHED, EndCode, FaultCode
 from .limits import ABSENT_MISSES, STALLED_MISSES
@@ -85,8 +85,7 @@ def _us(seconds: float) -> int:
     return round(seconds * 1_000_000)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchOutcome:
+class MatchOutcome(Value):
     """The end of a match: by the game's rules (``scores`` set) or by a rule beside them."""
 
     winner: Player | None

@@ -13,10 +13,9 @@ Theory of operation. `Tournament` is an event-sourced projection of the contest'
 `EventState` holds the part of one event, and `SettingsOnRecord` the settings. Here are the results by match, the
 host's decisions, and what concerns several events.
 
-Applying a record costs little, because it happens in the event loop: a result takes about 10 µs. Tables and ratings
-cost more (some ms for each thousand results), so they are made on demand, in the caller's thread, and cached until
-`version` changes. Therefore state that a table reads is replaced, or copied before iteration, so that another
-thread never sees half a change.
+Applying a record happens in the event loop and costs little: a result takes about 10 µs. Tables and ratings take
+some ms for each thousand results. They are made on demand, in the caller's thread, and cached until `version`
+changes. State that a table reads is replaced, or copied before iteration: no thread sees half a change.
 """
 
 from __future__ import annotations
