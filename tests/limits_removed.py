@@ -24,7 +24,8 @@ SERVER = "server/getstep_server/limits.py"
 SESSION = "server/getstep_server/net/connection.py"
 REFEREE = "sdk/getstep/referee/limits.py"
 DISCOVERY = "sdk/getstep/_discovery/limits.py"
-LIMITS = (WIRE, SERVER, REFEREE, DISCOVERY)
+CLUSTER = "server/getstep_server/cluster/limits.py"
+LIMITS = (WIRE, SERVER, REFEREE, DISCOVERY, CLUSTER)
 SECONDS = 90.0
 """A test that has not failed by then does not hold anything."""
 
@@ -61,6 +62,7 @@ _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
 _ORDER = "tests/server/test_cluster_order.py::"
 _WORKER = "tests/server/test_cluster_worker.py::"
+_CLUSTER = "tests/server/test_cluster.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
@@ -136,6 +138,9 @@ REMOVED: dict[str, tuple[str, ...]] = {
         "10**9",
         "tests/server/test_director_late.py::test_a_team_that_arrives_and_leaves_loses_in_the_end",
     ),
+    "WORKER_TRIES": ("10**9", f"{_CLUSTER}test_a_contest_stops_if_every_worker_fails"),
+    "LOST_ATTEMPTS": ("10**9", f"{_CLUSTER}test_a_contest_stops_if_every_worker_fails"),
+    "WORKER_FAILURES": ("10**9", f"{_CLUSTER}test_a_worker_that_fails_again_and_again_rests"),
     "MATCH_ATTEMPTS": (
         "10**9",
         "tests/server/test_containment.py::test_a_match_that_always_fails_stops_the_contest_with_a_message",

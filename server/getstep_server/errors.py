@@ -43,6 +43,13 @@ class BotFailed(Exception):  # noqa: N818 - named for the cause
     """
 
 
+class MatchLost(Exception):  # noqa: N818 - named for the cause
+    """Raised when a match is lost with the machine or the process that played it.
+
+    Unlike other failures, it is expected, and does not stop the contest: the match is played again.
+    """
+
+
 class ProgramRefused(Exception):  # noqa: N818 - named for the decision
     """Raised when a contestant's program cannot be taken: its source, its build or its trial game has a mistake.
 

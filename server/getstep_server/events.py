@@ -110,6 +110,36 @@ class ServerFault:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterConnected:
+    """There is a connection to the scheduler of a cluster at ``where``; its workers follow."""
+
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChanged:
+    """A cluster has so many ``workers`` now, which play ``slots`` matches at once."""
+
+    workers: int
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersRefused:
+    """Workers of a cluster play no matches, and why."""
+
+    names: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTrouble:
+    """A match was lost with its worker and is played again, or there is no connection. It costs no bot anything."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ServerLate:
     """The server itself was ``seconds`` late in a turn of ``match``: that time is given back to the player."""
 
@@ -315,6 +345,10 @@ Event: TypeAlias = (
     | Incident
     | ServerFault
     | ServerLate
+    | ClusterConnected
+    | ClusterChanged
+    | WorkersRefused
+    | ClusterTrouble
     | ContestStarted
     | MatchStarted
     | MovePlayed

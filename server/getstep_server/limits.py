@@ -495,3 +495,6 @@ JUDGE_BACKLOG_BYTES = 4 << 20
 
 The results are sent all the same, with all turns.
 """
+
+LOST_ATTEMPTS = 20
+"""The attempts at one match that may be lost with their workers. On a cluster of good machines it is one or two."""

@@ -13,6 +13,7 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.events import (
     Event,
+    Listening,
     MatchCalledOff,
     MatchEnded,
     MatchStarted,
@@ -28,6 +29,8 @@ from getstep_server.records.match import Match
 from getstep_server.records.record import Record, parse
 from getstep_server.records.result import Result
 from getstep_server.runtime.director import Director
+from getstep_server.runtime.hosted import HostedPrograms
+from getstep_server.runtime.run import MakeCluster
 from getstep_server.runtime.venue import Venue
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Conflict, Store
@@ -85,6 +88,7 @@ class Stage:
         results: Sequence[Result] = (),
         records: Sequence[Record] = (),
         venue: Callable[[DeadlineScheduler, Publish], Venue] | None = None,
+        make_cluster: MakeCluster | None = None,
     ) -> None:
         self.events: list[tuple[float, Event]] = []
         self.peers: dict[int, list[MemoryPeer]] = {team: [] for team in contest.teams}
@@ -102,6 +106,9 @@ class Stage:
         self._sheets = ScoresheetStore(contest, disk)
         contest.running.mkdir(exist_ok=True)
         unfinished, _ = self._sheets.unfinished(list(self.tournament.matches.values()), self.tournament.recorded)
+        self._hosted = HostedPrograms(contest, self.tournament, self._publish)
+        self._cluster = make_cluster and make_cluster(contest, self.tournament, self._hosted, self._publish)
+        self._unfinished = unfinished
         self._director = Director(
             contest,
             self.tournament,
@@ -112,6 +119,8 @@ class Stage:
             disk,
             self._scheduler,
             self._publish,
+            hosted=self._hosted,
+            cluster=self._cluster,
             elsewhere=[] if venue is None else [venue(self._scheduler, self._publish)],
         )
         self._nursery: trio.Nursery | None = None
@@ -162,6 +171,13 @@ class Stage:
                 self.come(team, after((seconds or {}).get(team, 0.0)))
             if during is not None:
                 nursery.start_soon(during)
+            if self._cluster is not None:
+                await self._hosted.open(
+                    self._seats, Listening("127.0.0.1", 1, None, stamped=False), self._unfinished
+                )
+                self._hosted.begin()
+                put_worker, changed = self._director.recorder.put_worker, self._director.changed
+                nursery.start_soon(self._cluster.run, put_worker, changed)
             with closing(self._sheets):
                 await self._director.run(gather=gather)
             nursery.cancel_scope.cancel()
@@ -191,8 +207,11 @@ class DecidedStage(Stage):
             started.remove(number)
         return started
 
-    def check(self, folder: Path) -> None:
-        """Check that the records are valid, and that the director has followed them."""
+    def check(self, folder: Path, *, lost: bool = False) -> None:
+        """Check that the records are valid, and that the director has followed them.
+
+        ``lost``: attempts were lost, so more matches have begun than ended.
+        """
         contest = self.tournament.contest
         with Store(folder / "check.db") as store:
             store._run(partial(store._db.transact, partial(store._write_records, self.store.chain, None)))
@@ -200,7 +219,7 @@ class DecidedStage(Stage):
             again = Tournament(contest, store.record_headers())
         assert again.tables() == self.tournament.tables()
         assert again.open() == self.tournament.open() == []
-        assert self.running() == []
+        assert lost or self.running() == []
         assert self.of(ServerFault) == []
 
     def attempts(self, match: int) -> list[str]:

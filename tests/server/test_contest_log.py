@@ -23,6 +23,9 @@ from getstep_server.cli.main import run_command
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
     Announced,
+    ClusterChanged,
+    ClusterConnected,
+    ClusterTrouble,
     ContestOver,
     ContestStarted,
     DatabaseAway,
@@ -52,6 +55,7 @@ from getstep_server.events import (
     Throttled,
     TurnFaulted,
     Waiting,
+    WorkersRefused,
 )
 from getstep_server.incident import Incident
 from getstep_server.records.decision import Decision
@@ -87,6 +91,16 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (Announced("Autumn"), {"level": "info", "event": "announced", "name": "Autumn"}),
     (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
+    (
+        ClusterConnected("tcp://lab:8786"),
+        {"level": "info", "event": "cluster_connected", "where": "tcp://lab:8786"},
+    ),
+    (ClusterChanged(2, 8), {"level": "info", "event": "cluster_changed", "workers": 2, "slots": 8}),
+    (
+        WorkersRefused(("w1", "w2"), "no sandbox"),
+        {"level": "warning", "event": "workers_refused", "names": ["w1", "w2"], "why": "no sandbox"},
+    ),
+    (ClusterTrouble("gone"), {"level": "warning", "event": "cluster_trouble", "why": "gone"}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),

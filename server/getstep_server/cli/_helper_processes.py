@@ -8,7 +8,7 @@ import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus
-from getstep_server.runtime.run import RunOutcome, run_contest
+from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 
 END_SECONDS = 3.0
@@ -32,12 +32,16 @@ async def wait_or_end(process: trio.Process) -> int:
 
 
 async def run_with_helpers(
-    contest: Contest, bus: Bus, when: StartCondition, helpers: Sequence[Callable[[], Awaitable[None]]]
+    contest: Contest,
+    bus: Bus,
+    when: StartCondition,
+    helpers: Sequence[Callable[[], Awaitable[None]]],
+    make_cluster: MakeCluster | None = None,
 ) -> RunOutcome:
     """Run a contest as `run_contest` does. Run the ``helpers`` beside it, and cancel them at its end."""
     async with trio.open_nursery() as nursery:
         for helper in helpers:
             nursery.start_soon(helper)
-        outcome = await run_contest(contest, bus, when)
+        outcome = await run_contest(contest, bus, when, make_cluster)
         nursery.cancel_scope.cancel()
     return outcome

@@ -31,6 +31,7 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.web.listener import open_page_listener, page_address
 
 from ._announcer_process import Announcer
+from ._cluster import add_dask, cluster_maker
 from ._crash_demo import run_crash_demo
 from ._demo_contest import MOST_TEAMS, demo_contest, demo_games
 from ._helper_processes import run_with_helpers
@@ -63,6 +64,9 @@ server waits again for the teams that have matches left; a service that
 restarts it should use --now. Between two runs you may add teams, or remove
 them from teams.toml.
 
+Programs that teams have submitted play on this machine, or with --dask on other
+ones: a worker proves its sandbox first, and its matches come back on record.
+
 Contestants connect to the port (TCP): open it in this machine's firewall.
 The contest is announced on the network by multicast DNS (UDP port 5353), so
 getstep login finds it without an address; --no-announce switches this off.
@@ -73,6 +77,7 @@ examples:
   getstep-server run autumn
   getstep-server run autumn --at 14:30
   getstep-server run autumn --port 8000 --plain > run.txt
+  getstep-server run autumn --dask tcp://lab1:8786
 
 exit codes: 0 the contest is over, 1 it had to stop, 2 the command or a file
 cannot be used, 130 stopped with Ctrl-C
@@ -91,6 +96,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
     parser.add_argument("--web-port", type=int, help="serve the live page on this port instead of web_port")
     parser.add_argument("--no-web", action="store_true", help="serve no live page")
+    add_dask(parser)
     parser.add_argument("--no-house-bots", action="store_true", help="do not start the house bots of an arena")
     parser.add_argument("--no-announce", action="store_true", help="do not announce the contest on the network")
     parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
@@ -105,6 +111,7 @@ def _run(args: argparse.Namespace) -> int:
     when = StartCondition(
         now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty()
     )
+    make_cluster = cluster_maker(args.dask)
     progress = _progress(contest, plain=args.plain)
     _print_header(contest, progress, when)
     bus = Bus()
@@ -117,7 +124,7 @@ def _run(args: argparse.Namespace) -> int:
     if not args.no_announce:
         helpers.append(partial(Announcer(contest, bus).run))
     with listener or nullcontext(), progress.shown():
-        outcome = trio.run(run_with_helpers, contest, bus, when, helpers)
+        outcome = trio.run(run_with_helpers, contest, bus, when, helpers, make_cluster)
         if outcome is RunOutcome.STOPPED:
             progress.hurry()
     if outcome is RunOutcome.FINISHED:

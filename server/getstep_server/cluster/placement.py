@@ -139,16 +139,9 @@ class Placement:
             self._unbind(name)
         self._note_room(name)
 
-    def needs(self, name: str, programs: Iterable[str]) -> list[str]:
-        """Return those of ``programs`` that a worker has not, and note that it gets them now."""
-        worker = self._workers[name]
-        missing = [program for program in dict.fromkeys(programs) if program not in worker.programs]
-        worker.programs.update(missing)
-        return missing
-
-    def forget_programs(self, name: str, programs: Iterable[str]) -> None:
-        """Note that a worker has not got these programs, or has deleted them."""
-        self._workers[name].programs.difference_update(programs)
+    def note_programs(self, name: str, programs: Iterable[str]) -> None:
+        """Note that a worker has these programs: it is preferred for them."""
+        self._workers[name].programs.update(programs)
 
     # --- jobs ---
 
@@ -173,9 +166,13 @@ class Placement:
         else:
             self._add_to_group(job)
 
-    def discard(self, key: int) -> None:
-        """Remove a job that is over, or is not to be played any more; ignored if it is unknown."""
+    def played(self, key: int) -> None:
+        """Remove a job that was played."""
         self._avoid.pop(key, None)
+        self._take_away(key)
+
+    def discard(self, key: int) -> None:
+        """Remove a job that is not to be played any more; ignored if it is unknown."""
         self._take_away(key)
 
     def failed(self, key: int) -> None:

@@ -82,6 +82,7 @@ class ProgramsTable(Model, frozen=True, kw_only=True):
     but one. ``sandbox`` is "none" if programs may run without protection. A program has to be ready for its match
     within ``startup_seconds``. The source of a team that has led a ladder for ``publish_after_weeks`` is published;
     None: never. ``submissions`` lets the teams submit programs themselves, from their computers or on the page.
+    ``normalise_time`` multiplies the time limits of matches on a cluster by the slowness of the worker.
     """
 
     cores: Annotated[int, Meta(ge=1, le=1024)] | None = None
@@ -89,6 +90,7 @@ class ProgramsTable(Model, frozen=True, kw_only=True):
     startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
     publish_after_weeks: Annotated[float, Meta(gt=0, le=520)] | None = None
     submissions: bool = False
+    normalise_time: bool = False
 
 
 NoShow: TypeAlias = Literal["provisional", "final"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -21,9 +22,17 @@ from getstep_server.events import JournalCut
 from getstep_server.incident import Incident
 from getstep_server.json_text import decode, encode
 from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
-from getstep_server.records.game import MatchLog, Programs, game_header, match_of, match_state_of, record_of_game
+from getstep_server.records.game import (
+    IncidentEntry,
+    MatchLog,
+    Programs,
+    game_header,
+    match_of,
+    match_state_of,
+    record_of_game,
+)
 from getstep_server.records.match import Match
-from getstep_server.records.record import Record, RecordError
+from getstep_server.records.record import Record, RecordError, plain
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk, more_room_helps
 from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of, writer_of
@@ -135,6 +144,17 @@ class Scoresheet:
             lines += [_pass(player) for player in passed]
         self._happened.turns += lines
         return self._append(*lines)
+
+    async def write_judged(self, turns: Sequence[Mapping[str, Any]]) -> None:
+        """Write turns and passes that were judged elsewhere, and that the match state has taken."""
+        lines = [encode(turn) for turn in turns]
+        self._happened.turns += lines
+        if self._append(*lines) is not WriteResult.WRITTEN:
+            await self.retry_until_written()
+
+    def add_incidents(self, incidents: Iterable[IncidentEntry]) -> None:
+        """Add incidents of a match that was judged elsewhere."""
+        self._happened.incidents += [plain(incident) for incident in incidents]
 
     def turns_from(self, start: int) -> Sequence[bytes]:
         """Return the turns and passes from number ``start`` on, as on record. Any thread may call this."""
@@ -283,9 +303,14 @@ class ScoresheetStore:
         """The journal of this process."""
         return self._journal
 
-    async def begin(self, match: Match, attempt: int, programs: Programs = ()) -> Scoresheet:
-        """Return a scoresheet for a match that begins; wait while the disk is full."""
-        head = game_header(self._contest, match, attempt, round(time.time(), 3), programs)
+    async def begin(
+        self, match: Match, attempt: int, programs: Programs = (), place: Mapping[str, Any] = MappingProxyType({})
+    ) -> Scoresheet:
+        """Return a scoresheet for a match that begins; wait while the disk is full.
+
+        ``place`` are the fields of the record about the place where it is played, see `game_header`.
+        """
+        head = game_header(self._contest, match, attempt, round(time.time(), 3), programs, **place)
         sheet = Scoresheet(head, self._journal, self.disk)
         await sheet.begin()
         return sheet

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -15,14 +15,29 @@ from getstep_server.config.contest import Contest
 from getstep_server.json_text import encode
 from getstep_server.limits import MAX_TRIED_BYTES
 from getstep_server.text import utc_time
-from getstep_server.validation import Model
+from getstep_server.validation import Mistake, Model, wrong
 
 from .match import Match
 from .reasons import VOID_REASONS
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .settings import TeamEntry, TimeEntry, control_of, milliseconds, time_entry
-from .values import MAX_INCIDENTS, TWO, Count, Line, Ms, Number, Seconds, Sha256, TeamId, Text, Time, Who
+from .values import (
+    MAX_INCIDENTS,
+    MAX_TIME_FACTOR,
+    MIN_TIME_FACTOR,
+    TWO,
+    Count,
+    Line,
+    Ms,
+    Number,
+    Seconds,
+    Sha256,
+    TeamId,
+    Text,
+    Time,
+    Who,
+)
 
 
 class IncidentEntry(Model, frozen=True, kw_only=True):
@@ -67,6 +82,15 @@ class GameHeader(Head, frozen=True, kw_only=True):
     software: Line
     programs: Annotated[list[ProgramEntry | None], TWO] | UnsetType = UNSET
     """For each player the program that the host ran; None for a bot on the network."""
+    worker: Number | UnsetType = UNSET
+    """The number of the worker of a cluster that played it."""
+    time_factor: Annotated[float, Meta(ge=MIN_TIME_FACTOR, le=MAX_TIME_FACTOR)] | UnsetType = UNSET
+    """The limits in ``time`` were multiplied by this on the worker, because its machine has another speed."""
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        if "time_factor" in fields and "worker" not in fields:
+            yield wrong(("time_factor",), fields["time_factor"], "none without a worker")
 
 
 class GameHead(GameHeader, frozen=True, kw_only=True):
@@ -135,7 +159,14 @@ Programs: TypeAlias = Sequence[ProgramEntry | None]
 
 
 def game_header(
-    contest: Contest, match: Match, attempt: int, started: float, programs: Programs = ()
+    contest: Contest,
+    match: Match,
+    attempt: int,
+    started: float,
+    programs: Programs = (),
+    *,
+    worker: int | UnsetType = UNSET,
+    time_factor: float | UnsetType = UNSET,
 ) -> dict[str, Any]:
     """Return the fields of a game's record that are known before the first turn."""
     header = GameHeader(
@@ -155,6 +186,8 @@ def game_header(
         edition=EDITION,
         software=SOFTWARE,
         programs=list(programs) if any(programs) else UNSET,
+        worker=worker,
+        time_factor=time_factor,
     )
     return plain(header)
 
@@ -263,4 +296,5 @@ def match_state_of(head: Mapping[str, Any]) -> MatchState:
     time, edition = head["time"], head.get("edition", 1)
     if type(edition) is not int or not 1 <= edition <= EDITION:
         raise ValueError(f"edition is {edition!r:.80}, expected 1 to {EDITION}; use a newer getstep-server")
-    return MatchState(GAMES[head["game"]], head["options"], control_of(time), time["lag_ms"] / 1000, edition)
+    control = control_of(time, head.get("time_factor", 1.0))
+    return MatchState(GAMES[head["game"]], head["options"], control, time["lag_ms"] / 1000, edition)

@@ -93,9 +93,9 @@ def time_entry(control: TimeControl, lag: float) -> TimeEntry:
     )
 
 
-def control_of(time: Mapping[str, Any]) -> TimeControl:
-    """Return the time control in the field ``time`` of a game's record."""
-    return TimeControl(time["kind"], time["ms"] / 1000, time.get("increment_ms", 0.0) / 1000)
+def control_of(time: Mapping[str, Any], factor: float = 1.0) -> TimeControl:
+    """Return the time control in the field ``time`` of a game's record, with all times multiplied by ``factor``."""
+    return TimeControl(time["kind"], factor * time["ms"] / 1000, factor * time.get("increment_ms", 0.0) / 1000)
 
 
 def milliseconds(seconds: float) -> float:

@@ -21,6 +21,9 @@ MAX_SECONDS = 10.0**9
 MAX_INCIDENTS = 10**12
 """Upper limit of incidents of one kind in one game: a million a second for ten days."""
 
+MIN_TIME_FACTOR, MAX_TIME_FACTOR = 0.1, 10.0
+"""Limits are changed by no more than this: a machine with such another speed is not fit to play."""
+
 
 def _check_time(text: str) -> None:
     try:

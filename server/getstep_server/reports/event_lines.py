@@ -8,6 +8,9 @@ from getstep.referee import STALLED_MISSES, FaultCode
 from getstep_server.config.handout import reachable_host
 from getstep_server.events import (
     Announced,
+    ClusterChanged,
+    ClusterConnected,
+    ClusterTrouble,
     ContestStarted,
     DatabaseAway,
     DatabaseLocked,
@@ -33,6 +36,7 @@ from getstep_server.events import (
     Throttled,
     TurnFaulted,
     Waiting,
+    WorkersRefused,
 )
 from getstep_server.incident import Incident
 from getstep_server.limits import THROTTLE_PER_MINUTE
@@ -94,6 +98,15 @@ class EventLines:
                 return self._cut(f"Announced on this network: getstep login finds {name!r}.")
             case NotAnnounced(why):
                 return self._cut(f"! Not announced on this network, contestants type the address: {why}")
+            case ClusterConnected(where):
+                return self._cut(f"Connected to the Dask scheduler at {where}")
+            case ClusterChanged(workers, slots):
+                at_once = pluralize(slots, "match")
+                return f"The cluster has {pluralize(workers, 'worker')}, for {at_once} at once"
+            case WorkersRefused(names, why):
+                return self._cut(f"! {self._refused(names)}: {why}")
+            case ClusterTrouble(why):
+                return self._cut(f"! Cluster: {why}")
             case ContestStarted():
                 return self._started(event)
             case MatchStarted(match, turns):
@@ -117,6 +130,10 @@ class EventLines:
                 return self._decided(event)
             case _:
                 return None
+
+    def _refused(self, names: Sequence[str]) -> str:
+        who = f"Worker {names[0]}" if len(names) == 1 else f"{len(names)} workers, such as {names[0]},"
+        return f"{who} {'plays' if len(names) == 1 else 'play'} no matches"
 
     def presence(self) -> str:
         """Return how many teams are connected, and which are missing."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import trio
 from msgspec.structs import replace
@@ -25,7 +27,8 @@ class Running:
 
     ``sheet`` is None until it begins, and for a forfeit. ``absent`` says which players were not present at the
     start. ``replays`` is how often the host had reopened the match by then: if the number changes, the attempt is
-    superseded. ``stored`` is True once its end is on record.
+    superseded. ``stored`` is True once its end is on record. ``place`` are fields of the record about the place
+    where the match is played; the venue sets them.
     """
 
     match: Match
@@ -36,6 +39,7 @@ class Running:
     stored: bool = False
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     began: float = field(default_factory=trio.current_time)
+    place: Mapping[str, Any] = field(default_factory=dict)
 
 
 def is_accepted(tournament: Tournament, running: Running) -> bool:

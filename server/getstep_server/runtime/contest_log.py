@@ -28,6 +28,9 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
     Announced,
+    ClusterChanged,
+    ClusterConnected,
+    ClusterTrouble,
     ContestOver,
     ContestStarted,
     DatabaseAway,
@@ -56,6 +59,7 @@ from getstep_server.events import (
     Throttled,
     TurnFaulted,
     Waiting,
+    WorkersRefused,
 )
 from getstep_server.incident import Incident
 from getstep_server.limits import LOG_FILE_BYTES, LOG_FILES_KEPT, LOG_QUEUE_LINES, LOG_TEXT_CHARS
@@ -141,6 +145,14 @@ class ContestLog:
                 self._write("info", "contest_over")
             case Listening():
                 self._listening(event)
+            case ClusterConnected(where):
+                self._write("info", "cluster_connected", where=where)
+            case ClusterChanged(workers, slots):
+                self._write("info", "cluster_changed", workers=workers, slots=slots)
+            case WorkersRefused(names, why):
+                self._write("warning", "workers_refused", names=list(names), why=why)
+            case ClusterTrouble(why):
+                self._write("warning", "cluster_trouble", why=why)
             case PageEnded(code, seconds):
                 self._write("warning", "page_ended", code=code, again_in=seconds)
             case JudgeEnded(code, seconds):

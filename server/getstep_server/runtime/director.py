@@ -40,9 +40,11 @@ from typing import TypeVar
 import trio
 
 from getstep.referee import FaultCode
-from getstep.wire import End
+from getstep.wire import MAX_TEXT, End
 from getstep_server.config.contest import Contest
+from getstep_server.errors import MatchLost
 from getstep_server.events import (
+    ClusterTrouble,
     ContestStarted,
     Event,
     MatchCalledOff,
@@ -53,7 +55,7 @@ from getstep_server.events import (
     Waiting,
 )
 from getstep_server.incident import Incident
-from getstep_server.limits import MATCH_ATTEMPTS
+from getstep_server.limits import LOST_ATTEMPTS, MATCH_ATTEMPTS
 from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import end_message, seat_players
@@ -75,7 +77,7 @@ from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import Presence
 from .recorder import Recorder, stopped
-from .venue import Here, Venue
+from .venue import Cluster, Here, Venue
 
 T = TypeVar("T")
 
@@ -99,6 +101,7 @@ class Director:
         gather: let each new round of a ladder wait until all its teams are present.
         hosted: the programs that this machine runs; None if there are none.
         elsewhere: further venues, which are asked before this process.
+        cluster: other machines, which play the matches between hosted programs; None if there are none.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class Director:
         gather: bool = True,
         hosted: HostedPrograms | None = None,
         elsewhere: Sequence[Venue] = (),
+        cluster: Cluster | None = None,
     ) -> None:
         self.contest = contest
         self.tournament = tournament
@@ -124,7 +128,8 @@ class Director:
         self._queue = MatchQueue()
         self._arena = ArenaDesk(contest, tournament)
         self._hosted = hosted or HostedPrograms(contest, tournament, publish)
-        self._venues = (*elsewhere, Here(self._hosted, scheduler, publish))
+        self._cluster = cluster
+        self._venues = (*([cluster] if cluster else []), *elsewhere, Here(self._hosted, scheduler, publish))
         patience = inf if self._arena else contest.file.start.absent_seconds
         self._presence = Presence(seats, patience, self._hosted)
         self._gathering = Gathering()
@@ -138,7 +143,7 @@ class Director:
         """The matches that were started and are not over, by number."""
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
-        self._failures: Counter[int] = Counter()
+        self._failures, self._losses = Counter[int](), Counter[int]()
         self._waiting_published: tuple[int, ...] = ()
         self._changed = trio.Event()
         self._tables = LiveTables(tournament)
@@ -309,27 +314,30 @@ class Director:
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._presence.update(now)
         if self._disk.writable:
-            for match in self._queue.take(self._presence.capacity(now)):
+            for match in self._take_matches(self._presence.capacity(now)):
                 self._start(nursery, match)
         self._publish_waiting()
 
+    def _take_matches(self, capacity: Mapping[int, int]) -> list[Match]:
+        """Take the matches that start now. On a cluster a program plays any number of them at once.
+
+        If there are bots on the network, each program plays one match at a time: it may be one on this machine.
+        """
+        if self._cluster is None or not self._seats.keys() <= set(self._hosted.teams):
+            return self._queue.take(capacity)
+        most = self._cluster.most
+        free = max(0, most - len(self._playing))
+        return self._queue.take(dict.fromkeys(self._hosted.teams, most), free, whole_pairings=True)
+
     def _start(self, nursery: trio.Nursery, match: Match) -> None:
-        seats = self._take_seat(match.first), self._take_seat(match.second)
-        sheet, absent = self._unfinished.pop(match.number, None), self._absent(seats)
-        replays = self.tournament.replays[match.number]
-        running = Running(match, seats, sheet, absent, replays)
-        self._playing[match.number] = running
-        nursery.start_soon(self._conduct, running)
-
-    def _absent(self, seats: tuple[Seat, Seat]) -> list[bool]:
-        return [not seat.connected and seat.team.id not in self._hosted.teams for seat in seats]
-
-    def _take_seat(self, team: int) -> Seat:
-        """Take a free seat, one with a bot if possible."""
-        free = [seat for seat in self._seats[team] if not seat.taken]
-        seat = max(free, key=lambda seat: seat.connected)
-        seat.taken = True
-        return seat
+        sheet, take = self._unfinished.pop(match.number, None), self._presence.take_seat
+        if sheet is None and self._cluster is not None and self._cluster.is_for(match):
+            take = self._cluster.seat
+        seats = take(match.first), take(match.second)
+        absent, replays = self._presence.are_absent(seats), self.tournament.replays[match.number]
+        running = self._playing[match.number] = Running(match, seats, sheet, absent, replays)
+        venue = next(venue for venue in self._venues if venue.takes(running))
+        nursery.start_soon(self._conduct, running, venue)
 
     def _publish_waiting(self) -> None:
         gathering = self._gathering.teams
@@ -339,7 +347,7 @@ class Director:
             self._waiting_published = waiting
             self._publish(Waiting(waiting, gathering=not gathering.isdisjoint(waiting)))
 
-    async def _conduct(self, running: Running) -> None:
+    async def _conduct(self, running: Running, venue: Venue) -> None:
         """Play one match and store its end; `_ended` announces it then."""
         match = running.match
         try:
@@ -347,7 +355,6 @@ class Director:
                 await self._void(running, f"the server was stopped during the match, and {why}")
                 self._free(running)
                 return
-            venue = next(venue for venue in self._venues if venue.takes(running))
             async with venue.prepare(running, lambda: self._is_due(running)) as programs:
                 result = None if programs is None else await self._attempt(running, programs, venue)
             if programs is None:
@@ -358,20 +365,29 @@ class Director:
         except Exception as error:
             if running.stored:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again
-            self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
-            self._failures[match.number] += 1
-            await self._void(running, "the server failed")
-            if self._failures[match.number] >= MATCH_ATTEMPTS:
-                raise stopped(f"match {match.number}", error) from error
+            await self._void(running, self._why_void(match, error))
+            if self._failures[match.number] >= MATCH_ATTEMPTS or self._losses[match.number] >= LOST_ATTEMPTS:
+                times = max(self._failures[match.number], self._losses[match.number])
+                raise stopped(f"match {match.number}", error, times) from error
             self._free(running)
         finally:
             if not running.stored:
                 self._leave(running)
 
+    def _why_void(self, match: Match, error: Exception) -> str:
+        """Publish and count what has ended an attempt, and return it for the record."""
+        if isinstance(error, MatchLost):
+            self._losses[match.number] += 1
+            self._publish(ClusterTrouble(f"match {match.number} is lost, and played again: {error}"))
+            return f"the match was lost with {error}"[:MAX_TEXT]
+        self._failures[match.number] += 1
+        self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
+        return "the server failed"
+
     def _is_due(self, running: Running) -> bool:
         """Return True if a match still begins that has waited for its venue."""
         return is_accepted(self.tournament, running) and (
-            running.sheet is not None or not any(self._absent(running.seats))
+            running.sheet is not None or not any(self._presence.are_absent(running.seats))
         )
 
     async def _attempt(self, running: Running, programs: Programs, venue: Venue) -> Result | None:
@@ -379,7 +395,7 @@ class Director:
         match = running.match
         if running.sheet is None and not any(running.absent):
             attempt = self.tournament.attempts[match.number] + 1
-            running.sheet = await self._sheets.begin(match, attempt, programs)
+            running.sheet = await self._sheets.begin(match, attempt, programs, running.place)
         with running.scope:
             return await self._play(running, venue)
         return None

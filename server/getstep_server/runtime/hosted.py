@@ -187,6 +187,8 @@ class HostedPrograms:
         """Return why a match of an earlier run cannot go on; None if it can."""
         if sheet.match_state.outcome is not None or not (self.logins or "programs" in sheet.head):
             return None
+        if "worker" in sheet.head:
+            return f"worker {sheet.head['worker']} played it"
         return await trio.to_thread.run_sync(self._why_not_resumed, sheet)
 
     def _why_not_resumed(self, sheet: Scoresheet) -> str | None:
@@ -239,7 +241,7 @@ class HostedPrograms:
                 await trio.to_thread.run_sync(self._entrant, running, player, version, core)
                 for player, version in versions.items()
             ]
-            entries = [self._entry(versions.get(player)) for player in PLAYERS]
+            entries = [self.entry(versions.get(player)) for player in PLAYERS]
             startup_seconds = self._contest.file.programs.startup_seconds
             async with self._at_seats.playing(match.number, entrants, self._where, startup_seconds):
                 yield entries
@@ -247,6 +249,14 @@ class HostedPrograms:
             self._free_cores.send_nowait(core)
             if trio.current_effective_deadline() > -inf:  # else the server stops, and a later run resumes the match
                 await trio.to_thread.run_sync(self._forget_files, running)
+
+    def versions_for(self, match: Match) -> dict[int, ProgramVersion] | None:
+        """Return the versions of both players that begin a match; None if a team has none. Any thread may call it.
+
+        Raises:
+            ConfigError: a version cannot be read.
+        """
+        return self._versions_for(match, PLAYERS, ())
 
     def _versions_for(
         self, match: Match, hosted: Sequence[int], resumed: Programs
@@ -268,7 +278,8 @@ class HostedPrograms:
         versions = (version for version in self._store.versions(team) if not version.removed)
         return next((version for version in versions if version.number == number), None)
 
-    def _entry(self, version: ProgramVersion | None) -> ProgramEntry | None:
+    def entry(self, version: ProgramVersion | None) -> ProgramEntry | None:
+        """Return a version as the record of a game names it; None if the player has no program."""
         if version is None:
             return None
         sandbox: Literal["none"] | UnsetType = "none" if self._protections is Protections.NONE else UNSET

@@ -81,6 +81,17 @@ class Presence:
         counts |= dict.fromkeys(self._hosted.pending, 0) | dict.fromkeys(self._hosted.teams, 1)
         return {team: count for team, count in counts.items() if count}
 
+    def take_seat(self, team: int) -> Seat:
+        """Take a free seat of a team, one with a bot if possible."""
+        free = [seat for seat in self._seats[team] if not seat.taken]
+        seat = max(free, key=lambda seat: seat.connected)
+        seat.taken = True
+        return seat
+
+    def are_absent(self, seats: Iterable[Seat]) -> list[bool]:
+        """Return for each seat whether its team has no bot there, and no hosted program."""
+        return [not seat.connected and seat.team.id not in self._hosted.teams for seat in seats]
+
     def next_forfeit(self, now: float) -> float:
         """Return when the patience with the next team ends, of those with which it has not ended ``now``."""
         ends = [since + self._patience for since in self._missing_since.values()]

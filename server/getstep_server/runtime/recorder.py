@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -62,6 +62,10 @@ REFRESH_SECONDS = 1.0
 
 TEAMS_PAIRED_AT_ONCE = 16
 """Pairings of more teams are made in a thread: those of a round robin of 64 take 27 ms, too long for the loop."""
+
+
+PutWorker = Callable[[Callable[[int], Record]], Awaitable[int]]
+"""Puts a worker of a cluster on record; see `Recorder.put_worker`."""
 
 
 def _nothing() -> None:
@@ -238,6 +242,26 @@ class Recorder:
             return record_of_decision(self._contest, freeze_by_rule(minutes, utc_time(time.time())))
 
         await self._store_alone(_Entry(build), "the record of the freeze")
+
+    # --- workers ---
+
+    async def put_worker(self, make: Callable[[int], Record]) -> int:
+        """Record a worker of a cluster, before it plays; return its number.
+
+        Args:
+            make: makes the record of the worker with this number.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+        numbers: list[int] = []
+
+        def build() -> Record:
+            numbers.append(len(self._tournament.workers) + 1)
+            return make(numbers[-1])
+
+        await self._store_alone(_Entry(build), "the record of a worker")
+        return numbers[-1]
 
     # --- publications ---
 
@@ -440,9 +464,9 @@ def _call_all(functions: Sequence[Callable[[], None]]) -> None:
             function()
 
 
-def stopped(what: str, error: Exception) -> ContestStopped:
-    """Return the exception that ends a contest in which ``what`` has failed MATCH_ATTEMPTS times."""
+def stopped(what: str, error: Exception, times: int = MATCH_ATTEMPTS) -> ContestStopped:
+    """Return the exception that ends a contest in which ``what`` has failed so many times."""
     return ContestStopped(
-        f"{what} failed {MATCH_ATTEMPTS} times, last with {error!r}: contest.log says where."
+        f"{what} failed {times} times, last with {error!r}: contest.log says where."
         " finished matches are kept; fix the cause, then run the same command again to resume"
     )

@@ -6,15 +6,17 @@ import gc
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from enum import Enum
+from typing import Protocol
 
 import trio
 
 from getstep.wire import Goodbye
 from getstep_server.config.checks import check_matches, check_teams
 from getstep_server.config.contest import Contest
-from getstep_server.events import Bus, ContestOver, DiskUsable, Event, TeamArrived, TeamLeft
+from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import SHUTDOWN_RETRY_MS
@@ -38,9 +40,11 @@ from .hosted import HostedPrograms
 from .judges import JudgeProcesses, check_judges
 from .keyboard import EnterKey
 from .publication_rule import PublicationRule
+from .recorder import PutWorker
 from .run_log import RunLog
 from .start import StartCondition, _expected, wait_for_start
 from .status_file import StatusFile
+from .venue import Cluster
 
 OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
 SHUTTING_DOWN = Goodbye(
@@ -53,6 +57,16 @@ THREAD_TURN_SECONDS = 0.0005
 
 With Python's default of 5 ms, each move of every match would be that much later while a Swiss round is paired.
 """
+
+
+class RunningCluster(Cluster, Protocol):
+    """A cluster that is run beside the contest."""
+
+    async def run(self, put_worker: PutWorker, changed: Callable[[], None]) -> None:
+        """Run until cancelled; see `cluster.venue.ClusterVenue.run`."""
+
+
+MakeCluster = Callable[[Contest, Tournament, HostedPrograms, Publish], RunningCluster]
 
 
 class RunOutcome(Enum):
@@ -73,8 +87,16 @@ def freeze_long_lived(_: Event) -> None:
     gc.freeze()
 
 
-async def run_contest(contest: Contest, bus: Bus, when: StartCondition) -> RunOutcome:
+async def run_contest(
+    contest: Contest, bus: Bus, when: StartCondition, make_cluster: MakeCluster | None = None
+) -> RunOutcome:
     """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
+
+    Args:
+        contest: the contest.
+        bus: gets all events.
+        when: the condition for the first match.
+        make_cluster: makes the venue of matches between hosted programs; None if this machine plays them.
 
     Raises:
         ConfigError: another server runs it, a port is busy, or contest.toml no longer fits what is on record.
@@ -93,7 +115,9 @@ async def run_contest(contest: Contest, bus: Bus, when: StartCondition) -> RunOu
             sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))
             async with RunLog(contest, store, bus) as run_log:
                 with closing(sheets):
-                    outcome = await _run(contest, bus, when, store, tournament, ports, run_log, sheets)
+                    outcome = await _run(
+                        contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster
+                    )
                 run_log.outcome = outcome.value
                 return outcome
 
@@ -107,6 +131,7 @@ async def _run(
     ports: Ports,
     run_log: RunLog,
     sheets: ScoresheetStore,
+    make_cluster: MakeCluster | None,
 ) -> RunOutcome:
     hosted = HostedPrograms(contest, tournament, bus.publish)
     seats = {number: seats_of(team, hosted.seat_publish) for number, team in contest.teams.items()}
@@ -123,7 +148,17 @@ async def _run(
     parts = (seats, sheets, store, disk, scheduler, bus.publish)
     judges = JudgeProcesses(contest, hosted, sheets, scheduler, bus.publish)
     elsewhere = [judges] if contest.file.server.judges > 1 else []
-    director = Director(contest, tournament, unfinished, *parts, gather=gather, hosted=hosted, elsewhere=elsewhere)
+    cluster = None if make_cluster is None else make_cluster(contest, tournament, hosted, bus.publish)
+    director = Director(
+        contest,
+        tournament,
+        unfinished,
+        *parts,
+        gather=gather,
+        hosted=hosted,
+        elsewhere=elsewhere,
+        cluster=cluster,
+    )
     await hosted.open(seats, ports.listening, unfinished)
     key = EnterKey()
     outcome = RunOutcome.STOPPED
@@ -137,6 +172,8 @@ async def _run(
         nursery.start_soon(StatusFile(contest.running, bus).run)
         nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
         nursery.start_soon(hosted.watch, director.changed)
+        if cluster is not None:
+            nursery.start_soon(cluster.run, director.recorder.put_worker, director.changed)
         decide = director.recorder.publish_program
         nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
         with trio.CancelScope() as playing:

@@ -11,10 +11,12 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from getstep_server.events import Publish
+from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import Programs
+from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 
 from .attempt import Running
@@ -34,7 +36,24 @@ class Venue(Protocol):
         """Play the match, or the rest of it, in the block of `prepare`; each turn goes to ``sheet``.
 
         Cancelled if a decision supersedes the attempt. An exception is the server's fault, and makes it void.
+
+        Raises:
+            MatchLost: it was lost with the process or the machine that played it; that is no reason to stop.
         """
+
+
+class Cluster(Venue, Protocol):
+    """Other machines, on which a hosted program can play many matches at once."""
+
+    @property
+    def most(self) -> int:
+        """The matches that the director may start, besides those that are played in other venues."""
+
+    def is_for(self, match: Match) -> bool:
+        """Return True if a match that begins now is played here."""
+
+    def seat(self, team: int) -> Seat:
+        """Return a seat for one match: nobody ever connects to it."""
 
 
 class Here:

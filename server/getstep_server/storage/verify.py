@@ -9,15 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import UNSET
+
 from getstep_server.config.contest import Contest
 from getstep_server.records.decision import decision_of, validate_decision
-from getstep_server.records.game import match_of, result_of, validate_game
+from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import validate_pairings
 from getstep_server.records.reasons import VOID_REASONS, DecisionKind, VoidReason
 from getstep_server.records.record import FIRST, RecordError, as_json, hash_of, parse
 from getstep_server.records.replay import DoesNotFit, replay
 from getstep_server.records.settings import validate_settings
+from getstep_server.records.worker import time_factor, worker_of
 from getstep_server.tournament.forfeits import FINAL
 from getstep_server.tournament.settings_record import changes
 from getstep_server.tournament.tournament import Tournament
@@ -214,8 +217,9 @@ class _Walk:
         kind = fields.get("type")
         if not self.place and kind not in ("settings", "pairings"):
             raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
-        if kind not in ("settings", "pairings", "game", "decision"):
-            raise RecordError(f"type is {kind!r:.80}, expected 'settings', 'pairings', 'game' or 'decision'")
+        if kind not in ("settings", "pairings", "game", "decision", "worker"):
+            kinds = "'settings', 'pairings', 'game', 'decision' or 'worker'"
+            raise RecordError(f"type is {kind!r:.80}, expected {kinds}")
         if kind == "game":
             self._take_game(stored, fields)
             return
@@ -224,6 +228,8 @@ class _Walk:
             self._take_settings(stored.place, fields)
         elif kind == "pairings":
             self._take_pairings(fields)
+        elif kind == "worker":
+            self._take_worker(fields)
         else:
             self._take_decision(stored.place, fields)
 
@@ -295,6 +301,22 @@ class _Walk:
         if decision.match is not None and decision.kind == DecisionKind.ADJUDICATE:
             self._decided[decision.match] = place
 
+    def _take_worker(self, fields: Mapping[str, Any]) -> None:
+        self._check_seed(worker_of(fields).seed)
+        self.tournament.workers.apply(fields)
+
+    def _check_worker(self, game: GameRecord) -> None:
+        """Check that a worker on record has played a game: two programs, with the limits of that worker."""
+        if game.worker is UNSET:
+            return
+        workers = self.tournament.workers
+        if game.worker not in workers:
+            raise RecordError(f"worker is {game.worker}, expected one of the {len(workers)} on record before it")
+        if game.programs is UNSET or None in game.programs:
+            raise RecordError("a worker, expected none: not both players are programs that the host runs")
+        if game.time_factor is not UNSET and game.time_factor != (expected := time_factor(workers, game.worker)):
+            raise RecordError(f"time_factor is {game.time_factor}, expected {expected} by the calibrations")
+
     def _take_game(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
         game, match, matches = validate_game(fields), match_of(fields), self.tournament.matches
         _check_columns(stored, (game.match, game.event, game.pairing, game.leg, game.attempt))
@@ -303,6 +325,7 @@ class _Walk:
         _check_match(match, matches[game.match])
         self._check_seed(game.seed)
         self._check_game(fields)
+        self._check_worker(game)
         self._check_attempt(game.match, game.attempt, called_off=game.reason == VoidReason.CALLED_OFF)
         result = result_of({**fields, **replay(fields)})
         self.tournament.apply_result(result)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from operator import attrgetter
 
 from getstep_server.records.match import Match
@@ -93,12 +94,14 @@ class MatchQueue:
             self._blocked.difference_update(match.teams)
             self._count(match, 1)
 
-    def take(self, seats: Mapping[int, int]) -> list[Match]:
+    def take(self, seats: Mapping[int, int], most: float = inf, *, whole_pairings: bool = False) -> list[Match]:
         """Take the matches that start now. Afterwards no two teams with a free seat have a match left.
 
         Args:
             seats: how many matches each team can play at once, those that it is playing included. Teams that
                 cannot play now may be missing.
+            most: take no more new matches than this; a pairing that is begun may exceed it.
+            whole_pairings: take all matches of a pairing one after the other, as far as its teams can play.
 
         Returns:
             Matches in the order in which they were chosen. Resumed ones come first. Of the teams that can play, the
@@ -111,7 +114,7 @@ class MatchQueue:
                 self._remove(match)
                 self._start(match)
                 resumed.append(match)
-        return resumed + self._take_new(seats)
+        return resumed + self._take_new(seats, most, whole_pairings=whole_pairings)
 
     def release(self, match: Match) -> None:
         """Free the seats of a match that is over, or could not be played. `add` it to play it again.
@@ -136,18 +139,23 @@ class MatchQueue:
 
     # --- choose matches ---
 
-    def _take_new(self, seats: Mapping[int, int]) -> list[Match]:
+    def _take_new(self, seats: Mapping[int, int], most: float, *, whole_pairings: bool) -> list[Match]:
         free = {team for team, count in seats.items() if self._can_play(team, count)}
         fresh = free - self._blocked  # a match has become possible only if one of its teams is among these
         remaining_per_seat = {team: self._teams[team].count / seats[team] for team in free}
-        taken = []
+        taken: list[Match] = []
         for team in sorted(free, key=lambda team: (-remaining_per_seat[team], team)):
             while team in free and (
                 match := self._next(team, free if team in fresh else fresh, remaining_per_seat)
             ):
-                self._remove(match)
-                self._start(match)
-                taken.append(match)
+                if len(taken) >= most:
+                    self._blocked &= free
+                    return taken
+                for one in self._pairing_of(match) if whole_pairings else [match]:
+                    if all(self._can_play(player, seats[player]) for player in one.teams):
+                        self._remove(one)
+                        self._start(one)
+                        taken.append(one)
                 for player in match.teams:
                     remaining_per_seat[player] = self._teams[player].count / seats[player]
                 full = {player for player in match.teams if not self._can_play(player, seats[player])}
@@ -155,6 +163,11 @@ class MatchQueue:
                 fresh -= full
         self._blocked = free
         return taken
+
+    def _pairing_of(self, match: Match) -> list[Match]:
+        """Return a match that waits, and the matches of its pairing that wait behind it."""
+        between = self._teams[match.first].matches[match.second]
+        return [one for one in between if (one.event, one.pairing) == (match.event, match.pairing)]
 
     def _check_new(self, match: Match) -> None:
         if match in self or match.number in self._playing:

@@ -2,8 +2,8 @@
 
 Theory of operation. `Tournament` is an event-sourced projection of the contest's records:
 
-- Its only input are records, in the order in which they are stored. `apply` takes the next one. There are four
-  types: settings, pairings, games (each the end of one attempt at a match), and decisions of the host or a rule.
+- Its only input are records, in the order in which they are stored. `apply` takes the next one. There are five
+  types: settings, pairings, games (each the end of one attempt at a match), decisions, and workers of a cluster.
 - All else follows from them. The same records always give the same pairings and tables. So a running contest, one
   that resumes after a crash, the ``standings`` command and ``verify`` a year later agree without further state.
 - It changes nothing outside and knows no clock. `next_pairings` and `objection` only say what may be recorded next.
@@ -39,6 +39,7 @@ from getstep_server.records.pairings import pairing_fields, pairings_header
 from getstep_server.records.reasons import FREEZE_KINDS, STATUS_AFTER, DecisionKind, Reason, TeamStatus, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import Result
+from getstep_server.records.worker import Workers
 from getstep_server.validation import validated
 
 from .combined import Tables, combined
@@ -77,6 +78,7 @@ class Tournament:
         """The host's decisions, in the order in which they were made."""
         self.replays: Counter[int] = Counter()
         """The number of times that the host reopened each match, by its number."""
+        self.workers = Workers()
         self._events: dict[int, EventState] = {}
         self._results: dict[int, Result] = {}
         self._statuses = TeamStatuses()
@@ -195,14 +197,10 @@ class Tournament:
     # --- apply records ---
 
     def apply(self, fields: Mapping[str, Any]) -> list[Match]:
-        """Apply the next record.
-
-        Returns:
-            The matches that it issues.
+        """Apply the next record, and return the matches that it issues.
 
         Raises:
-            RecordError: the record does not follow from those before it. It is skipped: the next call applies the
-                record after it.
+            RecordError: it does not follow from those before it. It is skipped: the next call applies the next one.
         """
         self.place += 1
         kind = fields.get("type")
@@ -212,6 +210,8 @@ class Tournament:
             self.apply_decision(decision_of(fields))
         elif kind == "settings":
             self.apply_settings(fields)
+        elif kind == "worker":
+            self.workers.apply(fields)
         else:
             self.apply_result(result_of(fields))
             self.settings.note_game(fields)
@@ -292,8 +292,7 @@ class Tournament:
         self.decisions.append(decision)
         if decision.kind in FREEZE_KINDS:
             self.frozen_at = self.place if decision.kind == DecisionKind.FREEZE else None
-            return
-        if decision.kind == DecisionKind.PUBLISH:
+        if decision.kind in (*FREEZE_KINDS, DecisionKind.PUBLISH):
             return
         if decision.reopened:
             events = self._reopen(decision.reopened)

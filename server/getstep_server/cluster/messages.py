@@ -1,0 +1,155 @@
+"""The messages between the host and its process that talks to Dask, on the pipes of that process.
+
+Each message is msgpack behind its length. Both sides are programs of this machine and of this version. The parts
+that come from workers are bytes here: `order` checks them, on the host's side.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from getstep_server.limits import MAX_REPORT_BYTES
+
+LENGTH_BYTES = 4
+MAX_MESSAGE_BYTES = MAX_REPORT_BYTES + (1 << 16)
+"""The size of a message: that of a report, and of the texts beside it."""
+
+TEXT_CHARS = 2000
+"""The length of a reason. The traceback of a worker may be longer."""
+
+
+class MessageError(ValueError):
+    """Raised when a message is not valid, or too long."""
+
+
+# --- to the process ---
+
+
+class Play(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """Give an order to a worker, with the files of programs that it has not: their hashes."""
+
+    id: int
+    worker: str
+    order: bytes
+    files: list[str]
+
+
+class Stop(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """Cancel an order; no word of it is wanted any more."""
+
+    id: int
+
+
+class GiveUp(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """End a worker that hangs, as far as possible, and forget it. It is a new one if it comes back."""
+
+    worker: str
+
+
+# --- from the process ---
+
+
+class Connected(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """The process is connected to the scheduler; ``where`` it is."""
+
+    where: str
+
+
+class Disconnected(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """There is no scheduler, and all workers are gone; ``why`` for people. The process tries again."""
+
+    why: str
+
+
+class Joined(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """A worker has proved what it is. ``worker`` is its address, ``name`` for people, ``slots`` its threads."""
+
+    worker: str
+    name: str
+    slots: int
+    proof: bytes
+
+
+class Unfit(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """A worker cannot prove anything: ``why`` for people."""
+
+    worker: str
+    name: str
+    why: str
+
+
+class Left(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """A worker is gone, and its orders with it."""
+
+    worker: str
+
+
+class Progress(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """A part of the turns of a match that was ordered: a `MatchProgress`."""
+
+    id: int
+    data: bytes
+
+
+class Reported(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """The `MatchReport` on an order."""
+
+    id: int
+    data: bytes
+
+
+class Lost(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """There is no report on an order: ``why`` for people."""
+
+    id: int
+    why: str
+
+
+ToProcess: TypeAlias = Play | Stop | GiveUp
+FromProcess: TypeAlias = Connected | Disconnected | Joined | Unfit | Left | Progress | Reported | Lost
+
+_TO: msgspec.msgpack.Decoder[ToProcess] = msgspec.msgpack.Decoder(ToProcess)
+_FROM: msgspec.msgpack.Decoder[FromProcess] = msgspec.msgpack.Decoder(FromProcess)
+
+
+def frame(message: ToProcess | FromProcess) -> bytes:
+    """Return a message as it travels.
+
+    Raises:
+        MessageError: it is too long.
+    """
+    data = msgspec.msgpack.encode(message)
+    if len(data) > MAX_MESSAGE_BYTES:
+        raise MessageError(f"{type(message).__name__}: {len(data)} bytes, expected at most {MAX_MESSAGE_BYTES}")
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
+
+
+def length_of(prefix: bytes) -> int:
+    """Return the length of the message behind its first bytes. Raises MessageError."""
+    length = int.from_bytes(prefix, "big")
+    if length > MAX_MESSAGE_BYTES:
+        raise MessageError(f"a message of {length} bytes, expected at most {MAX_MESSAGE_BYTES}")
+    return length
+
+
+def to_process(data: bytes) -> ToProcess:
+    """Return a message of the host. Raises MessageError."""
+    try:
+        return _TO.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise MessageError(str(error)) from error
+
+
+def from_process(data: bytes) -> FromProcess:
+    """Return a message for the host. Raises MessageError."""
+    try:
+        return _FROM.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise MessageError(str(error)) from error
+
+
+def shortened(text: str) -> str:
+    """Return a reason that is not too long: its end says most."""
+    return text if len(text) <= TEXT_CHARS else f"... {text[-TEXT_CHARS:]}"

@@ -1,0 +1,349 @@
+"""The host's process that talks to Dask: it passes orders to workers, and reports back.
+
+It is a process of its own, because the event loop of `distributed` and what it does to the interpreter must not
+disturb the judge, and because it may fail: then all its workers are gone for the host, and it is started again.
+It decides nothing. It ends when its standard input does.
+
+*Workers.* The scheduler's list of workers is read about once a second, and whenever the scheduler says that one has
+come or gone. A worker is known by its address and its local directory: one that was started again at the same
+address is another one. A new worker proves itself first.
+
+*Orders.* Each order is a task for one worker. Dask does not know that a task has no other worker to go to, so it
+would keep it for ever if that worker is lost: then the task is cancelled here, and reported as lost.
+
+*Scheduler.* If the connection to the scheduler is lost, all workers and orders are. A new client then connects
+after a pause.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import sys
+import threading
+import uuid
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import yaml
+from distributed import Client, LocalCluster
+
+from . import task
+from .address import ClusterAddress
+from .messages import (
+    LENGTH_BYTES,
+    Connected,
+    Disconnected,
+    FromProcess,
+    GiveUp,
+    Joined,
+    Left,
+    Lost,
+    Play,
+    Progress,
+    Reported,
+    Stop,
+    ToProcess,
+    Unfit,
+    frame,
+    length_of,
+    shortened,
+    to_process,
+)
+
+CONNECT_SECONDS = 20.0
+"""The time to connect to a scheduler."""
+
+PROOF_SECONDS = 600.0
+"""The time for a worker to prove itself: 10 s. A machine whose slots are all taken by others may take longer."""
+
+LOOK_SECONDS = 1.0
+"""The interval at which the list of workers is read. For 500 workers that takes 10 ms of processor time."""
+
+END_SECONDS = 20.0
+"""The time to end a worker that hangs."""
+
+CLOSE_SECONDS = 4.0
+"""The time to end the workers that this process has started. The host waits a bit longer, and kills it then."""
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 15.0
+"""The pause before the next attempt to connect, which doubles."""
+
+
+class _Connection:
+    """A connection to a scheduler, until it is lost.
+
+    Args:
+        client: it is connected.
+        send: passes a message to the host.
+        files: the folder with packed programs, each named by its SHA-256.
+    """
+
+    def __init__(self, client: Client, send: queue.SimpleQueue[FromProcess | None], files: Path) -> None:
+        self._client = client
+        self._send = send.put
+        self._files = files
+        self._run = uuid.uuid4().hex
+        self._topic = f"getstep-{self._run}"
+        self._workers: dict[str, str] = {}
+        """The local directory of each worker that was found, by its address."""
+        self._given_up: set[tuple[str, str]] = set()
+        self._orders: dict[int, tuple[str, asyncio.Task[None]]] = {}
+        """The worker and the task of each order."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._look = asyncio.Event()
+
+    async def serve(self) -> None:
+        """Follow the workers until the connection is lost."""
+        self._client.subscribe_topic(self._topic, lambda event: self._send(Progress(*event[1])))
+        self._client.subscribe_topic("all", lambda _: self._look.set())
+        while self._client.status == "running":
+            self._look.clear()
+            await self._find_workers()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
+
+    def close(self) -> None:
+        """Cancel what is under way, without a word to the host, for which all is lost."""
+        for running in [*self._tasks, *(running for _, running in self._orders.values())]:
+            running.cancel()
+
+    def take(self, message: ToProcess) -> None:
+        """Do what the host says."""
+        if isinstance(message, Play):
+            self._orders[message.id] = message.worker, asyncio.create_task(self._play(message))
+        elif isinstance(message, Stop):
+            if message.id in self._orders:
+                self._orders.pop(message.id)[1].cancel()
+        elif isinstance(message, GiveUp):
+            directory = self._workers.get(message.worker)
+            if directory is not None:
+                self._given_up.add((message.worker, directory))
+                self._forget(message.worker)
+                self._begin(self._end_worker(message.worker))
+
+    # --- workers ---
+
+    async def _find_workers(self) -> None:
+        try:
+            found = (await asyncio.wait_for(self._client.scheduler.identity(), CONNECT_SECONDS))["workers"]
+        except (OSError, TimeoutError):
+            return  # the client's status says if the connection is lost
+        here = {
+            address: str(info["local_directory"])
+            for address, info in found.items()
+            if (address, str(info["local_directory"])) not in self._given_up
+        }
+        for address in [one for one, directory in self._workers.items() if here.get(one) != directory]:
+            self._forget(address)
+        for address in [one for one in here if one not in self._workers]:
+            self._workers[address] = here[address]
+            info = found[address]
+            self._begin(self._prove(address, here[address], str(info["name"]), int(info["nthreads"])))
+
+    def _forget(self, address: str) -> None:
+        """Note that a worker is gone, and its orders are lost."""
+        del self._workers[address]
+        self._send(Left(address))
+        for number in [number for number, (worker, _) in self._orders.items() if worker == address]:
+            self._orders.pop(number)[1].cancel()
+
+    async def _prove(self, address: str, directory: str, name: str, slots: int) -> None:
+        future = self._submit(task.prove, address, f"proof-{uuid.uuid4().hex}")
+        try:
+            proof = await asyncio.wait_for(future.result(), PROOF_SECONDS)
+        except TimeoutError:
+            problem = f"it has not proved itself within {PROOF_SECONDS:g} s"
+        except Exception as error:  # whatever the worker has raised, such as an ImportError
+            problem = _described(error)
+        else:
+            problem = "" if isinstance(proof, bytes) else f"its proof is {proof!r:.80}"
+        finally:
+            future.release()
+        if self._workers.get(address) == directory:
+            self._send(Unfit(address, name, problem) if problem else Joined(address, name, slots, proof))
+
+    async def _end_worker(self, address: str) -> None:
+        """End a worker that hangs. If it has a nanny, that starts it again."""
+        with contextlib.suppress(Exception):  # it may hang so badly that it cannot be ended
+            async with asyncio.timeout(END_SECONDS):
+                await self._client.run(task.end_worker, workers=[address], wait=False, on_error="ignore")
+
+    # --- orders ---
+
+    async def _play(self, message: Play) -> None:
+        future = None
+        try:
+            files = {name: await asyncio.to_thread((self._files / name).read_bytes) for name in message.files}
+            name = f"match-{self._run}-{message.id}"
+            future = self._submit(task.play, message.worker, name, message.id, message.order, files, self._topic)
+            report = await future.result()
+            sent: FromProcess = Reported(message.id, report)
+            frame(sent)  # too long: that is the worker's fault
+        except Exception as error:  # whatever the worker has raised
+            sent = Lost(message.id, _described(error))
+        finally:
+            if future is not None:
+                await self._release(future)
+        if self._orders.pop(message.id, None) is not None:
+            self._send(sent)
+
+    def _submit(self, function: Any, worker: str, name: str, *args: Any) -> Any:
+        return self._client.submit(
+            function, *args, key=name, workers=[worker], allow_other_workers=False, pure=False, retries=0
+        )
+
+    async def _release(self, future: Any) -> None:
+        """Cancel a task that is not over: Dask may keep it for a worker that is lost."""
+        if not future.done():
+            with contextlib.suppress(Exception):  # the connection may be lost
+                await asyncio.shield(future.cancel(force=True, reason="the match is not to be played any more"))
+        future.release()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        running = asyncio.create_task(work)
+        self._tasks.add(running)
+        running.add_done_callback(self._tasks.discard)
+
+
+def _described(error: BaseException) -> str:
+    return shortened(f"{type(error).__name__}: {error}")
+
+
+class _Process:
+    """The process: it keeps a connection, and passes on what the host says.
+
+    Args:
+        address: where the workers are.
+        files: the folder with packed programs.
+        send: passes messages to the host.
+    """
+
+    def __init__(self, address: ClusterAddress, files: Path, send: queue.SimpleQueue[FromProcess | None]) -> None:
+        self._address = address
+        self._files = files
+        self._send = send
+        self._connection: _Connection | None = None
+        self._cluster: Any = None
+
+    def take(self, message: ToProcess) -> None:
+        """Do what the host says; without a connection all is lost already."""
+        if self._connection is not None:
+            self._connection.take(message)
+        elif isinstance(message, Play):
+            self._send.put(Lost(message.id, "there is no connection to the scheduler"))
+
+    async def run(self) -> None:
+        """Connect, and connect again, until cancelled."""
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                self._cluster = self._cluster or await _own_cluster(self._address)
+                where = self._address.text if self._cluster is None else self._cluster
+                client = await Client(where, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
+            except Exception as error:  # distributed raises many kinds, such as OSError, ValueError, RuntimeError
+                self._send.put(Disconnected(_described(error)))
+            else:
+                pause = FIRST_PAUSE_SECONDS
+                await self._serve(client)
+                self._send.put(Disconnected("the connection to the scheduler was lost"))
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def close(self) -> None:
+        """End the workers that this process has started."""
+        if self._cluster is not None:
+            with contextlib.suppress(Exception):  # they also end without the scheduler
+                await asyncio.wait_for(self._cluster.close(), CLOSE_SECONDS)
+
+    async def _serve(self, client: Client) -> None:
+        connection = _Connection(client, self._send, self._files)
+        self._connection = connection
+        self._send.put(Connected(str(client.scheduler.address)))
+        try:
+            await connection.serve()
+        finally:
+            self._connection = None
+            connection.close()
+            with contextlib.suppress(Exception):  # nothing of it is needed any more
+                await asyncio.wait_for(client._close(fast=True), CONNECT_SECONDS)
+
+
+async def _own_cluster(address: ClusterAddress) -> Any:
+    """Return a cluster that this process starts; None if a scheduler runs elsewhere."""
+    if address.kind == "local":
+        return await LocalCluster(
+            n_workers=int(address.text),
+            threads_per_worker=1,
+            asynchronous=True,
+            dashboard_address=None,
+            memory_limit=0,  # the programs have limits of their own
+        )
+    if address.kind == "slurm":
+        from dask_jobqueue import SLURMCluster
+
+        settings = yaml.safe_load(Path(address.text).read_text(encoding="utf-8"))
+        jobs = settings.pop("jobs", 1)
+        cluster = await SLURMCluster(**settings, asynchronous=True)
+        cluster.scale(jobs=jobs)
+        return cluster
+    return None
+
+
+def main() -> None:
+    """Serve the host: the arguments are the kind and the text of a `ClusterAddress`, and the folder of programs."""
+    kind, text, files = sys.argv[1:]
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is printed here is no message
+    send: queue.SimpleQueue[FromProcess | None] = queue.SimpleQueue()
+    threading.Thread(target=_write, args=(output, send), daemon=True).start()
+    address = ClusterAddress(kind, text)  # type: ignore[arg-type]  # one of the three
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_host(_Process(address, Path(files), send)))
+
+
+async def _serve_host(process: _Process) -> None:
+    """Serve until standard input ends."""
+    loop, over = asyncio.get_running_loop(), asyncio.Event()
+    threading.Thread(target=_read, args=(process, loop, over), daemon=True).start()
+    running = asyncio.create_task(process.run())
+    ended = asyncio.create_task(over.wait())
+    await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        running.result()  # it never returns, so this raises
+    running.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await running
+    await process.close()
+
+
+def _read(process: _Process, loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
+    with contextlib.suppress(EOFError):
+        while True:
+            length = length_of(_exactly(LENGTH_BYTES))
+            loop.call_soon_threadsafe(process.take, to_process(_exactly(length)))
+    loop.call_soon_threadsafe(over.set)
+
+
+def _exactly(count: int) -> bytes:
+    data = sys.stdin.buffer.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+def _write(output: Any, send: queue.SimpleQueue[FromProcess | None]) -> None:
+    while (message := send.get()) is not None:
+        try:
+            output.write(frame(message))
+            output.flush()
+        except OSError:  # the host is gone
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

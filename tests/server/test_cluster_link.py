@@ -1,0 +1,174 @@
+"""The process that talks to Dask: the messages on its pipes, its ends, and what ``--dask`` means."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import trio
+
+from getstep_server.cluster import link as link_module
+from getstep_server.cluster.address import ClusterAddress, cluster_address
+from getstep_server.cluster.link import ProcessLink
+from getstep_server.cluster.messages import (
+    LENGTH_BYTES,
+    MAX_MESSAGE_BYTES,
+    Connected,
+    FromProcess,
+    Lost,
+    MessageError,
+    Play,
+    Reported,
+    Stop,
+    frame,
+    from_process,
+    length_of,
+    shortened,
+    to_process,
+)
+from getstep_server.errors import UsageError
+from tests.patience import PATIENCE_SECONDS
+
+# --- messages ----------------------------------------------------------------------------------------------------
+
+
+def test_a_message_travels_behind_its_length() -> None:
+    for message in (Play(7, "tcp://lab:1", b"order", ["aa"]), Stop(7)):
+        data = frame(message)
+        assert length_of(data[:LENGTH_BYTES]) == len(data) - LENGTH_BYTES
+        assert to_process(data[LENGTH_BYTES:]) == message
+    for answer in (Connected("tcp://lab:8786"), Reported(7, b"report"), Lost(7, "gone")):
+        assert from_process(frame(answer)[LENGTH_BYTES:]) == answer
+
+
+def test_a_message_that_is_too_long_is_refused_on_both_sides() -> None:
+    with pytest.raises(MessageError, match="Reported: "):
+        frame(Reported(1, b" " * MAX_MESSAGE_BYTES))
+    with pytest.raises(MessageError, match="expected at most"):
+        length_of((MAX_MESSAGE_BYTES + 1).to_bytes(LENGTH_BYTES, "big"))
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", frame(Lost(1, "x"))[LENGTH_BYTES:-1]])
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(MessageError):
+        from_process(data)
+    with pytest.raises(MessageError):
+        to_process(data)
+
+
+def test_of_a_long_reason_the_end_is_kept() -> None:
+    assert shortened("short") == "short"
+    assert shortened("x" * 5000 + "the end").endswith("the end")
+    assert len(shortened("x" * 5000)) < 2100
+
+
+# --- the process -------------------------------------------------------------------------------------------------
+
+ECHO = """
+import sys
+sys.stdout.buffer.write(bytes.fromhex(sys.argv[1]))
+sys.stdout.buffer.flush()
+if sys.argv[2] == "stay":
+    sys.stdout.buffer.write(bytes.fromhex(sys.argv[3]) if sys.stdin.buffer.read(1) else b"")
+    sys.stdout.buffer.flush()
+    sys.stdin.buffer.read()
+sys.exit(3)
+"""
+
+
+def made_link(folder: Path, first: bytes, then: str, answer: bytes = b"") -> ProcessLink:
+    """Return a link to a process that says ``first``, and ``answer`` when it hears something."""
+    return ProcessLink([sys.executable, "-c", ECHO, first.hex(), then, answer.hex()], folder / "cluster.log")
+
+
+async def test_both_sides_hear_each_other_and_the_process_ends_with_the_link(tmp_path: Path) -> None:
+    link = made_link(tmp_path, frame(Connected("here")), "stay", frame(Lost(1, "heard")))
+    heard: list[FromProcess] = []
+
+    def receive(message: FromProcess) -> None:
+        heard.append(message)
+        if isinstance(message, Connected):
+            link.tell(Stop(1))
+        else:
+            nursery.cancel_scope.cancel()
+
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.run, receive, pytest.fail)
+    assert heard == [Connected("here"), Lost(1, "heard")]
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        (frame(Connected("here")), "has ended with code 3"),
+        (b"\xff" * 8, "is out of step: a message of"),
+        (frame(Connected("here"))[:-1] + b"\xc1", "is out of step"),
+    ],
+    ids=["exit", "length", "content"],
+)
+async def test_a_process_that_ends_or_talks_nonsense_is_started_again(
+    tmp_path: Path, first: bytes, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_module, "FIRST_PAUSE_SECONDS", 0.0)
+    link = made_link(tmp_path, first, "go")
+    reasons: list[str] = []
+
+    def lost(reason: str) -> None:
+        reasons.append(reason)
+        if len(reasons) == 2:
+            nursery.cancel_scope.cancel()
+
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.run, lambda _: None, lost)
+    assert all(why in reason for reason in reasons)
+
+
+async def test_a_process_that_cannot_be_started_is_told(tmp_path: Path) -> None:
+    link = ProcessLink([str(tmp_path / "missing")], tmp_path / "cluster.log")
+
+    def lost(reason: str) -> None:
+        assert "cannot be started" in reason
+        nursery.cancel_scope.cancel()
+
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.run, lambda _: None, lost)
+
+
+async def test_a_long_log_is_begun_again(tmp_path: Path) -> None:
+    (tmp_path / "cluster.log").write_bytes(b" " * (link_module.LOG_BYTES + 1))
+    link = made_link(tmp_path, b"", "go")
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.run, lambda _: None, lambda _: nursery.cancel_scope.cancel())
+    assert (tmp_path / "cluster.log").stat().st_size == 0
+
+
+# --- the address -------------------------------------------------------------------------------------------------
+
+
+def test_the_address_of_a_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "slurm.yaml"
+    file.write_text("cores: 4\n")
+    assert cluster_address("tcp://lab1:8786") == ClusterAddress("scheduler", "tcp://lab1:8786")
+    assert cluster_address("tls://[::1]:8786").kind == "scheduler"
+    assert cluster_address("local:2") == ClusterAddress("local", "2")
+    assert cluster_address(str(file)) == ClusterAddress("slurm", str(file))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "lab1:8786", "tcp://lab1", "http://lab1:8786", "local:", "local:0", "local:257", "gone.yaml", "."]
+)
+def test_another_address_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--dask"):
+        cluster_address(text)
+
+
+def test_only_the_process_and_its_workers_import_dask() -> None:
+    """It takes a second, and a host without a cluster need not have it."""
+    code = "import sys, getstep_server.cli.main, getstep_server.cli._cluster; print('distributed' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"False"
