@@ -246,6 +246,14 @@ class DecisionTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchNotResumed:
+    """A match of an earlier run cannot go on; the attempt is void, and the match is played again."""
+
+    match: Match
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class JournalCut:
     """The last line of the journal was torn when the server died; it was cut off."""
 
@@ -358,6 +366,7 @@ Event: TypeAlias = (
     | MatchEnded
     | MatchCalledOff
     | DecisionTaken
+    | MatchNotResumed
     | JournalCut
     | DiskFull
     | DatabaseAway

@@ -41,6 +41,7 @@ from getstep_server.events import (
     Listening,
     MatchCalledOff,
     MatchEnded,
+    MatchNotResumed,
     MatchStarted,
     MovePlayed,
     NotAnnounced,
@@ -103,6 +104,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (ClusterTrouble("gone"), {"level": "warning", "event": "cluster_trouble", "why": "gone"}),
     (ContestStarted(3, 12), {"level": "info", "event": "contest_started", "done": 3, "total": 12}),
     (MatchStarted(MATCH, 17), {"level": "info", "event": "match_started", **ABOUT, "turns": 17}),
+    (
+        MatchNotResumed(MATCH, "its files are lost"),
+        {"level": "warning", "event": "match_not_resumed", **ABOUT, "why": "its files are lost"},
+    ),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
     (

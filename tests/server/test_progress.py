@@ -29,6 +29,7 @@ from getstep_server.events import (
     Listening,
     MatchCalledOff,
     MatchEnded,
+    MatchNotResumed,
     MatchStarted,
     MovePlayed,
     NotAnnounced,
@@ -115,6 +116,7 @@ SCENARIOS: dict[str, list[Event]] = {
         ended(THREE, result_of(THREE), total=12),
     ],
     "a match resumes": [MatchStarted(FIRST, 17), JournalCut("autumn/running/segment-1.journal", 11)],
+    "a match does not resume": [MatchNotResumed(FIRST, "the program of Ada cannot begin in mid-game")],
     "a match ends": [ended(THREE, result_of(THREE))],
     "a match starts and a move is played: nothing is shown": [
         MatchStarted(FIRST),

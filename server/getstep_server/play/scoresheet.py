@@ -160,6 +160,12 @@ class Scoresheet:
         """Return the turns and passes from number ``start`` on, as on record. Any thread may call this."""
         return self._happened.turns[start:]
 
+    def last_turn(self, player: int) -> int:
+        """Return the number of the last turn that a player was asked in; 0 if there is none."""
+        turns = [decode(line) for line in self._happened.turns]
+        asked = (n for n, turn in enumerate(turns, 1) if turn["player"] == player and "pass" not in turn)
+        return max(asked, default=0)
+
     async def retry_until_written(self) -> None:
         """Wait until the disk has taken what was appended.
 

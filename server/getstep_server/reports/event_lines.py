@@ -24,6 +24,7 @@ from getstep_server.events import (
     Listening,
     MatchCalledOff,
     MatchEnded,
+    MatchNotResumed,
     MatchStarted,
     NotAnnounced,
     PageEnded,
@@ -111,6 +112,8 @@ class EventLines:
                 return self._started(event)
             case MatchStarted(match, turns):
                 return f"{self.pair(match)} resumes after turn {turns}." if turns else None
+            case MatchNotResumed(match, why):
+                return self._cut(f"! {self.pair(match)} begins again: {why}")
             case JournalCut(path, line):
                 return f"! {path}: line {line} was incomplete after a crash; that turn is played again"
             case DiskFull():

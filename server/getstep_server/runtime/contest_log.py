@@ -46,6 +46,7 @@ from getstep_server.events import (
     Listening,
     MatchCalledOff,
     MatchEnded,
+    MatchNotResumed,
     MatchStarted,
     NotAnnounced,
     PageEnded,
@@ -123,6 +124,8 @@ class ContestLog:
                 self._throttled(what, count)
             case MatchStarted(match, turns):
                 self._write("info", "match_started", **self._about(match), turns=turns)
+            case MatchNotResumed(match, why):
+                self._write("warning", "match_not_resumed", **self._about(match), why=why)
             case JournalCut(path, line):
                 self._write("warning", "journal_cut", path=path, line=line)
             case DiskFull(folder, why):

@@ -49,6 +49,7 @@ from getstep_server.events import (
     Event,
     MatchCalledOff,
     MatchEnded,
+    MatchNotResumed,
     MatchStarted,
     Publish,
     ServerFault,
@@ -352,6 +353,7 @@ class Director:
         match = running.match
         try:
             if running.sheet is not None and (why := await self._hosted.why_not_resumed(running.sheet)):
+                self._publish(MatchNotResumed(match, why))
                 await self._void(running, f"the server was stopped during the match, and {why}")
                 self._free(running)
                 return

@@ -44,7 +44,6 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import Listening, Publish, ServerFault, TeamArrived, TeamLeft
-from getstep_server.json_text import decode
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
 from getstep_server.net.welcome import hosted_program
@@ -207,7 +206,7 @@ class HostedPrograms:
                 return f"the program of {name} cannot begin in mid-game"
             if (
                 _keeps_files(version.convention)
-                and (turn := _last_turn(sheet, player))
+                and (turn := sheet.last_turn(player))
                 and kept.find(self._kept, sheet.match.number, sheet.attempt, team, turn) is None
             ):
                 return f"the files that the program of {name} has left after its turn {turn} are lost"
@@ -301,7 +300,7 @@ class HostedPrograms:
         """Return a program with the place for such files, and with those of an earlier run. Raises OSError."""
         match, sheet, attempt = running.match, running.sheet, self._attempt(running)
         team = match.teams[player]
-        turn = 0 if sheet is None else _last_turn(sheet, player)
+        turn = 0 if sheet is None else sheet.last_turn(player)
         if not turn:
             return replace(program, keep=kept.place(self._kept, match.number, attempt, team))
         found = kept.find(self._kept, match.number, attempt, team, turn)
@@ -347,13 +346,6 @@ def _keeps_files(convention: str) -> bool:
     """Return True if a program of a convention leaves files in a turn that it may need in the next one."""
     talk = CONVENTIONS.get(convention)
     return talk is not None and talk.process_per_turn
-
-
-def _last_turn(sheet: Scoresheet, player: int) -> int:
-    """Return the number of the last turn of a match that a player was asked in; 0 if there is none."""
-    turns = [decode(line) for line in sheet.turns_from(0)]
-    asked = (n for n, turn in enumerate(turns, 1) if turn["player"] == player and "pass" not in turn)
-    return max(asked, default=0)
 
 
 def _check_sandbox() -> None:
