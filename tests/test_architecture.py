@@ -248,7 +248,6 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "events",
             "incident",
             "judges",
-            "json_text",
             "limits",
             "net",
             "play",
