@@ -21,11 +21,13 @@ from getstep_server.config.contest import Contest, Team, load_contest, make_cont
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import UsageError
 from getstep_server.events import Event, MatchEnded
-from getstep_server.formats.match import MatchOptions
+from getstep_server.formats.match import MOST_AT_ONCE, MatchOptions
 from getstep_server.limits import MAX_SEATS
+from getstep_server.records.record import parse
 from getstep_server.reports.live_board import LiveBoard
 from getstep_server.reports.progress import FRAMES_PER_SECOND, Progress
 from getstep_server.storage.contest_state import games_of, tournament_of
+from getstep_server.storage.store import Store
 from getstep_server.text import pluralize
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.match_score import Score, copies
@@ -63,6 +65,11 @@ def _game_of_sample(bot: Bot) -> str | None:
 def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
     """Raise an error if the bots cannot play this duel.
 
+    Args:
+        bots: both.
+        game: of the duel.
+        at_once: the number of pairs with processes that share the folder of their bot.
+
     Raises:
         UsageError: a bot plays another game only, or two processes would talk through the same files.
     """
@@ -81,7 +88,13 @@ def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
 
 
 def duel_contest(
-    folder: Path, pair: Sequence[Bot], event: Mapping[str, Any], *, at_once: int = 1, seed: int
+    folder: Path,
+    pair: Sequence[Bot],
+    event: Mapping[str, Any],
+    programs: Mapping[str, Any] | None = None,
+    *,
+    at_once: int = 1,
+    seed: int,
 ) -> tuple[Contest, Bots]:
     """Make a contest folder for two bots, on a free port of the loopback interface.
 
@@ -89,7 +102,9 @@ def duel_contest(
         folder: the new folder.
         pair: the bots; both may be the same.
         event: the event's table of contest.toml, without its format.
-        at_once: the number of pairs played at the same time; each match has two processes of its own.
+        programs: the table ``[programs]``, if a cluster plays with the bots. None: they are processes of this
+            machine, two for each match.
+        at_once: the number of pairs played at the same time.
         seed: of the contest.
 
     Returns:
@@ -105,10 +120,11 @@ def duel_contest(
         "event": [{**event, "format": "match", "settings": {**event["settings"], "at_once": at_once}}],
         "server": {"host": "127.0.0.1", "port": 0},
     }
-    if not 1 <= at_once <= MAX_SEATS // 2:
-        raise UsageError(f"--at-once {at_once}, expected 1 to {MAX_SEATS // 2}")
-    make_contest(folder, tables)
-    seats = 2 * at_once if at_once > 1 else 1
+    most = MAX_SEATS // 2 if programs is None else MOST_AT_ONCE
+    if not 1 <= at_once <= most:
+        raise UsageError(f"--at-once {at_once}, expected 1 to {most}")
+    make_contest(folder, tables if programs is None else {**tables, "programs": programs})
+    seats = 2 * at_once if at_once > 1 and programs is None else 1
     entries = [TeamEntry(name, bot.file.name, seats=seats) for name, bot in zip(names, pair, strict=True)]
     added = add_teams(folder, entries)
     return load_contest(folder), {team.id: bot for team, bot in zip(added, pair, strict=True)}
@@ -176,9 +192,25 @@ def outcome_lines(contest: Contest) -> list[str]:
 
 
 def _faults(contest: Contest, score: Score, team: Team) -> list[str]:
-    """Return the last output of a team's bot if it made faults; of several processes, the one that printed most."""
+    """Return how a team's bot came to make faults: the end of what it printed, or of a program its first fault."""
     count = score.faults[team.id]
     if not count:
         return []
-    log = max(bot_logs(contest, team), key=lambda path: path.stat().st_size)
-    return [f"! {team.name} made {count} faults (see rules.md). The end of what it printed:", *last_lines(log)]
+    logs = [path for path in bot_logs(contest, team) if path.exists()]
+    told = f"! {team.name} made {pluralize(count, 'fault')} (see rules.md)."
+    if not logs:
+        return [f"{told} The first one:", *_first_fault(contest, team)]
+    log = max(logs, key=lambda path: path.stat().st_size)  # of several processes, the one that printed most
+    return [f"{told} The end of what it printed:", *last_lines(log)]
+
+
+def _first_fault(contest: Contest, team: Team) -> list[str]:
+    with Store(contest.database, reading=True) as store:
+        for fields in (parse(record.line) for record in store.records()):
+            if fields["type"] != "game":
+                continue
+            player = [entry["id"] for entry in fields["teams"]].index(team.id)
+            for number, turn in enumerate(fields["turns"], start=1):
+                if "fault" in turn and turn["player"] == player:
+                    return [f"match {fields['match']}, turn {number}: {turn['fault']}: {turn['detail']}"]
+    return []

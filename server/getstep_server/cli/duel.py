@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,18 @@ from getstep_server.bot_runner.processes import Bot
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ContestStopped, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus
+from getstep_server.formats.match import MOST_AT_ONCE
 from getstep_server.limits import MAX_SEATS
 from getstep_server.reports.live_board import LiveBoard
 from getstep_server.reports.progress import FRAMES_PER_SECOND
 from getstep_server.reports.tables import describe_event
 from getstep_server.runtime.run import RunOutcome
 
+from ._cluster import add_dask, cluster_maker
+from ._duel_cluster import add_programs, find_program, run_on_cluster
 from ._duel_contest import DuelProgress, check_bots, duel_contest, find_bot, outcome_lines
 from ._parser import EXIT_OK, EXIT_STOPPED
-from ._shared import console, is_live, live_board, shell_command
+from ._shared import console, is_live, live_board, shell_command, spinner
 from ._with_bots import run_with_bots
 
 DEFAULT_GAME = "hop"
@@ -47,7 +51,11 @@ _TIMES = {
 }
 """The settings of the time control, as contest.toml has them."""
 
-_AT_ONCE = f"pairs at the same time, 1 to {MAX_SEATS // 2}, with four processes for each (default: 1)"
+PAIRS_ON_CLUSTER = 32
+_AT_ONCE = (
+    f"pairs at the same time, 1 to {MAX_SEATS // 2}, with four processes for each (default: 1); with --dask 1 to"
+    f" {MOST_AT_ONCE} (default: {PAIRS_ON_CLUSTER})"
+)
 
 _DUEL = f"""\
 Compare two bots: play pairs of matches on this machine. In a pair, each bot is
@@ -70,6 +78,12 @@ match.
 
 Bots that repeat the same matches cannot be compared; the result says so.
 
+With --dask the pairs are played on the workers of a Dask cluster, --at-once of
+them at the same time. A and B are programs as for getstep-server programs add:
+files, folders or archives, which are built and tried here first. Each worker
+proves its sandbox before it gets a program. With --sprt the duel ends with the
+verdict: a match that is then being played does not count.
+
 examples:
   getstep-server duel my_bot.py greedy --game hop --sprt
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
@@ -77,6 +91,7 @@ examples:
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
   getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
   getstep-server duel ./my_program house_pseudo_tonga --as topcoder
+  getstep-server duel new.zip old.zip --sprt --dask tcp://lab1:8786 --at-once 50
 
 exit codes: 0 played, 1 a bot ended early, 2 the command cannot be used,
 130 stopped with Ctrl-C
@@ -115,7 +130,10 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", type=int, metavar="MS", help="show each match on a board, with MS milliseconds for each turn"
     )
-    parser.add_argument("--at-once", type=int, default=1, metavar="K", help=_AT_ONCE)
+    parser.add_argument("--at-once", type=int, metavar="K", help=_AT_ONCE)
+    add_dask(parser)
+    unprotected = "with --dask: play without the sandbox, if both programs are your own"
+    parser.add_argument("--no-sandbox", action="store_true", help=unprotected)
     parser.add_argument("--seed", type=int, default=2019, help="the seed of the contest (default: 2019)")
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep the contest and the output of the bots here"
@@ -125,10 +143,14 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
 
 
 def _duel(args: argparse.Namespace) -> int:
+    make_cluster = cluster_maker(args.dask)
+    _check_cluster_options(args)
     pair, event = _pair(args), _event(args)
-    check_bots(pair, event["game"], args.at_once)
+    at_once = _at_once(args)
+    check_bots(pair, event["game"], at_once if make_cluster is None else 0)
     with _folder(args.keep) as folder:
-        contest, bots = duel_contest(Path(folder), pair, event, at_once=args.at_once, seed=args.seed)
+        programs = None if make_cluster is None else {"sandbox": "none" if args.no_sandbox else "required"}
+        contest, bots = duel_contest(Path(folder), pair, event, programs, at_once=at_once, seed=args.seed)
         terminal = console()
         live = is_live(terminal) and not args.plain
         watch = _watched(contest, args) if live else None
@@ -138,9 +160,14 @@ def _duel(args: argparse.Namespace) -> int:
         progress.say(f"{contest.name}: {describe_event(contest.events[0], contest.file.time.lag_ms)}")
         bus = Bus()
         bus.subscribe(progress, EXCEPT_MOVES)
+        play = partial(run_with_bots, contest, bus, bots)
+        if make_cluster is not None:
+            with spinner() as tick:
+                add_programs(contest, bots, tick)
+            play = partial(run_on_cluster, contest, bus, make_cluster)
         try:
             with progress.shown():
-                outcome = trio.run(run_with_bots, contest, bus, bots)
+                outcome = trio.run(play)
                 if watch is not None and outcome is RunOutcome.FINISHED:
                     _wait_until_shown(watch)
         except* ContestStopped:
@@ -155,9 +182,23 @@ def _duel(args: argparse.Namespace) -> int:
     return EXIT_STOPPED
 
 
+def _check_cluster_options(args: argparse.Namespace) -> None:
+    if args.dask is None and args.no_sandbox:
+        raise UsageError("--no-sandbox: without --dask the bots have no sandbox anyway; leave it out")
+    if args.dask is not None and args.watch is not None:
+        raise UsageError("--watch shows matches that this machine plays; leave it out with --dask")
+
+
+def _at_once(args: argparse.Namespace) -> int:
+    if args.at_once is not None:
+        return int(args.at_once)
+    return 1 if args.dask is None else PAIRS_ON_CLUSTER
+
+
 def _pair(args: argparse.Namespace) -> list[Bot]:
     own, both = (args.convention_a, args.convention_b), _convention(args)
-    return [find_bot(text, one or both) for text, one in zip(args.bots, own, strict=True)]
+    find = find_bot if args.dask is None else find_program
+    return [find(text, one or both) for text, one in zip(args.bots, own, strict=True)]
 
 
 def _convention(args: argparse.Namespace) -> str | None:

@@ -15,6 +15,9 @@ from .sprt import MAX_ELO, Sprt
 MOST_PAIRS = 5_000
 """The most pairs of a duel: the cache of ratios (`sprt.REMEMBERED`) holds those of three such duels."""
 
+MOST_AT_ONCE = 1000
+"""The most pairs of a duel that are issued at the same time: a cluster may have as many cores."""
+
 Elo = Annotated[float, Meta(ge=-MAX_ELO, le=MAX_ELO)]
 Error = Annotated[float, Meta(gt=0, lt=0.5)]
 
@@ -26,7 +29,7 @@ class MatchOptions(FormatOptions, frozen=True, kw_only=True):
     """The number of pairs, and the sequential test: see `Sprt`."""
 
     pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS, description="pairs of matches, colours swapped, at most")] = 100
-    at_once: Annotated[int, Meta(ge=1, le=100, description="pairs that are issued at the same time")] = 1
+    at_once: Annotated[int, Meta(ge=1, le=MOST_AT_ONCE, description="pairs that are issued at the same time")] = 1
     elo0: Annotated[
         Elo | None,
         Meta(description="with elo1, a sequential test ends the duel; the Elo difference under H0", examples=[0]),

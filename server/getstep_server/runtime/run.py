@@ -88,7 +88,11 @@ def freeze_long_lived(_: Event) -> None:
 
 
 async def run_contest(
-    contest: Contest, bus: Bus, when: StartCondition, make_cluster: MakeCluster | None = None
+    contest: Contest,
+    bus: Bus,
+    when: StartCondition,
+    make_cluster: MakeCluster | None = None,
+    enough: trio.Event | None = None,
 ) -> RunOutcome:
     """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
 
@@ -97,6 +101,7 @@ async def run_contest(
         bus: gets all events.
         when: the condition for the first match.
         make_cluster: makes the venue of matches between hosted programs; None if this machine plays them.
+        enough: set when no more matches are needed; the run then stops as after Ctrl-C.
 
     Raises:
         ConfigError: another server runs it, a port is busy, or contest.toml no longer fits what is on record.
@@ -116,7 +121,7 @@ async def run_contest(
             async with RunLog(contest, store, bus) as run_log:
                 with closing(sheets):
                     outcome = await _run(
-                        contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster
+                        contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster, enough
                     )
                 run_log.outcome = outcome.value
                 return outcome
@@ -132,6 +137,7 @@ async def _run(
     run_log: RunLog,
     sheets: ScoresheetStore,
     make_cluster: MakeCluster | None,
+    enough: trio.Event | None,
 ) -> RunOutcome:
     hosted = HostedPrograms(contest, tournament, bus.publish)
     seats = {number: seats_of(team, hosted.seat_publish) for number, team in contest.teams.items()}
@@ -180,6 +186,8 @@ async def _run(
             await nursery.start(_stop_on_signal, playing)
             for venue in elsewhere:
                 await nursery.start(venue.run)
+            if enough is not None:
+                nursery.start_soon(_stop_when, enough, playing)
             bus.publish(ports.listening)
             hosted.begin()
             if when.on_enter:
@@ -233,6 +241,11 @@ async def _stop_on_signal(
             if scope.cancel_called:
                 raise KeyboardInterrupt
             scope.cancel()
+
+
+async def _stop_when(enough: trio.Event, scope: trio.CancelScope) -> None:
+    await enough.wait()
+    scope.cancel()
 
 
 async def _begin_on_enter(key: EnterKey, director: Director) -> None:

@@ -1,0 +1,100 @@
+"""The overhead of a worker of a cluster: the same short games played by the host itself, and by a worker.
+
+``python -m benchmarks.cluster`` plays batches of a duel between two quick programs, in turn on the host (one match
+at a time, on one core) and on a Dask worker of this machine with one slot. It prints for each pair of batches the
+time from one result to the next, and the median of the differences. The target is 10 ms more for a game.
+
+Both ways start the same processes for each game, which takes most of its time. The first games of a batch do not
+count: the worker still unpacks the programs. Run it on a machine that does nothing else: ``--rounds 5`` takes about
+two minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import trio
+
+from getstep_server.bot_runner.processes import Bot
+from getstep_server.cli._cluster import cluster_maker
+from getstep_server.cli._duel_contest import duel_contest
+from getstep_server.config.contest import Contest
+from getstep_server.events import Bus, Event, MatchEnded
+from getstep_server.programs.store import ProgramStore
+from getstep_server.programs.version import GETSTEP, Description
+from getstep_server.runtime.run import run_contest
+from getstep_server.runtime.start import StartCondition
+
+WARM_UP = 4
+PROGRAM = """\
+def get_step(board, is_black):
+    return next((r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if not cell)
+"""
+
+
+def make_contest(folder: Path, games: int, sandbox: str) -> Contest:
+    """Make a duel of two programs, one match at a time."""
+    event = {"game": "pseudo_tonga", "options": {"size": 6}, "settings": {"pairs": (games + 1) // 2}}
+    bots = [Bot(folder / "one.py"), Bot(folder / "other.py")]
+    contest, teams = duel_contest(folder, bots, event, {"sandbox": sandbox, "cores": 1}, at_once=2, seed=1)
+    store = ProgramStore(contest.folder)
+    for team in teams:
+        with store.adding(team) as new:
+            for name in ("source", "files"):
+                (new / name).mkdir()
+                (new / name / "program.py").write_text(PROGRAM, encoding="utf-8")
+            description = Description(
+                team=team,
+                number=1,
+                sha256=sha256(PROGRAM.encode()).hexdigest(),
+                convention=GETSTEP,
+                command=("python", "program.py"),
+                language="Python",
+                added="2026-11-23T03:30:00.000Z",
+                added_by="benchmark",
+            )
+            store.store(team, new, description)
+    return contest
+
+
+def seconds_per_game(games: int, sandbox: str, where: str | None) -> float:
+    """Play a batch, and return the mean time from one result to the next, in seconds."""
+    ends: list[float] = []
+
+    def note(_: Event) -> None:
+        ends.append(time.perf_counter())
+
+    with tempfile.TemporaryDirectory() as folder:
+        contest = make_contest(Path(folder) / "duel", games + WARM_UP, sandbox)
+        bus = Bus()
+        bus.subscribe(note, [MatchEnded])
+        trio.run(run_contest, contest, bus, StartCondition(now=True), cluster_maker(where))
+    counted = ends[WARM_UP - 1 :]
+    return (counted[-1] - counted[0]) / (len(counted) - 1)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of batches (default: 5)")
+    parser.add_argument("--games", type=int, default=20, help="games of a batch (default: 20)")
+    parser.add_argument("--no-sandbox", action="store_true", help="play without the sandbox")
+    args = parser.parse_args()
+    sandbox = "none" if args.no_sandbox else "required"
+    differences = []
+    print(f"{'host':>10} {'worker':>10} {'difference':>12}  ms for a game, mean of {args.games}")
+    for _ in range(args.rounds):
+        host, worker = (1000 * seconds_per_game(args.games, sandbox, where) for where in (None, "local:1"))
+        differences.append(worker - host)
+        print(f"{host:10.1f} {worker:10.1f} {worker - host:+12.1f}", flush=True)
+    low, high = min(differences), max(differences)
+    print(f"median of the differences: {statistics.median(differences):+.1f} ms ({low:+.1f} to {high:+.1f})")
+
+
+if __name__ == "__main__":
+    main()

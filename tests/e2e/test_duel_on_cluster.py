@@ -1,0 +1,73 @@
+"""Duels and gauntlets whose matches are played by the workers of a Dask cluster on this machine."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from getstep_server.cluster.machine import FOLDER_VARIABLE, shared_folder
+from getstep_server.cluster.order import SandboxRow
+from getstep_server.config.contest import load_contest
+from getstep_server.programs.protection import machine_key
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+from tests.added_programs import GET_STEP, add_program
+from tests.server.hosting import needs_sandbox
+
+if TYPE_CHECKING:
+    from .programs import MakeContest, Programs
+
+SERVER = [sys.executable, "-m", "getstep_server"]
+QUICK = ("--game", "pseudo_tonga", "--option", "size=6")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the workers a folder in which the sandbox of this machine counts as tried: that takes 6 s."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "worker"))
+    row = SandboxRow(probe="read_users", held=True)
+    (shared_folder() / f"sandbox-{machine_key()}.json").write_bytes(msgspec.json.encode([row]))
+
+
+@pytest.mark.long  # 15 s; `tests/server/test_duel_on_cluster.py` holds when a duel ends
+@needs_sandbox
+def test_a_duel_on_two_workers_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    (tmp_path / "first.py").write_text(GET_STEP)
+    test = ("--sprt", "--elo1", "300", "--dask", "local:2", "--at-once", "3", "--keep", str(kept))
+    program = programs.start(*SERVER, "match", "--plain", "greedy", str(tmp_path / "first.py"), *QUICK, *test)
+    assert program.wait() == 0
+    found = re.search(r"^(H\d) after (\d+) pairs: greedy is ", program.output, re.MULTILINE)
+    assert found is not None, program.output
+    contest = load_contest(kept)
+    tournament = tournament_of(contest)
+    assert tournament.done >= 2 * int(found[2])
+    with Store(contest.database, reading=True) as store:
+        assert verify(contest, store).played == tournament.done
+        heads = [fields for fields in store.record_headers() if fields["type"] in ("game", "worker")]
+    assert {head["worker"] for head in heads} == {1, 2}
+    assert {tuple(head["faults"]) for head in heads if head["type"] == "game"} == {(0, 0)}
+
+
+@pytest.mark.long  # 10 s; `tests/server` holds how pairings are placed
+@needs_sandbox
+def test_a_gauntlet_on_two_workers(programs: Programs, make_contest: MakeContest) -> None:
+    settings = "settings.challengers = [1]\nsettings.legs = 2\n"
+    folder = make_contest(["", "", ""], game="longest_path", events=[f'format = "gauntlet"\n{settings}'])
+    for team in (1, 2, 3):
+        add_program(folder, team, "getstep", GET_STEP)
+    server = programs.serve(folder, "--now", "--dask", "local:2")
+    assert server.wait() == 0
+    contest = load_contest(folder)
+    assert tournament_of(contest).done == 4
+    with Store(contest.database, reading=True) as store:
+        assert verify(contest, store).played == 4
+        games = [fields for fields in store.record_headers() if fields["type"] == "game"]
+    workers = {(game["pairing"], game["worker"]) for game in games}
+    assert len(workers) == 2  # both matches of a pairing are played by the same worker
