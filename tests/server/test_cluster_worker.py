@@ -19,7 +19,14 @@ from getstep_server.bot_runner import program_seats
 from getstep_server.bot_runner.job import Job
 from getstep_server.cluster import program_files, proof, worker
 from getstep_server.cluster.machine import FOLDER_VARIABLE, own_core, shared_folder
-from getstep_server.cluster.order import MatchReport, check_lines, decode_order, decode_progress, decode_proof
+from getstep_server.cluster.order import (
+    MatchProgress,
+    MatchReport,
+    check_lines,
+    decode_order,
+    decode_progress,
+    decode_proof,
+)
 from getstep_server.cluster.order import decode_report as decoded
 from getstep_server.cluster.program_files import FilesError, ProgramCache, name_of, pack, unpack
 from getstep_server.cluster.proof import calibrate
@@ -154,6 +161,23 @@ def test_a_match_that_the_host_does_not_need_any_more_is_stopped(
     stop.set()
     order, files = order_of(tmp_path)
     assert "stopped" in decoded(play_order(order, files, stop=stop)).failure
+
+
+def test_a_match_that_waits_for_a_core_says_so_until_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0.001)
+    monkeypatch.setattr("getstep_server.cluster.machine.available_cores", lambda: [0])
+    stop, told = threading.Event(), list[MatchProgress]()
+
+    def progress(message: bytes) -> None:
+        told.append(decode_progress(message))
+        stop.set()
+
+    order, files = order_of(tmp_path)
+    with own_core(shared_folder(), 0):
+        assert "stopped" in decoded(play_order(order, files, progress, stop)).failure
+    assert told == [MatchProgress(match=1, attempt=1, start=0, lines=[])]
 
 
 def test_a_process_that_fails_is_a_failure_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

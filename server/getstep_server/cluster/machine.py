@@ -12,7 +12,7 @@ import os
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from getstep_server.bot_runner.program_seats import available_cores
@@ -44,12 +44,13 @@ def shared_folder() -> Path:
 
 
 @contextlib.contextmanager
-def own_core(folder: Path, until: float) -> Iterator[int | None]:
+def own_core(folder: Path, until: float, waiting: Callable[[], None] = lambda: None) -> Iterator[int | None]:
     """Hold a core in the block; wait while all of them are taken. It blocks the thread.
 
     Args:
         folder: of the workers on this machine.
         until: the end of the wait, by `time.monotonic`.
+        waiting: called again and again meanwhile; what it raises ends the wait.
 
     Yields:
         The core; None on a system that does not let a program choose one.
@@ -59,7 +60,7 @@ def own_core(folder: Path, until: float) -> Iterator[int | None]:
         OSError: the folder cannot be used.
     """
     cores = dict(reversed([(f"core-{number if core is None else core}", core) for number, core in _numbered()]))
-    with own_file([folder / name for name in cores], until) as path:
+    with own_file([folder / name for name in cores], until, waiting) as path:
         yield cores[path.name]
 
 
@@ -68,7 +69,7 @@ def _numbered() -> Iterator[tuple[int, int | None]]:
 
 
 @contextlib.contextmanager
-def own_file(paths: list[Path], until: float) -> Iterator[Path]:
+def own_file(paths: list[Path], until: float, waiting: Callable[[], None] = lambda: None) -> Iterator[Path]:
     """Hold the lock of the first of these files that is free, and yield it. See `own_core`."""
     while True:
         for path in paths:
@@ -84,4 +85,5 @@ def own_file(paths: list[Path], until: float) -> Iterator[Path]:
                 os.close(file)  # this releases the lock
         if time.monotonic() > until:
             raise TimeoutError(f"another process still holds {paths[0]}, and all others like it")
+        waiting()
         time.sleep(_TRY_SECONDS)

@@ -8,7 +8,8 @@ over. It opens a listener on the loopback interface, seats, and a journal in a f
 `play_match`, as a run of a contest does. So clocks, turns and incidents are those of the host. Several threads may
 play at the same time.
 
-*Cores.* A match waits until it has a processor core of its own (`machine.own_core`).
+*Cores.* A match waits until it has a processor core of its own (`machine.own_core`). Meanwhile it says so,
+because a host gives up a worker that is silent.
 
 *Faults.* What a program does wrong costs its turn. What goes wrong beside that is a failure of the worker: then the
 report says so, and the host has the match played again.
@@ -72,6 +73,8 @@ from .proof import prove
 PROGRESS_SECONDS = 1.0
 """The interval at which turns are passed on while a match is played. The live page of the host shows them."""
 
+STOPPED = "the host has stopped the match"
+
 Progress = Callable[[bytes], object]
 
 
@@ -118,7 +121,8 @@ def _report(
     missing = tuple(name for name, home in homes.items() if home is None)
     if missing:
         return MatchReport(worker=worker, missing=missing)
-    with _folder_of_match(folder / "matches") as own, own_core(folder, until) as core:
+    waiting = _Waiting(order, progress, stop)
+    with _folder_of_match(folder / "matches") as own, own_core(folder, until, waiting) as core:
         protections = Protections(order.settings.sandbox)
         jobs = [
             Job(program.convention, program.command, home, protections, core)
@@ -134,6 +138,30 @@ def _report(
         lines=[line.decode() for line in record.turns],
         incidents=fields["incidents"],
     )
+
+
+class _Waiting:
+    """Tells the host that a match waits for a core."""
+
+    def __init__(self, order: MatchOrder, progress: Progress | None, stop: threading.Event) -> None:
+        self._empty = MatchProgress(match=order.head["match"], attempt=order.head["attempt"], start=0, lines=[])
+        self._progress = progress
+        self._stop = stop
+        self._said = time.monotonic()
+
+    def __call__(self) -> None:
+        """Say so once a second. Raises BotFailed if the match has to stop."""
+        if self._stop.is_set():
+            raise BotFailed(STOPPED)
+        if time.monotonic() - self._said > PROGRESS_SECONDS:
+            self._said = time.monotonic()
+            _tell(self._progress, self._empty)
+
+
+def _tell(progress: Progress | None, message: MatchProgress) -> None:
+    if progress is not None:
+        with contextlib.suppress(Exception):  # the report has all turns; only spectators miss these until then
+            progress(encode(message))
 
 
 @contextlib.contextmanager
@@ -195,7 +223,7 @@ async def _play(
             nursery.cancel_scope.cancel()
             return record
     if stop.is_set():
-        raise BotFailed("the host has stopped the match")
+        raise BotFailed(STOPPED)
     raise BotFailed(*problems[:1] or [f"the match was not over after {order.deadline_seconds:g} s"])
 
 
@@ -214,8 +242,7 @@ async def _pass_on(
         told = [line.decode() for line in lines]
         message = MatchProgress(match=sheet.match.number, attempt=sheet.attempt, start=passed_on, lines=told)
         passed_on += len(lines)
-        with contextlib.suppress(Exception):  # the report has all turns; only spectators miss these until then
-            await trio.to_thread.run_sync(progress, encode(message))
+        await trio.to_thread.run_sync(_tell, progress, message)
 
 
 async def _play_at_seats(
