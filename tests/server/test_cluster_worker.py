@@ -146,10 +146,11 @@ async def waits(*_: object) -> int:
     return 0
 
 
-def test_a_match_ends_at_its_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [0.1, 1e-9])  # the second one is over before the match begins
+def test_a_match_ends_at_its_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     monkeypatch.setattr(program_seats, "run_hosted_program", waits)
-    order, files = order_of(tmp_path, deadline=0.1)
-    assert "not over after 0.1 s" in decoded(play_order(order, files)).failure
+    order, files = order_of(tmp_path, deadline=seconds)
+    assert f"not over after {seconds:g} s" in decoded(play_order(order, files)).failure
 
 
 def test_a_match_that_the_host_does_not_need_any_more_is_stopped(

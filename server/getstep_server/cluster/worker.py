@@ -206,7 +206,7 @@ async def _play(
     """
     sheet: Scoresheet | None = None
     problems = []
-    with trio.move_on_after(until - time.monotonic()) as scope:
+    with trio.move_on_after(max(0.0, until - time.monotonic())) as scope:
 
         def publish(event: Event) -> None:
             if isinstance(event, Incident) and event.team is not None and sheet is not None:
