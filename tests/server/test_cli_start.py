@@ -99,4 +99,4 @@ def test_the_process_of_a_hosted_program_starts_without_what_it_does_not_need() 
     """Two of them are started for each match of a ladder: with trio and the settings it took half as long again."""
     program = "import sys, getstep_server.bot_runner.hosted_process; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert set(ran.stdout.split()) & {"trio", "rich", "orjson", "getstep_server.config.contest"} == set()
+    assert set(ran.stdout.split()) & {"trio", "rich", "getstep_server.config.contest"} == set()
