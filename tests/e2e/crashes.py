@@ -90,7 +90,7 @@ class Crashes:
             kills.pop(0)
             self._figures.kills += 1
             self.check()
-        server = self._servers[-1] if kills else self._running()
+        server = self._servers[-1] if kills else self.running()
         assert server.wait() == 0
         assert self._bots.wait() == 0
         self._figures.contests += 1
@@ -125,8 +125,10 @@ class Crashes:
         assert code in (0, -signal.SIGKILL), server.output
         return code != 0
 
-    def _running(self) -> Server:
-        """Return a server that runs."""
+    def running(self) -> Server:
+        """Return a server that runs: the last one, unless it has ended."""
+        if self._servers and self._servers[-1].running:
+            return self._servers[-1]
         return self._started()
 
     def _started(self, kill: Kill | None = None, *, waiting: bool = True) -> Server:

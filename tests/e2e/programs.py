@@ -161,6 +161,7 @@ def write_contest(
     host: str = "127.0.0.1",
     absent_seconds: float = 60.0,
     database: str | None = None,
+    judges: int = 1,
 ) -> Path:
     """Make a contest on free ports. ``teams`` has a line of TOML for each team, from id 1, beside its id and name.
 
@@ -179,7 +180,7 @@ def write_contest(
     )
     (folder / "contest.toml").write_text(
         f'[contest]\nname = "Test"\nseed = 2019\n{played}'
-        f'[server]\nhost = "{host}"\nport = {port}\n{classic}{records}'
+        f'[server]\nhost = "{host}"\nport = {port}\njudges = {judges}\n{classic}{records}'
         f"[start]\nabsent_seconds = {absent_seconds}\n"
     )
     (folder / "teams.toml").write_text(

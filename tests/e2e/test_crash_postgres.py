@@ -67,7 +67,7 @@ class PostgresCrashes(Crashes):
 
     def _killed(self, kill: Kill) -> bool:
         assert isinstance(kill, DatabaseKill)
-        server = self._running()
+        server = self.running()
         time.sleep(kill.seconds)  # one moment is as good as another
         if kill.victim in (Victim.SERVER, Victim.BOTH):
             server.signal(signal.SIGKILL)
@@ -89,7 +89,7 @@ class PostgresCrashes(Crashes):
         assert server.wait() == 0, server.output
         return False
 
-    def _running(self) -> Server:
+    def running(self) -> Server:
         """Return the server; start one unless it runs."""
         running = self._servers and self._servers[-1].running
         return self._servers[-1] if running else self._started()

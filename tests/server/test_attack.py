@@ -44,6 +44,7 @@ from tests.golden import assert_golden
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.conversations import rows
 from tests.server.attack_target import QUICK, TARGET, runner_at
+from tests.server.judges_here import judges_here
 from tests.server.players import Recorder, make_contest, running, token_of
 
 
@@ -55,10 +56,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(classic, "CLASSIC_REFUSAL_SECONDS", QUICK.refusal)
 
 
-def target(folder: Path, case: Case, **tables: Any) -> Contest:
+def target(folder: Path, case: Case, judges: int = 1, **tables: Any) -> Contest:
     """Return a contest for a case; its time limit is short if the case has to miss one."""
     seconds = 3.0 if case.title.startswith("a late answer") else 5.0
-    return make_contest(folder, **TARGET, event={"move_seconds": seconds}, **tables)
+    server = {**TARGET["server"], "judges": judges}
+    return make_contest(folder, **{**TARGET, "server": server}, event={"move_seconds": seconds}, **tables)
 
 
 # --- the catalogue --------------------------------------------------------------------------------------------
@@ -108,6 +110,17 @@ async def test_cases(tmp_path: Path, batch: list[Case]) -> None:
     await at_once(batch, lambda case: run_case(tmp_path / case.number, case))
 
 
+@pytest.mark.long
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("batch", BATCHES, ids=lambda batch: f"{batch[0].number} to {batch[-1].number}")
+async def test_cases_with_judge_processes(
+    tmp_path: Path, batch: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client cannot tell how many judges there are."""
+    judges_here(monkeypatch)
+    await at_once(batch, lambda case: run_case(tmp_path / case.number, case, judges=2))
+
+
 async def at_once(cases: list[Case], run: Callable[[Case], Awaitable[None]]) -> None:
     """Run all, and fail with all that failed."""
     failures = []
@@ -126,10 +139,10 @@ async def at_once(cases: list[Case], run: Callable[[Case], Awaitable[None]]) -> 
         raise ExceptionGroup("cases that failed", failures)
 
 
-async def run_case(folder: Path, case: Case) -> None:
+async def run_case(folder: Path, case: Case, judges: int = 1) -> None:
     folder.mkdir()
     async with (
-        running(target(folder, case, teams=3), StartCondition(now=True)) as server,
+        running(target(folder, case, judges, teams=3), StartCondition(now=True)) as server,
         aclosing(runner_at(server)) as runner,
     ):
         await runner.run(case)

@@ -1,0 +1,148 @@
+"""Judge processes as they are: processes that die, beside a server that dies."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from getstep.wire import GetStep, Goodbye, Start, Step
+from getstep_server.events import JudgeEnded, MatchEnded, ServerFault
+from getstep_server.records.record import parse
+from getstep_server.runtime import judge_process, pauses
+from getstep_server.storage.journal import segments
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+from tests.server.players import Player, first_legal, make_contest, running, seated
+
+from .crashes import Crashes, Figures, Kill, Plan
+from .ledger import on_record
+
+if TYPE_CHECKING:
+    from .programs import Programs
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="judge processes need sockets that can be passed on"
+)
+
+PLAN = Plan("pseudo_tonga", 4, 0.02, {"judges": 2})
+"""It lasts ten seconds, and longer if matches are played again."""
+
+KILLS = 5
+LIVES = (0.2, 1.0)
+"""The shortest and the longest time to a kill, in seconds."""
+
+
+async def play_on(player: Player, start: Start | None, moves: int) -> Start:
+    """Make some moves, and return the start of the match."""
+    while moves:
+        message = await player.next()
+        if isinstance(message, Start):
+            start = message
+        elif isinstance(message, GetStep):
+            assert start is not None
+            await player.say(Step(message.id, first_legal(start, message)))
+            moves -= 1
+    assert start is not None
+    return start
+
+
+async def keep_playing(port: int, team: int) -> None:
+    async with seated(port, team) as player:
+        await player.play()
+
+
+async def test_a_judge_process_judges_and_may_die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, the server judges the match again, because no other process is started so soon."""
+    started: list[trio.Process] = []
+    start_process = judge_process.JudgeProcess._start
+
+    async def start(self: judge_process.JudgeProcess, descriptor: int) -> trio.Process:
+        started.append(await start_process(self, descriptor))
+        return started[-1]
+
+    monkeypatch.setattr(judge_process.JudgeProcess, "_start", start)
+    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 3600.0)
+    short = {"game": "pseudo_tonga", "options": {"size": 6}}
+    contest = make_contest(tmp_path, server={"judges": 2}, event=short)
+    async with running(contest) as server:
+        async with seated(server.port, 1) as one, seated(server.port, 2) as two, trio.open_nursery() as nursery:
+            nursery.start_soon(play_on, two, None, 18 + 6)
+            await play_on(one, None, 18 + 5)  # the second match is in its middle
+            assert server.recorder.of(ServerFault) == []
+            for process in started:
+                process.send_signal(signal.SIGKILL)
+            assert (await one.until(Goodbye)).reason == "shutting_down"
+            nursery.cancel_scope.cancel()
+        assert (await server.recorder.wait_for(JudgeEnded)).code == -signal.SIGKILL
+        async with trio.open_nursery() as nursery:
+            for team in contest.teams:
+                nursery.start_soon(keep_playing, server.port, team)
+            await server.finished()
+    assert [event.result.turns for event in server.recorder.of(MatchEnded)] == [36, 36]
+    with Store(contest.database, reading=True) as store:
+        verify(contest, store)
+        first, void, second = [game for line in store.lines() if (game := parse(line))["type"] == "game"]
+    assert (void["match"], void["reason"], second["attempt"]) == (2, "server_fault", 2)
+    moves = [[turn["move"] for turn in game["turns"]] for game in (void, second)]
+    assert len(moves[0]) == void["turns_played"] >= 8  # the last answer may not have been read
+    assert moves[1][: len(moves[0])] == moves[0]
+    assert first["reason"] == second["reason"] == "finished"
+    assert segments(contest.running) == []
+
+
+@pytest.mark.long
+def test_nothing_announced_is_lost_when_the_server_dies(programs: Programs, tmp_path: Path) -> None:
+    """Its judge processes die with it, and the matches go on where they were."""
+    figures, dice = Figures(), random.Random(17)
+    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0, {}), figures)
+    undisturbed.survive([])
+    kills = [Kill(seconds=dice.uniform(*LIVES)) for _ in range(KILLS)]
+    disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
+    disturbed.survive(kills)
+    assert len(kills) <= KILLS / 2
+    assert on_record(disturbed.folder).played == on_record(undisturbed.folder).played
+    assert disturbed.table == undisturbed.table
+    assert any(game["resumed"] for game in on_record(disturbed.folder).games)
+    assert _judges_of(disturbed.folder) == []
+
+
+@pytest.mark.long
+def test_no_result_is_lost_when_judge_processes_die(programs: Programs, tmp_path: Path) -> None:
+    """Their matches are played again, and each has one record that counts."""
+    figures, dice = Figures(), random.Random(18)
+    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0, {}), figures)
+    undisturbed.survive([])
+    disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
+    server = disturbed.running()
+    kills = 0
+    while kills < KILLS and server.running:
+        time.sleep(dice.uniform(*LIVES))
+        if judges := _judges_of(disturbed.folder):
+            os.kill(dice.choice(judges), signal.SIGKILL)
+            kills += 1
+    assert server.wait() == 0
+    assert kills >= KILLS / 2
+    assert any(game["reason"] == "server_fault" for game in on_record(disturbed.folder).games)
+    assert on_record(disturbed.folder).played == on_record(undisturbed.folder).played
+    assert disturbed.table == undisturbed.table
+
+
+def _judges_of(folder: Path) -> list[int]:
+    """Return the ids of the judge processes that have a journal in ``folder`` open."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if b"getstep_server.judges" in (entry / "cmdline").read_bytes():
+                files = [file.readlink() for file in (entry / "fd").iterdir()]
+                found += [int(entry.name)] * any(file.is_relative_to(folder) for file in files)
+        except OSError:  # it has ended
+            continue
+    return found
