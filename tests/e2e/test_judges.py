@@ -32,10 +32,10 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="judge processes need sockets that can be passed on"
 )
 
-PLAN = Plan("pseudo_tonga", 4, 0.02, {"judges": 2})
-"""It lasts ten seconds, and longer if matches are played again."""
+PLAN = Plan("pseudo_tonga", 4, 0.012, {"judges": 2})
+"""It lasts some seconds, and longer if matches are played again."""
 
-KILLS = 5
+KILLS = 4
 LIVES = (0.2, 1.0)
 """The shortest and the longest time to a kill, in seconds."""
 

@@ -73,8 +73,9 @@ class JudgeProcesses:
         self._writer = self._sheets.journal.writer
         (self._contest.folder / "judges.log").unlink(missing_ok=True)
         async with trio.open_nursery() as nursery:
-            for _ in range(self._contest.file.server.judges):
-                await nursery.start(self._keep_process)
+            async with trio.open_nursery() as starting:
+                for _ in range(self._contest.file.server.judges):
+                    starting.start_soon(nursery.start, self._keep_process)
             task_status.started()
 
     async def _keep_process(self, task_status: trio.TaskStatus[None]) -> None:
