@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,11 @@ from getstep_server.runtime import judge_process, pauses
 from getstep_server.runtime.judges import check_judges
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.journal import segments
+from getstep_server.storage.recovery import Inheritance, inherit
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.text import utc_time
+from tests.patience import PATIENCE_SECONDS
 from tests.server.judges_here import JudgeHere, judges_here
 from tests.server.players import Player, Running, connected, first_legal, make_contest, running, seated
 
@@ -286,6 +289,35 @@ async def test_without_any_judge_process_the_server_judges(tmp_path: Path, monke
         await server.finished()
     assert len(server.recorder.of(JudgeEnded)) == 2
     assert len(games(contest)) == 2
+
+
+async def test_a_judge_process_that_has_ended_gets_no_further_match(
+    tmp_path: Path, here: list[JudgeHere], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the dead processes left behind takes long to read."""
+    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 3600.0)
+    go_on, noticed = threading.Event(), threading.Semaphore(0)
+
+    def slow_inherit(folder: Path, writer: int) -> Inheritance:
+        noticed.release()
+        assert go_on.wait(PATIENCE_SECONDS)
+        return inherit(folder, writer)
+
+    monkeypatch.setattr(judge_process, "inherit", slow_inherit)
+    contest = contest_of(tmp_path)
+    try:
+        async with running(contest) as server, trio.open_nursery() as nursery:
+            for judge in here:
+                judge.kill()
+                await trio.to_thread.run_sync(noticed.acquire, True, PATIENCE_SECONDS)
+            for team in contest.teams:
+                nursery.start_soon(keep_playing, server.port, team)
+            await server.recorder.wait_for(MatchEnded, 2)
+            go_on.set()
+            await server.finished()
+    finally:
+        go_on.set()
+    assert [game["turns_played"] for game in games(contest)] == [36, 36]
 
 
 async def play_some(server: Running, contest: Contest) -> None:

@@ -144,6 +144,11 @@ class JudgeProcess:
         self._inherited: Journal | None = None
         self._is_ready = self._ended = False
 
+    @property
+    def works(self) -> bool:
+        """True from its first message until the end of its channel."""
+        return self._is_ready and not self._ended
+
     # --- the process ---
 
     async def run(self, ready: Callable[[], object]) -> int:
@@ -156,9 +161,11 @@ class JudgeProcess:
         try:
             with theirs:
                 self._process = await self._start(theirs.fileno())
-        except OSError:  # no memory or no process left
+        except BaseException as error:
             self._channel.close()
-            return -1
+            if isinstance(error, OSError):  # no memory or no process left
+                return -1
+            raise
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._channel.run)

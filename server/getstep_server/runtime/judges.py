@@ -64,7 +64,7 @@ class JudgeProcesses:
         self._scheduler = scheduler
         self._publish = publish
         self._processes: list[JudgeProcess] = []
-        """Those that are ready."""
+        """Those that were ready. One that has ended stays here until all that it had is settled."""
         self._writer = 0
         self._returned = trio.Event()
 
@@ -108,12 +108,13 @@ class JudgeProcesses:
 
     def _changed(self) -> None:
         self._returned.set()
+        self._returned = trio.Event()  # each of those that wait has the one before
 
     # --- the venue ---
 
     def takes(self, _: Running) -> bool:
-        """Return True if a process is ready."""
-        return bool(self._processes)
+        """Return True if a process works."""
+        return any(process.works for process in self._processes)
 
     def prepare(self, running: Running, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
         """Run the hosted programs of the match: to a judge process, too, they are clients as all others."""
@@ -128,12 +129,11 @@ class JudgeProcesses:
         """
         await sheet.retry_until_written()  # what the disk did not take when the match was resumed
         while any(_is_lent(seat) for seat in running.seats):  # it came when the match before was just over
-            self._returned = trio.Event()
             await self._returned.wait()
-        if not self._processes:
+        working = [process for process in self._processes if process.works]
+        if not working:
             return await play_match(sheet, running.seats, self._scheduler, self._publish)
-        process = min(self._processes, key=lambda process: len(process.loans))
-        return await process.play(running, sheet)
+        return await min(working, key=lambda process: len(process.loans)).play(running, sheet)
 
 
 def _is_lent(seat: Seat) -> bool:
