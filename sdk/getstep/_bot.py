@@ -53,7 +53,10 @@ def load(path: Path, convention: str | None = None) -> Callback:
         )
     module = _import(path)
     if not hasattr(module, "get_step"):
-        raise BotError(f"{path} has no get_step; expected a function: def get_step(board, is_black)")
+        raise BotError(
+            f"{path} has no get_step; expected a function: def get_step(board, is_black)\n"
+            "A program of an original contest needs --as, such as --as linkage."
+        )
     return Callback(module.get_step)
 
 

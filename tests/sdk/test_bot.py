@@ -97,7 +97,9 @@ def test_no_such_file(folder: Path) -> None:
 
 
 def test_no_get_step(folder: Path) -> None:
-    assert "has no get_step; expected a function: def get_step(board, is_black)" in str(refused(write(folder, "")))
+    said = str(refused(write(folder, "")))
+    assert "has no get_step; expected a function: def get_step(board, is_black)" in said
+    assert "needs --as" in said, "a program of an original contest may be a Python file, too"
     assert "get_step is 3, expected a function" in str(refused(write(folder, "get_step = 3")))
 
 
