@@ -250,7 +250,8 @@ def _follow(page: _Page, console: Console) -> int:
             console.say(f"Stored: {text}")
             return 0
         if state not in ("waiting", "working"):
-            raise Refused(str(state), text)
+            console.warn(f"Not stored, {state}: {text}", folded=True)
+            return 1
         if state == "waiting" and text not in ("", place):
             console.say(f"Waiting, {text}.")
             place = text

@@ -57,9 +57,9 @@ class Console:
         if not self._quiet:
             _write(sys.stdout, _folded(line, sys.stdout))
 
-    def warn(self, text: str) -> None:
-        """Print a problem, also if ``quiet``; ``text`` may have several lines."""
-        _write(sys.stderr, text)
+    def warn(self, text: str, *, folded: bool = False) -> None:
+        """Print a problem, also if ``quiet``; ``text`` may have several lines, which are broken if ``folded``."""
+        _write(sys.stderr, _folded(text, sys.stderr) if folded else text)
 
 
 def _folded(text: str, stream: TextIO | None) -> str:

@@ -187,12 +187,12 @@ def print_event_tables(
         print_table(table_of(event, f"{contest.name}, {event.name}"))
 
 
-def print_folded(line: str) -> None:
+def print_folded(line: str, *, error: bool = False) -> None:
     """Print a line that has no command to copy: broken at spaces on a terminal, whole in a pipe."""
-    text = escape_control_chars(line)
-    if sys.stdout.isatty():
+    text, output = escape_control_chars(line), sys.stderr if error else sys.stdout
+    if output.isatty():
         text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))
-    print(text)
+    print(text, file=output)
 
 
 def print_address(terminal: Console, address: str) -> None:

@@ -138,7 +138,7 @@ def _add(args: argparse.Namespace) -> int:
             version = add_program(contest, submission, tick)
     except ProgramRefused as refused:
         first, *more = str(refused).split("\n")
-        print(escape_control_chars(f"The program of {name} was not stored: {first}"), file=sys.stderr)
+        print_folded(f"The program of {name} was not stored: {first}", error=True)
         for line in more:
             print(escape_control_chars(line), file=sys.stderr)
         return EXIT_FAILED
@@ -184,7 +184,7 @@ def _list(args: argparse.Namespace) -> int:
     print_table(_table(contest, versions, {one.folder for one in chosen.values() if one is not None}))
     for one in versions:
         if one.id_line:
-            print(f"{contest.team_name(one.team)}, version {one.number}, calls itself: {one.id_line}")
+            print_folded(f"{contest.team_name(one.team)}, version {one.number}, calls itself: {one.id_line}")
     return EXIT_OK
 
 

@@ -42,8 +42,10 @@ def _add(folder: Path, team: int, name: str, convention: str | None, data: bytes
     except Exception:  # the page's log has the reason: it may name folders of the host
         traceback.print_exc()
         return Progress("failed", FAILED)
-    trial = f"; {version.trial}" if version.trial else ""
-    return Progress("stored", f"version {version.number} ({version.language}, {version.convention}){trial}")
+    kind = f"{version.language}, convention {version.convention}"
+    trial = f"; trial games: {version.trial}" if version.trial else ""
+    when = "which plays from your team's next match on"
+    return Progress("stored", f"version {version.number} ({kind}), {when}{trial}")
 
 
 def _ticker() -> Callable[[str], None]:

@@ -35,6 +35,9 @@ DOCUMENTS = {
 MAX_WHEEL_BYTES = 32_000_000
 """The size of a file that the index serves. A wheel of msgpack has 0.4 MB."""
 
+_LONG_CODE = 24
+"""The characters that a name or a short example in a table has at most."""
+
 _CHECKOUT = Path(__file__).parents[3]
 _EXAMPLE = re.compile(r"bots/programs/(\w+)/([\w.]+)$")
 _WHEEL = re.compile(r"([A-Za-z0-9_.]+)-[A-Za-z0-9_.!+]+(?:-[0-9][A-Za-z0-9_.]*)?(?:-[A-Za-z0-9_.]+){3}\.whl")
@@ -59,6 +62,8 @@ def document(name: str) -> str:
     for token in _all(tokens):
         if token.type == "link_open":
             token.attrSet("href", _link(str(token.attrGet("href") or "")))
+        if token.type == "code_inline" and len(token.content) > _LONG_CODE:
+            token.attrSet("class", "long")  # a message, which is broken in a table
         if token.type == "table_open":
             token.attrSet("tabindex", "0")  # it scrolls on a phone, with the keyboard too
     text = str(parser.renderer.render(tokens, parser.options, {}))

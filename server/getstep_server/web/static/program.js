@@ -6,10 +6,9 @@ import { table } from "./table.js";
 const view = document.getElementById("program");
 const status = h("div", { role: "status" });
 const list = h("div", {});
-const input = h("input", { type: "file", id: "program-file", required: true });
-const button = h("button", {}, "Submit");
 const problem = h("p", { class: "bad", role: "alert" });
-const form = h("form", { class: "submit" }, h("label", { for: "program-file" }, "A file, or a zip or tar.gz archive: "), input, " ", button);
+const form = view.querySelector("form");
+const [input, button] = form.elements;
 let most = 0;
 let timer = 0;
 
@@ -62,5 +61,5 @@ form.addEventListener("submit", async (event) => {
   load();
 });
 document.addEventListener("visibilitychange", load);
-view.append(h("h2", {}, "Your program"), form, problem, status, list);
+view.append(problem, status, list);
 load();
