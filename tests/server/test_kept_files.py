@@ -196,6 +196,25 @@ def test_more_files_than_allowed_cost_the_turn(tmp_path: Path, monkeypatch: pyte
     assert error == "its files cannot be kept for its next turn: there are more files than allowed"
 
 
+NESTS = """\
+import os
+for _ in range(20):
+    os.mkdir("x" * 250)
+    os.chdir("x" * 250)
+"""
+"""The longest path has more characters than a call may name."""
+
+
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
+def test_folders_in_folders_cost_the_turn_and_are_deleted(tmp_path: Path, protections: Protections) -> None:
+    job = job_of(tmp_path, f"open('order.txt', 'w').write('RA1A2')\n{NESTS}", protections)
+    with Player(job, 7, 0) as player:
+        error = asked(player, 1).error or ""
+    assert error == "its files cannot be kept for its next turn: File name too long"
+    kept.forget(tmp_path / "kept", 7, 1, 2)
+    assert not list((tmp_path / "kept").iterdir())
+
+
 def test_a_full_disk_is_no_fault_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def keep(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

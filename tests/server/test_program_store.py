@@ -13,6 +13,7 @@ import pytest
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.file_lock import lock
 from getstep_server.programs import store as store_module
+from getstep_server.programs.disk import delete_tree
 from getstep_server.programs.store import ProgramStore
 
 from .made_programs import stored
@@ -209,3 +210,16 @@ def test_a_version_in_use_whose_files_are_gone_is_named(store: ProgramStore) -> 
     with pytest.raises(ConfigError, match="its files are gone"):
         store.current(1)
     assert store.use(1, version.number) == version
+
+
+def test_folders_in_folders_are_deleted_though_their_paths_are_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    for _ in range(20):
+        os.mkdir("x" * 250)  # noqa: PTH102 - relative to the current folder, as a build makes them
+        os.chdir("x" * 250)
+    monkeypatch.undo()
+    delete_tree(tmp_path / "new")
+    assert not (tmp_path / "new").exists()

@@ -75,6 +75,7 @@ def delete_tree(folder: Path) -> None:
     for home, folders, _ in os.walk(folder):
         for name in folders:
             path = Path(home, name)
-            if not path.is_symlink():
-                path.chmod(0o700)
+            with contextlib.suppress(OSError):  # a program may nest folders until a path is too long for this call
+                if not path.is_symlink():
+                    path.chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)

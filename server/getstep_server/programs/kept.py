@@ -21,6 +21,7 @@ Each copy has the limits of the sandbox. The folder goes with its match; `clean`
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Collection
@@ -28,8 +29,6 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from getstep_server.sandbox import Folder, Limits
-
-from .disk import delete_tree
 
 COPIES = 2
 """The copies that are kept: of the last turn, and of the turn before it."""
@@ -70,11 +69,12 @@ def place(root: Path, match: int, attempt: int, team: int) -> Path:
 
 
 def find(root: Path, match: int, attempt: int, team: int, turn: int) -> Path | None:
-    """Return the folder with the files after a turn; None if they are not there as they were. Raises OSError."""
+    """Return the folder with the files after a turn; None if they are not there as they were."""
     for folder in root.glob(f"{match}-{attempt}-{team}-*"):
         for path in folder.glob(f"{turn}-*"):
-            if path.name == f"{turn}-{_hash(path)}":
-                return path
+            with contextlib.suppress(OSError):  # they cannot be read any more
+                if path.name == f"{turn}-{_hash(path)}":
+                    return path
     return None
 
 
@@ -91,7 +91,7 @@ def take_over(found: Path) -> Path:
 def forget(root: Path, match: int, attempt: int, team: int) -> None:
     """Delete what is kept for a program in an attempt at a match."""
     for path in root.glob(f"{match}-{attempt}-{team}-*"):
-        delete_tree(path)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def clean(root: Path, attempts: Collection[tuple[int, int]]) -> None:
@@ -99,7 +99,7 @@ def clean(root: Path, attempts: Collection[tuple[int, int]]) -> None:
     names = {f"{match}-{attempt}" for match, attempt in attempts}
     for path in root.glob("*"):
         if "-".join(path.name.split("-")[:2]) not in names:
-            delete_tree(path)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _hash(folder: Path) -> str:
