@@ -285,6 +285,15 @@ def test_a_build_cannot_leave_a_link(tmp_path: Path) -> None:
         add(contest, "x.zip", zipped({"program.toml": toml.encode()}))
 
 
+def test_a_build_cannot_nest_folders_until_their_paths_are_too_long(tmp_path: Path) -> None:
+    script = "import os\nfor _ in range(20):\n    os.mkdir('x' * 250)\n    os.chdir('x' * 250)\n"
+    files = {"program.toml": b'build = "python3 nest.py"\nrun = "./x"', "nest.py": script.encode()}
+    assert told(tmp_path, "linkage", "x.zip", zipped(files)) == [
+        "what the compiler wrote cannot be kept: File name too long"
+    ]
+    assert [path.name for path in (tmp_path / "programs" / "1").iterdir()] == [".adding"]
+
+
 def test_a_build_cannot_leave_too_much(tmp_path: Path) -> None:
     (tmp_path / "bot").touch()
     os.truncate(tmp_path / "bot", 48 << 20)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -128,12 +128,20 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         if code:
             failure = f"it does not compile: {_named(plan)} {process.describe_end()}"
             raise ProgramRefused("\n".join([failure, *_shown(output.lines())]))
-        try:
-            process.folder.save(folder) if protections is not Protections.NONE else None
-        except OSError as error:
-            if is_of_the_disk(error):
-                raise disk_error(error, folder) from error
-            raise ProgramRefused(f"what the compiler wrote cannot be kept: {error.strerror or error}") from error
+        if protections is not Protections.NONE:
+            with _build_errors(folder):
+                process.folder.save(folder)
+
+
+@contextlib.contextmanager
+def _build_errors(folder: Path) -> Iterator[None]:
+    """Turn an OSError about files of a build into an error of its author, unless it is of the host's disk."""
+    try:
+        yield
+    except OSError as error:
+        if is_of_the_disk(error):
+            raise disk_error(error, folder) from error
+        raise ProgramRefused(f"what the compiler wrote cannot be kept: {error.strerror or error}") from error
 
 
 def _named(plan: Plan) -> str:
@@ -149,7 +157,7 @@ def _shown(lines: list[str]) -> list[str]:
 
 def _delete_sources(plan: Plan, folder: Path) -> None:
     """Delete the files that only the compiler needs: each game starts with a copy of the rest."""
-    with disk_errors(folder):
+    with _build_errors(folder):
         for path in folder.rglob("*"):
             if plan.sources and path.name.lower().endswith(plan.sources) and path.is_file():
                 path.unlink()
@@ -158,7 +166,7 @@ def _delete_sources(plan: Plan, folder: Path) -> None:
 def check_files(folder: Path) -> None:
     """Raise an error for links and devices, and for more than a game may start with."""
     size = count = 0
-    with disk_errors(folder):
+    with _build_errors(folder):
         for path in folder.rglob("*"):
             count += 1
             status = path.lstat()
