@@ -107,6 +107,11 @@ class _Connection:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
 
+    @property
+    def _is_connected(self) -> bool:
+        """False if the connection is lost, of which the host hears next: then all workers and orders are lost."""
+        return bool(self._client.status == "running")
+
     def close(self) -> None:
         """Cancel what is under way, without a word to the host, for which all is lost."""
         for running in [*self._tasks, *(running for _, running in self._orders.values())]:
@@ -164,7 +169,7 @@ class _Connection:
             problem = "" if isinstance(proof, bytes) else f"its proof is {proof!r:.80}"
         finally:
             future.release()
-        if self._workers.get(address) == directory:
+        if self._workers.get(address) == directory and self._is_connected:
             self._send(Unfit(address, name, problem) if problem else Joined(address, name, slots, proof))
 
     async def _end_worker(self, address: str) -> None:
@@ -189,7 +194,7 @@ class _Connection:
         finally:
             if future is not None:
                 await self._release(future)
-        if self._orders.pop(message.id, None) is not None:
+        if self._orders.pop(message.id, None) is not None and self._is_connected:
             self._send(sent)
 
     def _submit(self, function: Any, worker: str, name: str, *args: Any) -> Any:
@@ -211,7 +216,7 @@ class _Connection:
 
 
 def _described(error: BaseException) -> str:
-    return shortened(f"{type(error).__name__}: {error}")
+    return shortened(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 class _Process:

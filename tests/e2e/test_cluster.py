@@ -1,0 +1,163 @@
+"""Contests on real Dask workers: on this machine, as jobs of a stand-in for SLURM, and killed at any time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.config.contest import load_contest
+from getstep_server.programs.version import GETSTEP
+from getstep_server.storage.contest_state import results_of, tournament_of
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Verified, verify
+from tests.added_programs import GET_STEP, add_program
+from tests.e2e.hosted import wait_until
+from tests.e2e.hosted_contests import game_heads, kill
+from tests.patience import PATIENCE_SECONDS
+from tests.server.hosting import needs_sandbox
+
+if TYPE_CHECKING:
+    from .programs import MakeContest, Programs
+
+pytestmark = [pytest.mark.long, needs_sandbox]
+
+WAIT_SECONDS = 4 * PATIENCE_SECONDS
+"""A worker imports Dask and tries the sandbox before it plays: on a crowded machine that takes a minute."""
+
+LAST = """\
+def get_step(board, is_black):
+    return max((r, c) for r, row in enumerate(board) for c, cell in enumerate(row) if not cell)
+"""
+"""Another file that plays longest_path and pseudo_tonga."""
+
+
+def filled(folder: Path, settings: str = "") -> Path:
+    """Add a program for each team of a contest, and settings of [programs]."""
+    with (folder / "contest.toml").open("a", encoding="utf-8") as file:
+        file.write(f"[programs]\n{settings}")
+    for team in load_contest(folder).teams:
+        add_program(folder, team, GETSTEP, LAST if team % 2 else GET_STEP)
+    return folder
+
+
+def verified(folder: Path) -> Verified:
+    with Store(folder / "contest.db", reading=True) as store:
+        return verify(load_contest(folder), store)
+
+
+def outcomes(folder: Path) -> list[tuple[object, ...]]:
+    """Return what a contest has come to, without times."""
+    results = results_of(load_contest(folder))
+    return sorted((r.match.number, r.match.teams, r.winner, r.reason, r.scores, r.turns) for r in results)
+
+
+def processes(word: str, below: int) -> list[int]:
+    """Return the processes below another one whose command has a word."""
+    found = []
+    for path in Path(f"/proc/{below}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            try:
+                command = Path(f"/proc/{child}/cmdline").read_bytes()
+            except OSError:
+                continue
+            found += [child] if word.encode() in command else []
+            found += processes(word, child)
+    return found
+
+
+EVENTS = ["settings.legs = 2\n", 'game = "pseudo_tonga"\nformat = "swiss"\nsettings.rounds = 2\noptions.size = 6\n']
+
+
+def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    folder = filled(make_contest([""] * 4, game="longest_path", events=EVENTS))
+    alone = Path(shutil.copytree(folder, tmp_path / "alone"))
+    server = programs.serve(folder, "--dask", "local:2")
+    there = programs.serve_in_thread(alone)
+    assert there.wait() == 0
+    assert server.wait(seconds=WAIT_SECONDS) == 0
+    assert outcomes(folder) == outcomes(alone)
+    assert tournament_of(load_contest(folder)).tables() == tournament_of(load_contest(alone)).tables()
+    games = game_heads(folder)
+    assert {game["worker"] for game in games} == {1, 2}
+    assert not any("worker" in game for game in game_heads(alone))
+    assert all(len(rows) == 1 for rows in _workers_of_pairings(folder).values())
+    assert verified(folder).played == len(games)
+    assert "The cluster has 2 workers, for 2 matches at once" in server.output
+
+
+def _workers_of_pairings(folder: Path) -> dict[tuple[int, int], set[int]]:
+    found: dict[tuple[int, int], set[int]] = {}
+    for game in game_heads(folder):
+        found.setdefault((game["event"], game["pairing"]), set()).add(game["worker"])
+    return found
+
+
+def test_workers_the_process_and_the_host_are_killed_and_every_result_is_on_record_once(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    folder = filled(
+        make_contest([""] * 4, game="longest_path", events=["settings.legs = 2\n"]), 'sandbox = "none"\n'
+    )
+    server = programs.serve(folder, "--dask", "local:2", "--now")
+    server.expect(r"^\[1/12\]", seconds=WAIT_SECONDS)
+    (process,) = processes("getstep_server.cluster.process", server.pid)
+    os.kill(processes("spawn_main", process)[0], signal.SIGKILL)
+    server.expect(r"^\[5/12\]", seconds=WAIT_SECONDS)
+    os.kill(process, signal.SIGKILL)
+    server.expect("the process that talks to Dask has ended", seconds=WAIT_SECONDS)
+    server.expect(r"^\[9/12\]", seconds=WAIT_SECONDS)
+    kill(server)
+    again = programs.serve(folder, "--dask", "local:2", "--now")
+    assert again.wait(seconds=WAIT_SECONDS) == 0
+    total = verified(folder)
+    assert total.played == 12
+    counted = Counter(game["match"] for game in game_heads(folder) if game["reason"] != "server_fault")
+    assert set(counted.values()) == {1}
+
+
+SBATCH = """\
+#!/bin/sh
+echo "$@" >> {folder}/submitted
+cp "$1" {folder}/script  # it is deleted when this ends
+setsid sh {folder}/script > {folder}/job.log 2>&1 &
+echo $! > {folder}/job.pid
+echo "Submitted batch job 4711"
+"""
+
+SCANCEL = """\
+#!/bin/sh
+echo "$@" >> {folder}/cancelled
+kill -9 -- -$(cat {folder}/job.pid)
+"""
+
+
+def test_workers_are_jobs_of_slurm(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = filled(make_contest(["", ""], game="longest_path"), 'sandbox = "none"\n')
+    for name, script in {"sbatch": SBATCH, "scancel": SCANCEL}.items():
+        path = tmp_path / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(script.format(folder=tmp_path))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    settings = (
+        f"cores: 1\nprocesses: 1\nmemory: 1 GB\njobs: 1\npython: {sys.executable}\nlocal_directory: {tmp_path}\n"
+    )
+    (tmp_path / "slurm.yaml").write_text(settings)
+    server = programs.serve(folder, "--dask", str(tmp_path / "slurm.yaml"), "--now")
+    assert server.wait(seconds=WAIT_SECONDS) == 0
+    assert verified(folder).played == len(game_heads(folder)) == 2
+    assert len((tmp_path / "submitted").read_text().splitlines()) == 1
+    wait_until(lambda: (tmp_path / "cancelled").exists())
+    assert (tmp_path / "cancelled").read_text().split() == ["4711"]
