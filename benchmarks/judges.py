@@ -91,7 +91,7 @@ def playing(program: Path, socks: Sequence[socket.socket]) -> Iterator[subproces
 # --- one measurement, in a process of its own ---------------------------------------------------------------------
 
 
-async def contest(program: Path, judges: int, matches: int, legs: int) -> dict[str, float]:
+async def contest(program: Path, judges: int, matches: int, legs: int, bus: Bus) -> dict[str, float]:
     """Return moves, seconds and CPU seconds of a contest."""
     listening, over, port = trio.Event(), trio.Event(), 0
     turns = faults = 0
@@ -115,9 +115,7 @@ async def contest(program: Path, judges: int, matches: int, legs: int) -> dict[s
                     server_cpu += _server_cpu()
                     over.set()
 
-    bus = Bus()
     bus.subscribe(note, EXCEPT_MOVES)
-    bus.subscribe(freeze_long_lived, [ContestStarted])
     with tempfile.TemporaryDirectory(prefix="getstep-benchmark-") as folder:
         made = make_contest(Path(folder), [legs] * matches)
         server = msgspec.structs.replace(made.file.server, judges=judges)
@@ -130,6 +128,7 @@ async def contest(program: Path, judges: int, matches: int, legs: int) -> dict[s
             with playing(program, socks) as process:
                 await over.wait()
                 bots_cpu = _cpu_of(process.pid)
+            nursery.cancel_scope.cancel()  # not for SHUTDOWN_SECONDS: the bots do not come back
     assert not faults
     return {"moves": turns, "seconds": ended - began, "server": server_cpu, "bots": bots_cpu}
 
@@ -204,7 +203,9 @@ def main() -> None:
     if args.one:
         program, *numbers = args.one
         judges, matches, legs = map(int, numbers)
-        print(json.dumps(trio.run(contest, Path(program), judges, matches, legs)))
+        bus = Bus()
+        bus.subscribe(freeze_long_lived, [ContestStarted])
+        print(json.dumps(trio.run(contest, Path(program), judges, matches, legs, bus)))
     elif args.exchange:
         print(json.dumps(exchange(Path(args.exchange[0]), int(args.exchange[1]))))
     else:
