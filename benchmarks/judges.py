@@ -134,9 +134,9 @@ async def contest(program: Path, judges: int, matches: int, legs: int, bus: Bus)
 
 
 def _server_cpu() -> float:
-    """Return the CPU seconds of this process and its judges, which are its children besides the bots, until now."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    judges = [int(pid) for pid in children if b"getstep_server" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    """Return the CPU seconds of this process and its judges until now; a thread may have started a judge."""
+    children = [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
+    judges = [pid for pid in children if b"getstep_server.judges" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return time.process_time() + sum(map(_cpu_of, judges))
 
 

@@ -307,6 +307,9 @@ async def test_a_judge_process_that_has_ended_gets_no_further_match(
     contest = contest_of(tmp_path)
     try:
         async with running(contest) as server, trio.open_nursery() as nursery:
+            with trio.fail_after(PATIENCE_SECONDS):
+                while len(here) < 2:
+                    await trio.sleep(0.01)
             for judge in here:
                 judge.kill()
                 await trio.to_thread.run_sync(noticed.acquire, True, PATIENCE_SECONDS)

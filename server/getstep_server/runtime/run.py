@@ -184,8 +184,6 @@ async def _run(
         nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
         with trio.CancelScope() as playing:
             await nursery.start(_stop_on_signal, playing)
-            for venue in elsewhere:
-                await nursery.start(venue.run)
             if enough is not None:
                 nursery.start_soon(_stop_when, enough, playing)
             bus.publish(ports.listening)
@@ -195,6 +193,8 @@ async def _run(
                 nursery.start_soon(_begin_on_enter, key, director)
             async with trio.open_nursery() as checking:
                 checking.start_soon(_check_database, contest, disk)
+                if elsewhere:
+                    checking.start_soon(nursery.start, judges.run)
                 arena = any(event.format.pairs_present for event in contest.events)
                 if not arena and not (begun_before and gather):
                     await wait_for_start(when, _expected(contest, tournament).difference(hosted.teams), bus, key)
