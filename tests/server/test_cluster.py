@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from getstep_server.cluster import client
+from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
 from getstep_server.cluster.order import MatchReport, decode_order, encode
 from getstep_server.errors import ContestStopped
@@ -39,6 +39,8 @@ from tests.server.cluster_workers import (
     turns,
 )
 from tests.server.stage import DecidedStage
+
+pytestmark = pytest.mark.usefixtures("jumping_time")
 
 
 async def played(
@@ -124,6 +126,33 @@ async def test_a_program_plays_many_matches_at_once(tmp_path: Path, autojump_clo
     await played(stage, link, hold, slots=8)
     stage.check(tmp_path)
     assert len(games(stage)) == 8
+
+
+async def test_no_worker_is_idle_because_others_have_the_second_match_of_a_pairing(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(venue, "MATCHES_AHEAD", 0)
+    stage, link = staged(program_contest(tmp_path, 4))
+    held: list[Play] = []
+
+    def hold(play: Play) -> Iterator[FromProcess]:
+        if len(held) < 3:
+            held.append(play)
+        if len(held) == 3 and play is held[-1]:
+            for one in held:
+                yield from good(one)
+        elif play not in held:
+            yield from good(play)
+
+    async def join() -> None:
+        for number in range(3):
+            await link.join(f"w{number}", hold)
+            await wait_all_tasks_blocked()
+
+    await stage.play(during=join)
+    stage.check(tmp_path)
+    assert {play.worker for play in held} == {"w0", "w1", "w2"}
+    assert not any(isinstance(message, GiveUp) for message in link.told)  # as it would be after some minutes
 
 
 async def test_a_program_plays_one_match_at_a_time_if_a_bot_takes_part(

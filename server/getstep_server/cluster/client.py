@@ -187,6 +187,11 @@ class Cluster:
         return self._placement.slots
 
     @property
+    def bound(self) -> int:
+        """The number of matches that wait for the worker of their pairing, whether others are free or not."""
+        return self._placement.bound
+
+    @property
     def workers(self) -> list[Worker]:
         """The workers that play."""
         return list(self._workers.values())
@@ -215,7 +220,7 @@ class Cluster:
     # --- run ---
 
     async def run(self, register: Register, room: Callable[[], None]) -> None:
-        """Run until cancelled; call ``room`` when there are more slots than before."""
+        """Run until cancelled; call ``room`` when there are more slots than before, or more matches are bound."""
         self._room = room
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._place)
@@ -346,6 +351,7 @@ class Cluster:
                 for job, address in placed:
                     self._give(self._waiting[job.key], address)
                 await trio.lowlevel.checkpoint()
+            self._room()  # some of the matches may be bound now
 
     def _give(self, order: Order, address: str) -> None:
         self._last_id += 1

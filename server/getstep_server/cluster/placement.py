@@ -103,6 +103,11 @@ class Placement:
         """The number of matches that are played at once."""
         return self._slots
 
+    @property
+    def bound(self) -> int:
+        """The number of jobs that wait for the worker of their pairing."""
+        return sum(len(worker.bound) for worker in self._workers.values())
+
     def add_worker(self, name: str, slots: int, speed: float = 1.0) -> None:
         """Add a worker that plays ``slots`` matches at once.
 

@@ -137,7 +137,7 @@ class ClusterVenue:
 
         Args:
             put_worker: puts a worker on record; see `Recorder.put_worker`.
-            changed: called when there are more slots than before.
+            changed: called when more matches can be handed out than before.
         """
 
         async def register(proof: WorkerProof, name: str, slots: int) -> int:
@@ -162,8 +162,8 @@ class ClusterVenue:
 
     @property
     def most(self) -> int:
-        """The matches that the director may hand out at once."""
-        return self.cluster.slots + MATCHES_AHEAD
+        """The matches that the director may hand out at once. Those that are bound keep no slot busy."""
+        return self.cluster.slots + self.cluster.bound + MATCHES_AHEAD
 
     @asynccontextmanager
     async def prepare(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
