@@ -2,7 +2,7 @@
 
 It plays a real contest, a demo and some practice on terminals of their own, and opens the pages in Chromium. So the
 pictures are what people see. Times and results differ from one drawing to the next. Linux or macOS; 2 minutes.
-``python docs/pictures.py demo practice`` draws some of them.
+``python docs/pictures.py demo practice`` draws some of them. ``sizes`` is a drawing: what runs where.
 """
 
 from __future__ import annotations
@@ -92,6 +92,25 @@ TITLES = {
     "practice": "Practice at home: the score, a fault on its board, and the slowest moves",
 }
 
+SIZES = """\
+<svg viewBox="0 0 960 400" xmlns="http://www.w3.org/2000/svg" role="img">
+<title>Three sizes: one laptop, several judges, workers of a cluster</title>
+<style>
+text {{ font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }}
+text {{ fill: #c9d1d9; text-anchor: middle; }}
+text.title {{ font-size: 17px; font-weight: 600; fill: #f0f6fc; }}
+text.name {{ font-weight: 600; fill: #f0f6fc; }}
+.computer {{ fill: #21262d; stroke: #6e7681; }}
+.ours {{ fill: #0b3a53; stroke: #56b4e9; }}
+.theirs {{ fill: #42320c; stroke: #e69f00; stroke-dasharray: 5 3; }}
+.way {{ stroke: #8b949e; stroke-width: 1.5; }}
+</style>
+<rect width="960" height="400" rx="8" fill="#161b22"/>
+{parts}
+</svg>
+"""
+"""Colours of Okabe and Ito. The programs of teams have a dashed border, too."""
+
 LAPTOP, PROJECTOR = (1180, 760), (1180, 664)
 """Sizes of a browser's window. The documents show pictures about 800 pixels wide, so letters stay readable."""
 
@@ -151,7 +170,65 @@ def draw_practice(folder: Path) -> None:
         shot("replay", f"{page}#game={found[1]}&move={found[2]}", LAPTOP, ready=".rp-board svg")
 
 
-DRAWN: dict[str, Callable[[Path], None]] = {"contest": draw_contest, "demo": draw_demo, "practice": draw_practice}
+def draw_sizes(_: Path) -> None:
+    """Draw what runs where in a contest of each size."""
+    parts = [
+        _text(160, 34, "A class: one laptop", "title"),
+        _box("computer", 40, 56, 240, 116, "your laptop"),
+        _box("ours", 60, 92, 200, 60, "judge, records", "live page"),
+        *(_line(160, 172, x, 262) for x in (76, 160, 244)),
+        *(_box("theirs", x, 262, 72, 42, "bot") for x in (40, 124, 208)),
+        _text(160, 340, "5 to 40 teams: bots on the"),
+        _text(160, 358, "contestants' computers"),
+        _text(480, 34, "Many fast bots: several judges", "title"),
+        _box("computer", 350, 56, 260, 116, "a server"),
+        _box("ours", 362, 92, 72, 60, "judge"),
+        _box("ours", 444, 92, 72, 60, "judge"),
+        _box("ours", 526, 92, 72, 60, "records"),
+        *(_line(398, 172, x, 262) for x in (368, 413, 458)),
+        *(_line(480, 172, x, 262) for x in (503, 548, 593)),
+        *(_box("theirs", x, 262, 36, 42, "bot") for x in (350, 395, 440, 485, 530, 575)),
+        _text(480, 340, "hundreds of bots at once, or moves"),
+        _text(480, 358, "that take less than a millisecond"),
+        _text(800, 34, "Programs: a Dask cluster", "title"),
+        _box("computer", 680, 56, 240, 116, "the host"),
+        _box("ours", 700, 92, 96, 60, "director", "records"),
+        _box("ours", 804, 92, 96, 60, "Dask", "scheduler"),
+        *(_line(852, 172, x, 214) for x in (720, 800, 880)),
+        *(_box("computer", x, 214, 72, 98, "worker") for x in (684, 764, 844)),
+        *(_box("ours", x, 240, 56, 28, "judge") for x in (692, 772, 852)),
+        *(_box("theirs", x, 274, 56, 28, "A – B") for x in (692, 772, 852)),
+        _text(800, 340, "a match on each core of each worker,"),
+        _text(800, 358, "its two programs in the sandbox"),
+    ]
+    path = PICTURES / "sizes.svg"
+    path.write_text(SIZES.format(parts="\n".join(parts)), encoding="utf-8")
+    print(path)
+
+
+def _box(kind: str, x: int, y: int, width: int, height: int, *lines: str) -> str:
+    """Return a box of the sizes' picture. The name of a computer is at its top, other lines are in the middle."""
+    top = y + 22 if kind == "computer" else y + height / 2 + 5 - 9 * (len(lines) - 1)
+    named = "name" if kind == "computer" else ""
+    texts = "".join(_text(x + width / 2, top + 18 * place, line, named) for place, line in enumerate(lines))
+    return f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="6"/>{texts}'
+
+
+def _text(x: float, y: float, line: str, kind: str = "") -> str:
+    style = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:g}" y="{y:g}"{style}>{line}</text>'
+
+
+def _line(x: int, y: int, to_x: int, to_y: int) -> str:
+    return f'<line class="way" x1="{x}" y1="{y}" x2="{to_x}" y2="{to_y}"/>'
+
+
+DRAWN: dict[str, Callable[[Path], None]] = {
+    "contest": draw_contest,
+    "demo": draw_demo,
+    "practice": draw_practice,
+    "sizes": draw_sizes,
+}
 
 
 # --- programs ---------------------------------------------------------------------------------------------------

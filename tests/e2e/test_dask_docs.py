@@ -1,0 +1,99 @@
+"""docs/sizes.md, followed to the letter: the commands that start an encrypted cluster, and the file for SLURM."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.programs.version import GETSTEP
+from tests.added_programs import GET_STEP, add_program
+from tests.server.hosting import needs_sandbox, trust_sandbox
+
+from .ledger import on_record
+from .programs import free_port, write_contest
+
+if TYPE_CHECKING:
+    from .programs import Program, Programs
+
+PAGE = (Path(__file__).parents[2] / "docs/sizes.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """Return the blocks of the page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+INSTALL, SCHEDULER, WORKER, RUN, CERTIFICATES = blocks("sh")
+ENCRYPTION, SLURM = blocks("yaml")
+
+
+def test_the_extra_is_the_one_that_is_installed() -> None:
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    (extra,) = re.findall(r"getstep-server\[(\w+)\]", INSTALL)
+    assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+
+
+class Shell:
+    """Types the page's commands, with ports, a home and an installation of the test's own."""
+
+    def __init__(self, programs: Programs, home: Path) -> None:
+        self.home = home
+        self._programs = programs
+        self._ports = {port: str(free_port()) for port in ("8786", "8787", "8788", "8789")}
+
+    def adapted(self, command: str) -> str:
+        """Return a command of the page for this machine."""
+        for port, free in self._ports.items():
+            command = command.replace(port, free)
+        command = command.replace("~/getstep/bin", str(Path(sys.executable).parent))
+        return command.replace("lab1", "127.0.0.1").replace("tcp://", "tls://")
+
+    def start(self, command: str) -> Program:
+        """Start a command of the page."""
+        return self._programs.start("sh", "-ec", f"export HOME={self.home}; {self.adapted(command)}")
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_a_lab_is_started_as_the_page_says(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / ".config/dask").mkdir(parents=True)
+    monkeypatch.setenv("GETSTEP_WORKER_FOLDER", str(tmp_path / "workers"))
+    monkeypatch.setenv("HOME", str(home))
+    subprocess.run(["sh", "-ec", CERTIFICATES], check=True, capture_output=True)
+    (home / ".config/dask/getstep.yaml").write_text(ENCRYPTION.replace("/home/ada", str(home)))
+    shell = Shell(programs, home)
+    scheduler = shell.start(f"exec {SCHEDULER.strip()} --protocol tls")
+    scheduler.expect("Scheduler at: *tls://")
+    (worker,) = re.findall(r"^while sleep 2; do\n(.*?)^done$", WORKER, re.MULTILINE | re.DOTALL)
+    shell.start(f"exec {worker.strip()}")
+
+    folder = write_contest(tmp_path / "autumn", ["", ""], game="longest_path")
+    trust_sandbox(folder)
+    for team in (1, 2):
+        add_program(folder, team, GETSTEP, GET_STEP)
+    name, command, contest, option, address = shell.adapted(RUN).split()
+    assert (name, command, contest, option) == ("getstep-server", "run", "autumn", "--dask")
+    server = programs.serve(folder, "--now", option, address)
+    assert server.wait() == 0
+    games = on_record(folder).games
+    assert [game["worker"] for game in games] == [1, 1]
+
+
+@pytest.mark.long
+def test_the_file_for_slurm_makes_a_job() -> None:
+    import yaml
+    from dask_jobqueue.slurm import SLURMJob
+
+    settings = yaml.safe_load(SLURM)
+    assert settings.pop("jobs") == 20
+    script = SLURMJob(scheduler="tcp://127.0.0.1:8786", name="one", **settings).job_script()
+    assert "#SBATCH --cpus-per-task=25\n" in script
+    assert re.search(r"distributed.cli.dask_worker tcp://127.0.0.1:8786 .*--nthreads 25 .*--memory-limit 0", script)
