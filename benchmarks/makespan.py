@@ -3,8 +3,9 @@
 ``python -m benchmarks.makespan`` plays a double round robin of 400 programs, 159,600 matches of a minute, on 500
 workers. The matches are chosen by `getstep_server.tournament.match_queue`, as in a contest, and placed by
 `getstep_server.cluster.placement`, with expected times from `getstep_server.cluster.durations`. Simulated are the
-workers, the clock, and the way between the host and a worker. The time of the way and the processor time that a
-match costs the host and the scheduler are those that ``python -m benchmarks.scheduler`` measures.
+workers, the clock, and the way between the host and a worker. The time between two matches of a worker and
+the processor time that a match costs the host and the scheduler are those that ``python -m benchmarks.scheduler``
+measures with 500 workers. There all of them share two cores, so on a real cluster they are less.
 
 The lower bound is the work of all matches divided by the speed of all workers. With rounds, it is the sum over the
 rounds, and a round takes at least as long as its longest match on the fastest worker.
@@ -235,8 +236,8 @@ def main() -> None:
     parser.add_argument("--teams", type=int, default=400, metavar="N", help="programs (400)")
     parser.add_argument("--workers", type=int, default=500, metavar="N", help="with one slot each (500)")
     parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="of a match, on average (60)")
-    parser.add_argument("--way-ms", type=float, default=15.0, metavar="MS", help="from a task to its result (15)")
-    parser.add_argument("--cpu-ms", type=float, default=2.0, metavar="MS", help="of a match, at the host (2)")
+    parser.add_argument("--way-ms", type=float, default=800.0, metavar="MS", help="between two matches (800)")
+    parser.add_argument("--cpu-ms", type=float, default=3.2, metavar="MS", help="of a match, at the host (3.2)")
     arguments = parser.parse_args()
     costs = Costs(arguments.way_ms / 1e3, arguments.cpu_ms / 1e3)
     print(
