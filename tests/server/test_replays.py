@@ -118,6 +118,14 @@ def test_restarts_and_incidents_are_notes_without_addresses(contests: list[Conte
     assert not any("10.0.0.9" in note for note in notes)
 
 
+def test_the_versions_of_programs_are_a_fact(hop_contest: Contest) -> None:
+    fields = games_of(hop_contest)[0]
+    assert "programs" not in dict(replay_of(fields).facts)
+    program = {"version": 3, "sha256": "0" * 64, "sandbox": "none"}
+    facts = dict(replay_of({**fields, "programs": [program, None]}).facts)
+    assert facts["programs"] == "version 3, without a sandbox : a bot on the network"
+
+
 def test_an_incident_before_the_first_turn_is_a_fact(hop_contest: Contest) -> None:
     fields = games_of(hop_contest)[0]
     incident = {

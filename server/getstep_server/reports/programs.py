@@ -27,10 +27,13 @@ def programs_of(game: GameHead) -> Sequence[ProgramEntry | None]:
 
 def program_text(program: ProgramEntry | None) -> str:
     """Return a player's program in words, or an empty text for a bot on the network."""
-    if program is None:
-        return ""
+    return "" if program is None else f", program {version_text(program)}"
+
+
+def version_text(program: ProgramEntry) -> str:
+    """Return which version of a program has played, and whether it had a sandbox."""
     unprotected = ", without a sandbox" if program.sandbox == "none" else ""
-    return f", program version {program.version}{unprotected}"
+    return f"version {program.version}{unprotected}"
 
 
 def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts
 from .notation import facts, move_text, result_text
+from .programs import programs_of, version_text
 
 _FACTS = {"contest", "round", "game", "limit"}
 _FACTS_OF_THE_END = {"started", "corrected", "official", "scores", "thought", "faults"}
@@ -184,6 +185,12 @@ def _facts(game: GameRecord, corrections: Iterable[tuple[str, str]], *, over: bo
     for name, value in facts(game, corrections):
         if name in (_FACTS_OF_THE_END if over else ()) or name in _FACTS:
             yield name, escape_control_chars(value)
+    programs = programs_of(game)
+    if any(programs):
+        yield (
+            "programs",
+            " : ".join("a bot on the network" if one is None else version_text(one) for one in programs),
+        )
     for note in _notes(game).get(0, ()):
         yield "before the first turn", note
 
