@@ -14,6 +14,7 @@ import pytest
 REQUIRED = "GETSTEP_REQUIRE_BROWSER"
 PACKAGES = {
     "g++": "g++",
+    "gcc": "gcc",
     "go": "golang-go",
     "javac": "default-jdk-headless",
     "java": "default-jre-headless",

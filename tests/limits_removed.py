@@ -231,6 +231,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
         f"{_SOURCE}test_a_long_list_of_entries_is_refused_before_it_is_read",
     ),
     "MAX_TAR_BYTES": ("10**9", f"{_SOURCE}test_a_tar_file_of_headers_only_is_refused"),
+    "MAX_PROGRAM_SETTINGS_BYTES": (
+        "10**9",
+        "tests/server/test_program_plan.py::test_program_toml_has_a_bounded_size",
+    ),
     "MAX_PROGRAM_COMMAND_CHARS": (
         "10**6",
         "tests/server/test_program_plan.py::test_a_command_has_a_bounded_length",

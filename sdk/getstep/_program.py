@@ -44,6 +44,7 @@ KEPT_OUTPUT = 64 * MAX_OUTPUT
 _END_SECONDS = 0.5  # for a program to end by itself once its input has ended
 _LATE_SECONDS = 0.5  # after the limit, in which the program is still waited for: the judge's clock decides
 _POLL_SECONDS = 0.005
+_ENDED_WELL = "has ended with exit code 0"
 
 ID_SECONDS = 5.0
 """For a program to print its id line; as for a turn, this includes its start."""
@@ -393,7 +394,12 @@ class _Process:
                 if output != before:
                     before, changed = output, now
                 last = changed
-            found = talk.read(Output(output, now - last >= SILENCE_SECONDS, ended))
+            try:
+                found = talk.read(Output(output, now - last >= SILENCE_SECONDS, ended))
+            except ConventionError as error:
+                if not ended or (end := self._end_of_output(deadline)) == _ENDED_WELL:
+                    raise
+                raise ConventionError(f"{error}; the program {end}") from None
             if found is not None:
                 with self._changed:
                     del self._output[: found[1] if self._keeps_output else 0]

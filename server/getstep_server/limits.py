@@ -398,6 +398,9 @@ An object is made of each before any is read. A file of 10 MB could list 200,000
 MAX_TAR_BYTES = 13_000_000
 """The size of a tar file: the source, and three blocks of 512 bytes and the padding for each of its files."""
 
+MAX_PROGRAM_SETTINGS_BYTES = 10_000
+"""The size of program.toml, which has two commands and a name. To find the line of a mistake takes time."""
+
 MAX_PROGRAM_COMMAND_CHARS = 2000
 """The length of a command in program.toml."""
 
@@ -405,11 +408,7 @@ PROGRAM_MEMORY_BYTES = 1 << 30
 """The memory of a program that plays, with its files: as in the original contests that named a limit."""
 
 PROGRAM_ADDRESS_BYTES = 32 << 30
-"""The addresses that a program may use: virtual machines reserve some GB without using them.
-
-Even empty pages have entries in tables, and one call of the kernel can change all of them: 20 ms for each GB, in
-which nothing suspends or kills it.
-"""
+"""Virtual machines reserve some GB. A call of the kernel can change all, in 20 ms a GB, and is not suspended."""
 
 PROGRAM_FILE_BYTES = 64 << 20
 """The size of all files in its folder and its temporary folder, with those it starts from. They are in memory."""

@@ -349,3 +349,5 @@ def _shown(value: object) -> str:
         return f"{value!r:.80}"
     except ValueError:  # int() refuses to write more than 4,300 digits
         return "a number with too many digits"
+    except RecursionError:
+        return "nested too deep"

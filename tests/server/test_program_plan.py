@@ -179,6 +179,21 @@ def test_files_are_searched_in_bounded_time() -> None:
 # --- program.toml -----------------------------------------------------------------------------------------------
 
 
+def test_program_toml_has_a_bounded_size() -> None:
+    assert "more than 10000 bytes" in refusal(toml("#" * 10_001), ["hop"])
+
+
+def test_a_program_toml_that_means_harm_is_read_in_bounded_time() -> None:
+    began = time.process_time()
+    for text, said in (
+        ("x = [[[\n" + "1,\n" * 1000 + "]]]\n", "program.toml:1: x = "),
+        ("[" + "a." * 4000 + "b]\n", "program.toml:1: a = tables inside tables"),
+        ("x = " + "[" * 4000, "too many brackets"),
+    ):
+        assert said in refusal(toml(text, bot__py=b""), ["linkage"])
+    assert time.process_time() - began < 10  # it takes 0.5 s; a search without a bound takes minutes
+
+
 def test_program_toml_says_how_to_build_and_run() -> None:
     found = plan(toml('build = "make -s && true"\nrun = "./bot --fast \'a b\'"\nconvention = "linkage"'), "linkage")
     assert found.build == ("/bin/sh", "-c", "make -s && true")

@@ -31,6 +31,9 @@ MAX_SHOWN_CHARS = 120
 _CLOSERS = ("", "]", "]]", '"""', "'''")
 """Endings that complete a document which is cut off after any line. (An inline table ends on its line.)"""
 
+_LONGEST_VALUE_LINES = 20
+"""Lines of a value whose own line is found. Each takes five attempts, and a file of a stranger may have any."""
+
 _EXPECTED = {
     "int_type": "a whole number",
     "float_type": "a number",
@@ -141,8 +144,8 @@ def _first_line_with(lines: list[str], location: Location) -> int:
 
 
 def _parse_beginning(lines: list[str], count: int) -> dict[str, Any]:
-    """Parse the first ``count`` lines, or a few more if those end inside a value."""
-    for end in range(count, len(lines)):
+    """Parse the first ``count`` lines, or a few more if those end inside a value; or all, if that is a long one."""
+    for end in range(count, min(count + _LONGEST_VALUE_LINES, len(lines))):
         for closer in _CLOSERS:
             try:
                 return tomllib.loads("\n".join([*lines[:end], closer]))
@@ -197,6 +200,8 @@ def _wrong(value: object, expected: str = "") -> str:
         shown = f"{value!r:.{MAX_SHOWN_CHARS}}"
     except ValueError:
         shown = "a number with too many digits"
+    except RecursionError:
+        shown = "tables inside tables"
     return f" = {shown}" + (f", expected {expected}" if expected else "")
 
 

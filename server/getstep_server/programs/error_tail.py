@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections import deque
@@ -16,6 +17,9 @@ from getstep_server.limits import (
     PROGRAM_ERROR_LINES,
 )
 from getstep_server.text import escape_control_chars
+
+_OF_THE_RUNTIME = re.compile(r"at (javax?|jdk|sun|System|Mono)\b|\.\.\. \d+ more$")
+"""A line of a stack trace of Java or C# that is no place in the program. The exception is above those lines."""
 
 _REST_SECONDS = 0.02  # for what a program wrote before it ended, and which is still in the pipe
 
@@ -50,5 +54,6 @@ class ErrorTail:
             reader.join(_REST_SECONDS)
         text = bytes(self._kept).decode("utf-8", "replace")
         self._kept.clear()
-        lines = [line.strip() for line in text.splitlines() if line.strip()][-PROGRAM_ERROR_LINES:]
-        return escape_control_chars(" / ".join(lines))[-PROGRAM_ERROR_CHARS:]
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line for line in lines if not _OF_THE_RUNTIME.match(line)] or lines
+        return escape_control_chars(" / ".join(lines[-PROGRAM_ERROR_LINES:]))[-PROGRAM_ERROR_CHARS:]

@@ -17,7 +17,7 @@ from getstep.conventions import CONVENTIONS, topcoder_wrapper
 from getstep_server.config.fields import Model
 from getstep_server.config.toml_file import parse
 from getstep_server.errors import ConfigError, ProgramRefused
-from getstep_server.limits import MAX_PROGRAM_COMMAND_CHARS
+from getstep_server.limits import MAX_PROGRAM_COMMAND_CHARS, MAX_PROGRAM_SETTINGS_BYTES
 from getstep_server.text import join_limited
 from getstep_server.validation import Check, Mistake, wrong
 
@@ -171,6 +171,8 @@ def _settings(source: Source) -> ProgramSettings | None:
     file = next((file for file in source.files if file.path == SETTINGS), None)
     if file is None:
         return None
+    if len(file.data) > MAX_PROGRAM_SETTINGS_BYTES:
+        raise ProgramRefused(f"{SETTINGS}: more than {MAX_PROGRAM_SETTINGS_BYTES} bytes; expected some lines")
     try:
         text = file.data.decode("utf-8-sig").replace("\r\n", "\n")
         return parse(Path(SETTINGS), text, ProgramSettings)

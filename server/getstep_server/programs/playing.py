@@ -52,6 +52,7 @@ from getstep_server.sandbox import (
 from getstep_server.text import escape_control_chars
 
 from . import kept
+from .denials import with_rule
 from .disk import is_of_the_disk
 from .error_tail import ErrorTail
 from .idle import IdleWatch
@@ -270,6 +271,7 @@ class Player:
     """
 
     def __init__(self, job: Job, match: int, seat: Seat) -> None:
+        self._job = job
         self._program = HostedProgram(job)
         self._match, self._seat = match, seat
         self._failure = ""
@@ -303,7 +305,7 @@ class Player:
             self._bot.prepare(self._match, self._seat, seconds)
         except RuntimeError as error:
             self._check_sandbox()
-            self._failure = f"{error}{self._told_errors()}"
+            self._failure = self._told(str(error))
             self._bot.close()
         return not self._failure
 
@@ -321,15 +323,18 @@ class Player:
         self._check_sandbox()
         if call.error is None:
             return call
-        return replace(call, error=sendable_text(f"{call.error}{self._told_errors()}"))
+        return replace(call, error=self._told(call.error))
 
     def _check_sandbox(self) -> None:
         if self._program.failure is not None:
             raise self._program.failure
 
-    def _told_errors(self) -> str:
-        told = self._program.errors.take()
-        return f"; it wrote to standard error: {told}" if told else ""
+    def _told(self, error: str) -> str:
+        """Return an error with what the program wrote to standard error, and with the rule that it has broken."""
+        written = self._program.errors.take()
+        told = f"{error}; it wrote to standard error: {written}" if written else error
+        in_sandbox = self._job.protections is Protections.ALL
+        return sendable_text(with_rule(told, limits_of(self._job)) if in_sandbox else told)
 
 
 class _ConventionBot:
