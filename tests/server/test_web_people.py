@@ -19,12 +19,14 @@ from getstep_engines import GAMES, TimeControl
 from getstep_server.bot_runner.sample_bots import SampleBot, sample_bots
 from getstep_server.config.contest import Team
 from getstep_server.errors import BotFailed
+from getstep_server.programs.store import ProgramStore
 from getstep_server.storage.run_status import RunStatus
 from getstep_server.web.friendly_bots import FriendlyBots
 from getstep_server.web.http import Request, Response
 from getstep_server.web.people import IDLE_SECONDS, People, _Place
 from getstep_server.web.person import Person, Refusal
 from getstep_server.web.sample_game import SampleGame, SampleSettings
+from tests.server.made_programs import stored
 
 HOP = {"game": "hop", "bot": "random_bot", "me": "0", "time": "patient"}
 
@@ -36,17 +38,19 @@ def request(path: str, form: Any = None, **headers: str) -> Request:
 
 
 def render(template: str, *, status: int = 200, **values: object) -> Response:
-    return Response(f"{template} {values.get('text', '')}".encode(), status=status)
+    return Response(f"{template} {values.get('text', '')} {values.get('program')}".encode(), status=status)
 
 
 ADA = Team(id=7, name="Ada", token="test-token-7")
 
 
 @asynccontextmanager
-async def peopled(team: Team | None = None, status: RunStatus | None = None) -> AsyncIterator[People]:
+async def peopled(
+    team: Team | None = None, status: RunStatus | None = None, folder: Path = Path("none")
+) -> AsyncIterator[People]:
     """People at a page; their browsers are logged in for the team, if there is one."""
     contest = SimpleNamespace(events=(), teams={})
-    feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None)
+    feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None, folder=folder)
     friendly = FriendlyBots(lambda: contest)  # type: ignore[arg-type,return-value]  # all that these tests need
     people = People(feed, render, lambda _: team, friendly)  # type: ignore[arg-type]  # the same of the feed
     async with trio.open_nursery() as nursery:
@@ -204,6 +208,13 @@ async def test_the_seat_of_a_bot_is_taken_only_if_the_person_says_so() -> None:
         found = await answer(people, "/play/team", {"x": "y"})
         assert (found.status, b"Your team's bot is connected" in found.body) == (409, True)
         assert (await answer(people, "/play/team", {"take": "1"})).status == 303
+
+
+async def test_nobody_plays_for_a_team_whose_program_the_host_runs(tmp_path: Path) -> None:
+    stored(ProgramStore(tmp_path), ADA.id)
+    async with peopled(ADA, RunStatus(connected={7: 1}, address=("192.0.2.1", 9)), tmp_path) as people:
+        found = await answer(people, "/play/team", {"take": "1"})
+        assert (found.status, found.body) == (409, b"play The host plays with your team's program. 1")
 
 
 async def test_a_team_plays_on_as_many_pages_as_it_has_seats() -> None:

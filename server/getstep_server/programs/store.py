@@ -58,6 +58,14 @@ class ProgramStore:
         """
         return [team for team in self._numbers(self.folder) if self._chosen(team) is not None]
 
+    def in_use(self, team: int) -> int | None:
+        """Return the number of the version that a team uses, or None if it has no program.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        return self._chosen(team)
+
     def versions(self, team: int) -> list[ProgramVersion]:
         """Return a team's versions in the order of their numbers, also those whose files were removed.
 

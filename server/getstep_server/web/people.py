@@ -33,6 +33,7 @@ from .feed import Feed
 from .friendly_bots import GONE, FriendlyBots
 from .friendly_game import FriendlySettings
 from .http import Answer, Request, Response, problem, redirect
+from .own_games import program_in_use
 from .person import Person
 from .person_game import PATIENT, play_game
 from .sample_game import SampleGame, SampleSettings
@@ -118,6 +119,7 @@ class People(Boards):
             place=self._place(request),
             team=team,
             connected=0 if team is None else self._connected(team),
+            program=None if team is None else program_in_use(self._feed.folder, team.id),
             address=self._address(),
             friendly=self._friendly.present(),
             friendly_port=self._friendly.port,
@@ -184,6 +186,8 @@ class People(Boards):
             return redirect("/own")
         if self._address() is None:
             return self.start(request, text="No server runs this contest now.", status=409)
+        if program_in_use(self._feed.folder, team.id) is not None:
+            return self.start(request, text="The host plays with your team's program.", status=409)
         place = self._place(request)
         seats = [one for one in self._places.values() if one.team == team.id and not one.over and one is not place]
         if len(seats) >= team.seats:
