@@ -329,7 +329,13 @@ def foreign_incident(report: MatchReport) -> MatchReport:
     return msgspec.convert(msgspec.to_builtins(report) | {"incidents": [row]}, MatchReport)
 
 
-@pytest.mark.parametrize("forge", [wrong_turn, wrong_result, too_few_turns, foreign_incident])
+def late_incident(report: MatchReport) -> MatchReport:
+    forged = msgspec.to_builtins(foreign_incident(report))
+    forged["incidents"][0] |= {"team": 1, "after_turn": len(report.lines) + 1}
+    return msgspec.convert(forged, MatchReport)
+
+
+@pytest.mark.parametrize("forge", [wrong_turn, wrong_result, too_few_turns, foreign_incident, late_incident])
 async def test_a_report_that_does_not_fit_is_the_fault_of_the_worker(
     tmp_path: Path, autojump_clock: MockClock, forge: Any
 ) -> None:

@@ -169,6 +169,12 @@ def test_a_line_that_is_no_turn_of_the_game_is_refused(order: MatchOrder, line: 
         list(check_lines(match_state_of(order.head), [line]))
 
 
+def test_a_turn_that_contradicts_the_clocks_is_refused(order: MatchOrder) -> None:
+    """Otherwise the verification of the contest would find it, when nobody can play the match again."""
+    with pytest.raises(Wrong, match="expected at most"):
+        list(check_lines(match_state_of(order.head), [TURN.replace("1.0", "1e9")]))
+
+
 def test_a_turn_after_the_end_is_refused(order: MatchOrder) -> None:
     end = '{"player":0,"end":"resigned","detail":"","ms":1.0,"timed":"kernel"}'
     with pytest.raises(Wrong, match="over"):

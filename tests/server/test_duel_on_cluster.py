@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from getstep.referee import EndCode
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.cli._duel_cluster import add_programs, find_program, run_on_cluster
 from getstep_server.cli._duel_contest import duel_contest, outcome_lines
@@ -69,10 +70,9 @@ class Workers:
         match = running.match
         await self._may_end(match).wait()
         loser = 1 if match.first == min(match.teams) else 0
-        answered = {"player": loser, "ms": 1.0, "timed": "kernel"}
-        turn = {**answered, "end": "resigned", "detail": ""}
+        turn = {"player": loser, "end": str(EndCode.HOSTILE), "detail": "", "ms": 0.0}  # on turn or not
         if match.number == self.fault_in:
-            turn = {**answered, "fault": "raised", "detail": "ValueError: no"}
+            turn = {"player": 0, "fault": "raised", "detail": "ValueError: no", "ms": 1.0, "timed": "kernel"}
         await sheet.write_judged(list(check_lines(sheet.match_state, [json.dumps(turn)])))
         outcome = sheet.match_state.outcome
         assert outcome is not None

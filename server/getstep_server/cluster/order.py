@@ -8,7 +8,7 @@ version.
 the limits from it with `records.game.match_state_of`. So a time factor belongs into the head, not beside it.
 
 *Lines.* The turns and passes of a match travel as the JSON objects that its journal has. The sender has applied
-them to its `MatchState`, and so does the receiver: `check_lines` says in which form they are.
+them to its `MatchState`, and so does the receiver. `check_lines` checks them as the verification of a record does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from getstep_server.limits import (
 from getstep_server.programs.version import GETSTEP
 from getstep_server.records.game import GameHeader, IncidentEntry, match_state_of
 from getstep_server.records.record import RecordError, read
-from getstep_server.records.turns import validate_turn
+from getstep_server.records.replay import step
 from getstep_server.records.values import TWO, Count, Ms, Number, Seconds, Sha256, Text, Who
 from getstep_server.validation import Check, Mistake, Model, ValidationError, validated, wrong
 
@@ -224,16 +224,15 @@ def _decode(model: type[M], data: bytes, most: int) -> M:
 
 
 def check_lines(state: MatchState, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield turns and passes after they have been validated and applied to ``state``.
+    """Yield turns and passes after they have been checked and applied to ``state``.
 
     Raises:
-        OrderError: a line is no turn, or cannot follow on those before it.
+        OrderError: a line is no turn, cannot follow on those before it, or contradicts the clocks.
     """
     for line in lines:
         try:
             fields = decode(line.encode(errors="replace"))
-            validate_turn(fields)
-            state.apply(fields)
+            step(fields, state)
         except (RecordError, ValueError, KeyError, TypeError) as error:
             raise OrderError(f"{line!r:.80}: {error}") from error
         yield fields

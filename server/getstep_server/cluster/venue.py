@@ -345,13 +345,15 @@ def _result_of(sheet: Scoresheet, report: MatchReport) -> Result:
     """
     state, played = sheet.match_state, report.played
     outcome = state.outcome
-    if outcome is None or played is None:
+    if outcome is None or played is None or state.passes_due:
         raise OrderError("the turns are over, and the match is not")
     if (outcome.winner, outcome.reason, state.turns) != (played.winner, played.reason, played.turns):
         found, expected = f"{played.reason} after {played.turns} turns", f"{outcome.reason} after {state.turns}"
         raise OrderError(f"{found}, expected {expected} by these turns")
     if any(row.team not in sheet.match.teams for row in report.incidents):
         raise OrderError("an incident of a team that does not play, expected one of the two")
+    if any(row.after_turn > state.turns for row in report.incidents):
+        raise OrderError(f"an incident after more than {state.turns} turns, expected no more than were played")
     sheet.add_incidents(report.incidents)
     clocks = state.clocks
     return Result(

@@ -62,14 +62,26 @@ def steps(game: GameRecord, match: MatchState) -> Iterator[Turn]:
     """
     for number, fields in enumerate(game.turns, start=1):
         try:
-            turn = validate_turn(fields)
-            _check(turn, match)
-            match.apply(fields)
-        except (RecordError, WrongTurn) as error:
+            yield step(fields, match)
+        except RecordError as error:
             raise DoesNotFit(str(error), number) from error
-        yield turn
     if match.passes_due:
         raise DoesNotFit(f"no turn, expected a pass of player {match.passes_due[0]}", len(game.turns) + 1)
+
+
+def step(fields: Mapping[str, Any], match: MatchState) -> Turn:
+    """Check one turn or pass, apply it to ``match``, and return it.
+
+    Raises:
+        RecordError: it cannot follow the turns before it, contradicts the clocks, or is no turn.
+    """
+    try:
+        turn = validate_turn(fields)
+        _check(turn, match)
+        match.apply(fields)
+    except WrongTurn as error:
+        raise RecordError(str(error)) from error
+    return turn
 
 
 # --- the clocks -------------------------------------------------------------------------------------------------
