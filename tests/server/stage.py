@@ -220,7 +220,7 @@ class DecidedStage(Stage):
         assert again.tables() == self.tournament.tables()
         assert again.open() == self.tournament.open() == []
         assert lost or self.running() == []
-        assert self.of(ServerFault) == []
+        assert not self.of(ServerFault), self.of(ServerFault)[0].trace
 
     def attempts(self, match: int) -> list[str]:
         """Return the end of each attempt at a match."""

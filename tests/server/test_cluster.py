@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from getstep_server.events import (
     ServerFault,
     WorkersRefused,
 )
-from getstep_server.records.record import parse
+from getstep_server.records.record import Record, parse
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import Finding, verify
 from tests.server.cluster_workers import (
     Act,
     MemoryLink,
@@ -554,3 +557,55 @@ async def test_a_match_on_a_worker_is_played_again_after_a_crash_of_the_host(
     assert sorted(result.match.number for result in stage.store.saved) == [1, 2]
     assert len(workers(stage)) == 2
     assert stage.of(ServerFault) == []
+
+
+# --- verification ------------------------------------------------------------------------------------------------
+
+
+def forged(stage: DecidedStage, folder: Path, kind: str, **changes: Any) -> str:
+    """Return what verification says if the first record of a kind is changed; None removes a field."""
+    chain = list(stage.store.chain)
+    index = next(n for n, record in enumerate(chain) if record.fields["type"] == kind)
+    fields = {**chain[index].fields, **changes}
+    kept = {name: value for name, value in fields.items() if value is not None or changes.get(name, "") is not None}
+    chain[index] = Record(kept, chain[index].turns, chain[index].match, chain[index].attempt)
+    contest = stage.tournament.contest
+    with Store(folder / "forged.db") as store:
+        store._run(partial(store._db.transact, partial(store._write_records, chain, None)))
+        with pytest.raises(Finding) as error:
+            verify(contest, store)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "found"),
+    [
+        ("game", {"worker": 2}, "worker is 2, expected one of the 1 on record before it"),
+        ("game", {"programs": None}, "a worker, expected none: not both players are programs"),
+        ("game", {"worker": None}, "none without a worker"),
+        ("game", {"time_factor": 2.0}, "time_factor is 2.0, expected 1.0 by the calibrations"),
+        ("game", {"time_factor": 10.5}, "time_factor"),
+        ("worker", {"worker": 2}, "worker is 2, expected 1, the next one"),
+        ("worker", {"calibration_ms": 0}, "calibration_ms"),
+        ("worker", {"seed": 9}, "seed is 9"),
+        ("worker", {"sandbox": [{"probe": "reads a secret"}]}, "held"),
+    ],
+    ids=[
+        "gone",
+        "no programs",
+        "factor alone",
+        "factor",
+        "large factor",
+        "number",
+        "calibration",
+        "seed",
+        "sandbox",
+    ],
+)
+async def test_a_forged_worker_is_found(
+    tmp_path: Path, autojump_clock: MockClock, kind: str, changes: dict[str, Any], found: str
+) -> None:
+    stage, link = staged(program_contest(tmp_path, 2, normalise_time=True))
+    await played(stage, link, good)
+    stage.check(tmp_path)
+    assert found in forged(stage, tmp_path, kind, **changes)

@@ -196,3 +196,42 @@ def test_a_resumed_match_that_is_removed_frees_its_seat() -> None:
 def test_a_contest_takes_hardly_longer_than_its_busiest_team(seating: str, paces: str) -> None:
     seats = {team: SEATS[seating](team) for team in range(40)}
     assert 1 <= ratio(Contest.random(40, PACES[paces], 1), seats) < 1.1
+
+
+# --- a cluster ---------------------------------------------------------------------------------------------------
+
+
+def test_so_many_matches_are_taken_and_the_others_later() -> None:
+    order = MatchQueue(round_robin(range(1, 7)))
+    seats = dict.fromkeys(range(1, 7), 100)
+    taken = [len(order.take(seats, most)) for most in (7, 0, 20, 20)]
+    assert taken == [7, 0, 20, 3]
+    assert len(order) == 0
+
+
+def test_whole_pairings_are_taken_one_after_the_other() -> None:
+    order = MatchQueue(round_robin(range(1, 7)))
+    seats = dict.fromkeys(range(1, 7), 100)
+    taken = order.take(seats, 9, whole_pairings=True)
+    assert len(taken) == 10
+    assert [one.pairing for one in taken[::2]] == [one.pairing for one in taken[1::2]]
+
+
+def test_a_pairing_is_not_completed_without_a_seat() -> None:
+    order = MatchQueue(round_robin(range(1, 4)))
+    assert len(order.take(dict.fromkeys(range(1, 4), 1), whole_pairings=True)) == 1
+
+
+@given(PAIRINGS, st.randoms(use_true_random=False))
+def test_with_a_limit_all_matches_are_played_once(pairings: list[tuple[int, int]], dice: Random) -> None:
+    order = MatchQueue(match(number, *teams) for number, teams in enumerate(pairings, start=1))
+    seats = dict.fromkeys(range(1, 8), 100)
+    playing: list[Match] = []
+    seen: list[int] = []
+    while order or playing:
+        taken = order.take(seats, dice.randint(1, 3), whole_pairings=dice.random() < 0.5)
+        seen += [one.number for one in taken]
+        playing += taken
+        if playing and dice.random() < 0.7:
+            order.release(playing.pop(dice.randrange(len(playing))))
+    assert sorted(seen) == list(range(1, len(pairings) + 1))

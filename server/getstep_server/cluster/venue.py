@@ -18,6 +18,7 @@ void and played again. If its last turn is in the journal, its result is taken f
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -143,7 +144,6 @@ class ClusterVenue:
         async def register(proof: WorkerProof, name: str, slots: int) -> int:
             return await put_worker(lambda number: _record_of(self._contest, number, name, slots, proof))
 
-        await trio.to_thread.run_sync(_make_folder, self.cluster.files)
         await self.cluster.run(register, changed)
 
     # --- for the director ---
@@ -252,6 +252,8 @@ class ClusterVenue:
         key = version.team, version.number
         if key not in self._packed:
             async with self._packing:  # once, although a round begins with many matches of a program
+                if not self._packed:
+                    await trio.to_thread.run_sync(_make_empty, self.cluster.files)
                 if key not in self._packed:
                     self._packed[key] = await trio.to_thread.run_sync(_packed_spec, version, self.cluster.files)
         return _Packed(self._packed[key], version)
@@ -306,7 +308,9 @@ def _record_of(contest: Contest, number: int, name: str, slots: int, proof: Work
     )
 
 
-def _make_folder(folder: Path) -> None:
+def _make_empty(folder: Path) -> None:
+    """Make a folder, in place of one that an earlier run has left: its programs may be in use no more."""
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
 
 

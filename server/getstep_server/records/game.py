@@ -89,8 +89,9 @@ class GameHeader(Head, frozen=True, kw_only=True):
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
-        if "time_factor" in fields and "worker" not in fields:
-            yield wrong(("time_factor",), fields["time_factor"], "none without a worker")
+        factor = fields.get("time_factor", UNSET)
+        if factor is not UNSET and fields.get("worker", UNSET) is UNSET:
+            yield wrong(("time_factor",), factor, "none without a worker")
 
 
 class GameHead(GameHeader, frozen=True, kw_only=True):
