@@ -39,21 +39,21 @@ def get_step(board, is_black):
 """
 
 
-def make_contest(folder: Path, games: int, sandbox: str) -> Contest:
-    """Make a duel of two programs, one match at a time."""
+def make_contest(folder: Path, games: int, sandbox: str, program: str = PROGRAM, at_once: int = 2) -> Contest:
+    """Make a duel of two programs. Here one match is played at a time, on workers ``at_once``."""
     event = {"game": "pseudo_tonga", "options": {"size": 6}, "settings": {"pairs": (games + 1) // 2}}
     bots = [Bot(folder / "one.py"), Bot(folder / "other.py")]
-    contest, teams = duel_contest(folder, bots, event, {"sandbox": sandbox, "cores": 1}, at_once=2, seed=1)
+    contest, teams = duel_contest(folder, bots, event, {"sandbox": sandbox, "cores": 1}, at_once=at_once, seed=1)
     store = ProgramStore(contest.folder)
     for team in teams:
         with store.adding(team) as new:
             for name in ("source", "files"):
                 (new / name).mkdir()
-                (new / name / "program.py").write_text(PROGRAM, encoding="utf-8")
+                (new / name / "program.py").write_text(program, encoding="utf-8")
             description = Description(
                 team=team,
                 number=1,
-                sha256=sha256(PROGRAM.encode()).hexdigest(),
+                sha256=sha256(program.encode()).hexdigest(),
                 convention=GETSTEP,
                 command=("python", "program.py"),
                 language="Python",
