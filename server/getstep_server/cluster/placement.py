@@ -315,7 +315,8 @@ class Placement:
 
     def _note_room(self, name: str) -> None:
         worker = self._workers[name]
-        if not worker.resting and worker.free > -worker.slots * self._ahead:
+        ahead = worker.quick and worker.free > -worker.slots * self._ahead
+        if not worker.resting and (worker.free > 0 or ahead):
             self._hungry.add(name)
         else:
             self._hungry.discard(name)
