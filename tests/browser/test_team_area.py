@@ -24,6 +24,8 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The pages of the stored contest, served by the command."""
     folder = tmp_path_factory.mktemp("finished") / "contest"
     shutil.copytree(STORED, folder)
+    with (folder / "contest.toml").open("a", encoding="utf-8") as file:
+        file.write("\n[programs]\nsubmissions = true\n")
     command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
     program = Program(command)
     yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
@@ -73,3 +75,22 @@ def test_the_area_keeps_nobody_out(url: str, visitor: Visitor, seen: str) -> Non
     page.wait_for_selector(".penalty svg")
     assert no_sideways_scrolling(page)
     assert barriers(page) == []
+
+
+@pytest.mark.long  # quick tests send programs without a browser
+def test_a_team_submits_a_program_by_the_keyboard(url: str, visitor: Visitor) -> None:
+    page = visitor.open(f"{url}/own")
+    log_in(page)
+    chooser = page.get_by_label("A file, or a zip or tar.gz archive:")
+    for data, place, told in (
+        (b"x" * 10_000_001, "#program [role=alert]", "bot.zip is larger than 10 MB."),
+        (b"PK\x03\x04 and no more", "#program .error", "the zip file is not complete"),
+    ):
+        chooser.set_input_files({"name": "bot.zip", "mimeType": "application/zip", "buffer": data})
+        chooser.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        expect_text(page, place, told)
+    expect_text(page, "#program [role=status]", "bot.zip: Refused.")
+    page.get_by_role("link", name="What a program reads and writes").click()
+    expect_text(page, "h1", "Programs of the original contests")
