@@ -38,7 +38,7 @@ from getstep_server.runtime.run import freeze_long_lived, run_contest
 from getstep_server.runtime.start import StartCondition
 
 SOURCE = Path(__file__).with_name("_hop_bots.cpp")
-FASTCHESS = "fastchess (C++) judges 14,000 to 16,000 moves a second on this kind of machine, with bots as cheap"
+FASTCHESS = "for comparison, on a machine of this kind: fastchess (C++) judges 14,000 to 16,000 moves a second"
 FLOOR_SECONDS = 3.0
 
 
