@@ -349,6 +349,7 @@ def play_human(lines: list[str], game: str = "longest_path") -> tuple[list[str],
 
 def test_an_illegal_move_of_a_person_is_explained_and_costs_nothing() -> None:
     said, results = play_human(["0 0", "what", "?", "5 5", "resign"])
+    assert any("You have no clock; your bot has." in line.replace("\n  ", " ") for line in said)
     text = "\n".join(said)
     assert re.search(r"^Not legal: .*\(0, 0\)", text, re.MULTILINE), text
     assert "'what' is not a move; expected (row, column), such as 0,1" in text

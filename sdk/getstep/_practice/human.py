@@ -70,6 +70,7 @@ class HumanPlayer(PersonPlayer):
         self._picture = match.start
         self._tell(
             f"A move is {self._game.move_form.text}. Type the numbers: row first, then column, from 0. {_HELP}."
+            " You have no clock; your bot has."
         )
 
     def watch(self, turn: PlayedTurn) -> None:
