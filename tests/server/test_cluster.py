@@ -16,20 +16,26 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
 from getstep_server.cluster.order import MatchReport, decode_order, encode
-from getstep_server.errors import ContestStopped
+from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.events import (
     ClusterChanged,
     ClusterConnected,
     ClusterTrouble,
+    Listening,
     MatchCalledOff,
     MatchEnded,
     MovePlayed,
     ServerFault,
     WorkersRefused,
 )
-from getstep_server.records.record import Record, parse
+from getstep_server.records.game import GameHead
+from getstep_server.records.record import Record, parse, read
+from getstep_server.reports.programs import programs_facts
+from getstep_server.runtime import hosted as hosted_module
+from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, verify
+from getstep_server.tournament.tournament import Tournament
 from tests.server.cluster_workers import (
     Act,
     MemoryLink,
@@ -109,6 +115,8 @@ async def test_all_matches_are_played_on_workers_and_their_records_are_as_on_the
     assert [event.done for event in stage.of(MatchEnded)] == list(range(1, 13))
     assert len(stage.of(MovePlayed)) == sum(game["turns_played"] for game in found)
     assert not any("time_factor" in game for game in found)
+    facts = dict(programs_facts([read(GameHead, game) for game in found]))
+    assert facts["Games on a cluster"] == "12, on 2 workers"
     (first, second) = workers(stage)
     assert [first["worker"], second["worker"]] == [1, 2]
     assert first["name"] == "name of w1"
@@ -490,6 +498,22 @@ async def test_without_a_sandbox_by_contest_toml_a_worker_plays_all_the_same(
     await stage.play(during=join)
     stage.check(tmp_path)
     assert workers(stage)[0]["sandbox"] == [{"probe": "reads a secret", "held": False, "detail": "it was read"}]
+
+
+async def test_a_host_without_a_sandbox_plays_on_workers_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise ConfigError("the sandbox does not work")
+
+    monkeypatch.setattr(hosted_module, "_check_sandbox", missing)
+    contest = program_contest(tmp_path, 2, sandbox="required")
+    where = Listening("127.0.0.1", 1, None, stamped=False)
+    programs = HostedPrograms(contest, Tournament(contest), lambda _: None)
+    await programs.open(dict.fromkeys((1, 2), ()), where, [], on_cluster=True)
+    for teams, on_cluster in (((1, 2, 3), True), ((1, 2), False)):
+        with pytest.raises(ConfigError, match="does not work"):
+            await programs.open(dict.fromkeys(teams, ()), where, [], on_cluster=on_cluster)
 
 
 async def test_changes_of_the_workers_are_told_together(tmp_path: Path, autojump_clock: MockClock) -> None:

@@ -13,6 +13,7 @@ from getstep_server.programs.publication import published_path
 from getstep_server.records.decision import Decision
 from getstep_server.records.game import GameHead, ProgramEntry
 from getstep_server.records.reasons import DecisionKind
+from getstep_server.text import pluralize
 
 from .text_table import Column, TextTable
 
@@ -44,6 +45,9 @@ def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:
     without = sum(any(program.sandbox == "none" for program in programs) for programs in hosted)
     how = f"{without} of them WITHOUT a sandbox" if without else "in the sandbox"
     yield "Games with programs of the host's machine", f"{sum(map(bool, hosted))}, {how}"
+    workers = [game.worker for game in games if game.worker is not UNSET]
+    if workers:
+        yield "Games on a cluster", f"{len(workers)}, on {pluralize(len(set(workers)), 'worker')}"
 
 
 PROGRAMS = "programs/"

@@ -110,9 +110,16 @@ class HostedPrograms:
     # --- which teams are hosted ---
 
     async def open(
-        self, seats: Mapping[int, Sequence[Seat]], where: Listening, unfinished: Sequence[Scoresheet]
+        self,
+        seats: Mapping[int, Sequence[Seat]],
+        where: Listening,
+        unfinished: Sequence[Scoresheet],
+        *,
+        on_cluster: bool = False,
     ) -> None:
         """Find out which teams are hosted. Files of programs are kept for the ``unfinished`` matches only.
+
+        ``on_cluster``: matches between two of them are played on other machines, which have a sandbox of their own.
 
         Raises:
             ConfigError: a version in use cannot be read, or the sandbox does not work.
@@ -122,7 +129,9 @@ class HostedPrograms:
         attempts = {(sheet.match.number, sheet.attempt) for sheet in unfinished}
         await trio.to_thread.run_sync(kept.clean, self._kept, attempts)
         self._versions = await trio.to_thread.run_sync(self._in_use)
-        if self._versions and self._protections is Protections.ALL:
+        elsewhere = on_cluster and self._versions.keys() >= seats.keys()
+        elsewhere = elsewhere and all("worker" in sheet.head for sheet in unfinished)
+        if self._versions and not elsewhere and self._protections is Protections.ALL:
             await trio.to_thread.run_sync(_check_sandbox)
 
     def begin(self) -> None:

@@ -165,7 +165,7 @@ async def _run(
         elsewhere=elsewhere,
         cluster=cluster,
     )
-    await hosted.open(seats, ports.listening, unfinished)
+    await hosted.open(seats, ports.listening, unfinished, on_cluster=cluster is not None)
     key = EnterKey()
     outcome = RunOutcome.STOPPED
     async with registry.poller.open(), trio.open_nursery() as nursery:

@@ -140,6 +140,8 @@ class MatchQueue:
     # --- choose matches ---
 
     def _take_new(self, seats: Mapping[int, int], most: float, *, whole_pairings: bool) -> list[Match]:
+        if most <= 0:
+            return []
         free = {team for team, count in seats.items() if self._can_play(team, count)}
         fresh = free - self._blocked  # a match has become possible only if one of its teams is among these
         remaining_per_seat = {team: self._teams[team].count / seats[team] for team in free}
