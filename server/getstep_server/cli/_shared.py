@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,6 +38,8 @@ def shell_command(*words: str | Path) -> str:
     """Return a command of `getstep-server` as one types it in this machine's shell."""
     command = ["getstep-server", *map(str, words)]
     if os.name != "nt":
+        import shlex  # here and below: a table does not need them
+
         return shlex.join(command)
     from subprocess import list2cmdline  # here: only Windows needs it, and it takes 5 ms to import
 
@@ -191,6 +191,8 @@ def print_folded(line: str, *, error: bool = False) -> None:
     """Print a line that has no command to copy: broken at spaces on a terminal, whole in a pipe."""
     text, output = escape_control_chars(line), sys.stderr if error else sys.stdout
     if output.isatty():
+        import shutil
+
         text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))
     print(text, file=output)
 

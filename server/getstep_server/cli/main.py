@@ -16,7 +16,7 @@ from typing import TypeAlias
 from getstep_server import __version__
 from getstep_server.text import escape_control_chars
 
-from ._parser import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, add_command, add_hidden, help_by_default
+from ._parser import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, AsWritten, add_command, add_hidden, help_by_default
 
 _EXAMPLES = """\
 see it work, without any preparation:
@@ -169,7 +169,7 @@ def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser
         prog="getstep-server",
         description="Host a bot contest on a LAN.\nA contest is a folder: contest.toml, teams.toml and its data.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=AsWritten,
     )
     parser.add_argument("--version", action="version", version=f"getstep-server {__version__}")
     help_by_default(parser)

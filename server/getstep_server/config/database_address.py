@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-_URL = re.compile(r"(postgres(?:ql)?://[^\s#]{1,900})#([a-z_][a-z0-9_]{0,62})")
-_PASSWORD = re.compile(r"(://[^/@:]*):[^/@]*@|([?&]password=)[^&#]*")
+_URL = r"(postgres(?:ql)?://[^\s#]{1,900})#([a-z_][a-z0-9_]{0,62})"
+_SECRET = r"(://[^/@:]*):[^/@]*@|([?&]password=)[^&#]*"
 
 EXPECTED = (
     'a PostgreSQL database and the contest\'s schema in it, such as "postgresql://host/contests#autumn";'
@@ -25,7 +25,7 @@ class PostgresAddress(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return the address without its password."""
-        return f"{_PASSWORD.sub(_hidden, self.url)}#{self.schema}"
+        return f"{re.sub(_SECRET, _hidden, self.url)}#{self.schema}"
 
 
 DatabaseAddress: TypeAlias = Path | PostgresAddress
@@ -50,7 +50,7 @@ def postgres_address(text: str) -> PostgresAddress:
     Raises:
         ValueError: it names none; the message says what is expected.
     """
-    found = _URL.fullmatch(text)
+    found = re.fullmatch(_URL, text)
     if found is None:
         raise ValueError(EXPECTED)
     return PostgresAddress(found[1], found[2])

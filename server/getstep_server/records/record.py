@@ -11,7 +11,6 @@ which are hashed. A record that is read is validated against the same class (`re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, TypeVar
 
 import msgspec
@@ -84,13 +83,19 @@ def content_of(head: bytes, turns: bytes, *, game: bool) -> bytes:
 def sealed(content: bytes, place: int, previous: str) -> tuple[bytes, str]:
     """Return the line of the record at ``place``, without a line end, and its hash."""
     body = b'%b,"place":%d,"previous":"%b"}' % (content[:-1], place, previous.encode())
-    digest = sha256(body).hexdigest()
+    digest = _sha256(body)
     return b'%b%b%b"}' % (body[:-1], _SEAL, digest.encode()), digest
 
 
 def hash_of(line: bytes) -> str:
     """Return the computed hash of the record in ``line``, whatever hash the line itself has."""
-    return sha256(line[:-_SEAL_BYTES] + b"}").hexdigest()
+    return _sha256(line[:-_SEAL_BYTES] + b"}")
+
+
+def _sha256(text: bytes) -> str:
+    from hashlib import sha256  # here: tables compute no hash, and OpenSSL takes 3 ms to load
+
+    return sha256(text).hexdigest()
 
 
 def parse(line: bytes) -> dict[str, Any]:

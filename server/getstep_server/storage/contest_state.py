@@ -14,7 +14,6 @@ from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
 from .database import advice, damaged
-from .journal import segments
 from .opening import database_exists
 from .store import Store
 
@@ -27,6 +26,8 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
         StoreError: records are missing, or there are too many.
         RecordError: a record is damaged.
     """
+    from .journal import segments  # here and below: tables do not need the journal, which takes 1 ms to import
+
     store.check_end()
     try:
         tournament = Tournament(contest, store.record_headers())
@@ -80,6 +81,8 @@ def tournament_to_resume(contest: Contest) -> Tournament:
     Raises:
         ConfigError, StoreError, RecordError: like `load_tournament`.
     """
+    from .journal import segments
+
     if not database_exists(contest.database) and not segments(contest.running):
         return Tournament(contest)
     with Store(contest.database, reading=True) as store:
