@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 _URL = r"(postgres(?:ql)?://[^\s#]{1,900})#([a-z_][a-z0-9_]{0,62})"
-_SECRET = r"(://[^/@:]*):[^/@]*@|([?&]password=)[^&#]*"
+_LOGIN = r"(://[^/@:]*):[^/@]*@|([?&]password=)[^&#]*"
 
 EXPECTED = (
     'a PostgreSQL database and the contest\'s schema in it, such as "postgresql://host/contests#autumn";'
@@ -25,7 +25,7 @@ class PostgresAddress(Struct, frozen=True):
 
     def __str__(self) -> str:
         """Return the address without its password."""
-        return f"{re.sub(_SECRET, _hidden, self.url)}#{self.schema}"
+        return f"{re.sub(_LOGIN, _hidden, self.url)}#{self.schema}"
 
 
 DatabaseAddress: TypeAlias = Path | PostgresAddress

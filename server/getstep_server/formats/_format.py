@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from random import Random
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import NODEFAULT, Struct
@@ -237,6 +236,8 @@ class Format(ABC, Generic[O]):
         They are the same on every machine and in later versions of Python (which the random module promises of this
         method alone), because a contest is verified by making its pairings again.
         """
+        from random import Random  # here: a table draws no lots, and it takes 1 ms to import
+
         return Random(f"{self.name} {self.seed} {purpose}").random
 
     def in_drawn_order(self, teams: Iterable[int]) -> list[int]:

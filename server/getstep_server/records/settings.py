@@ -1,7 +1,6 @@
 """The record of settings: how a contest was called and played, as of a run."""
 
-from __future__ import annotations
-
+# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 

@@ -20,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations, groupby, pairwise
 from math import fsum, inf
-from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -250,5 +249,7 @@ def _with_lots(level: Sequence[Standing], seed: int) -> list[Standing]:
 
 def draw_lots(teams: Iterable[int], seed: int) -> dict[int, int]:
     """Draw lots: return each team's lot, from 1, drawn from the seed."""
+    from random import Random  # here: most tables draw no lots, and it takes 1 ms to import
+
     drawn = sorted(teams, key=lambda team: (Random(f"lot {seed} {team}").random(), team))
     return {team: lot for lot, team in enumerate(drawn, start=1)}
