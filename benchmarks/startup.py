@@ -8,8 +8,9 @@ does (``PYTHONDONTWRITEBYTECODE`` unset); without them, compiling the modules ta
 
 Measure an installation from wheels, as a host has it: the finders of an editable one take longer.
 
-Measured on one core of a shared two-core machine with Python 3.11. Before, the classes of the tables were dataclasses
-(0.4 ms to define each; a msgspec struct takes 10 µs), and orjson, hashlib, shutil and inspect were imported:
+Measured on one core of a shared two-core machine with Python 3.11. Before, the classes of the tables were
+dataclasses (0.4 ms to define each; a msgspec struct takes 10 µs), and standings imported orjson, hashlib, shutil
+and inspect:
 
     command      CPU ms  x pass   before
     pass           10.5     1.0      1.0
@@ -20,8 +21,8 @@ Measured on one core of a shared two-core machine with Python 3.11. Before, the 
     incidents      78.6     7.5      9.6
 
 Of the 50 ms that standings takes beside an empty run, argparse takes 7, msgspec 7 (it imports uuid, platform and
-decimal), pathlib, tomllib and typing 3 each, sqlite3, threading and datetime 1 each, and 60 modules of ours 12. The rest
-reads the files and the records.
+decimal), pathlib, tomllib and typing 3 each, sqlite3, threading and datetime 1 each, and 60 modules of ours 12. In
+the rest, files and records are read.
 """
 
 from __future__ import annotations
