@@ -28,7 +28,8 @@ from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
 from tests.patience import PATIENCE_SECONDS
-from tests.server.hosting import needs_sandbox
+from tests.server.archives import zipped
+from tests.server.hosting import contest_of, needs_sandbox
 from tests.server.sites import following
 from tests.server.team_browser import STORED, TOKENS, Browser
 
@@ -409,6 +410,15 @@ def test_the_process_names_what_is_wrong(tmp_path: Path, name: str, data: bytes,
     shutil.copytree(STORED, tmp_path / "finished")
     *_, last = run_process(tmp_path / "finished", 1, name, data)
     assert (last["state"], says in last["text"]) == (state, True), last
+
+
+@needs_sandbox
+def test_what_is_built_runs_only_when_nothing_else_does(tmp_path: Path) -> None:
+    contest_of(tmp_path, "linkage")
+    build = "cut -d' ' -f41 /proc/self/stat; exit 1"  # the policy, for SCHED_IDLE 5
+    settings = f'run = "./bot"\nbuild = "{build}"\nconvention = "linkage"\n'
+    *_, last = run_process(tmp_path, 1, "bot.zip", zipped({"program.toml": settings.encode()}))
+    assert last["text"].split("\n")[1:] == ["  5"], last
 
 
 def test_the_process_does_not_blame_the_team_for_the_host(tmp_path: Path) -> None:
