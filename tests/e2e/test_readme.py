@@ -50,7 +50,7 @@ def blocks(page: str) -> list[str]:
 
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
-*_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS = blocks("docs/host.md")
+*_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
 HOSTED, SANDBOX = blocks("docs/host-programs.md")
@@ -159,6 +159,7 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert TRY_PROGRAM.splitlines()[0] == practice.removesuffix(" --against greedy")
     assert PLAY_PROGRAM.splitlines()[1:] == [check, play.removesuffix(" --team 3")]
     assert SUBMIT_PROGRAM.split()[:2] == SUBMIT.split()[:2]
+    assert COMPARE_ON_CLUSTER.split()[:2] == COMPARE.split()[:2]
 
 
 def test_a_program_practises_as_the_page_says(
