@@ -18,6 +18,7 @@ import pytest
 from getstep_server.programs.version import GETSTEP
 from tests.added_programs import add_program
 from tests.e2e.hosted import wait_until
+from tests.patience import PATIENCE_SECONDS
 from tests.server.hosting import needs_sandbox, trust_sandbox
 
 from .dask_lab import Lab, kill_all
@@ -33,6 +34,9 @@ USUAL = 4
 CRASHES = int(os.environ.get("GETSTEP_CRASHES", USUAL))
 TEAMS = 15 if CRASHES > USUAL else 6
 """15 teams play 210 matches, 6 play 30."""
+
+CONTEST_SECONDS = 4 * PATIENCE_SECONDS
+"""For a whole contest: a match takes half a second, on a busy machine two."""
 
 PROGRAM = """\
 def get_step(board, is_black):
@@ -87,7 +91,7 @@ def test_every_result_counts_once(programs: Programs, tmp_path: Path, monkeypatc
     monkeypatch.setenv("GETSTEP_WORKER_FOLDER", str(tmp_path / "workers"))
     alone = contest_with_programs(tmp_path / "alone")
     undisturbed = programs.serve(alone, "--now")
-    assert undisturbed.wait() == 0
+    assert undisturbed.wait(seconds=CONTEST_SECONDS) == 0
     expected = on_record(alone).played
     matches = len(expected)
     assert matches == TEAMS * (TEAMS - 1)
@@ -102,7 +106,7 @@ def test_every_result_counts_once(programs: Programs, tmp_path: Path, monkeypatc
         contest.wait_for_results(place * matches // (len(deeds) + 1))
         assert contest.server.running
         deed()
-    assert contest.server.wait() == 0
+    assert contest.server.wait(seconds=CONTEST_SECONDS) == 0
 
     record = on_record(contest.folder)
     assert audit(record, [], contest.printed).complaints == []
