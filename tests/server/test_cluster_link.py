@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from getstep_server.cli import _cluster
 from getstep_server.cluster import link as link_module
 from getstep_server.cluster.address import ClusterAddress, cluster_address
 from getstep_server.cluster.link import ProcessLink
@@ -29,7 +30,11 @@ from getstep_server.cluster.messages import (
     to_process,
 )
 from getstep_server.errors import UsageError
+from getstep_server.events import ClusterChanged, ClusterConnected, ClusterTrouble, Event, WorkersRefused
+from getstep_server.reports.event_lines import EventLines
+from getstep_server.reports.progress_state import ProgressState
 from tests.patience import PATIENCE_SECONDS
+from tests.server.players import make_contest
 
 # --- messages ----------------------------------------------------------------------------------------------------
 
@@ -172,3 +177,29 @@ def test_only_the_process_and_its_workers_import_dask() -> None:
     """It takes a second, and a host without a cluster need not have it."""
     code = "import sys, getstep_server.cli.main, getstep_server.cli._cluster; print('distributed' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"False"
+
+
+def test_without_dask_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cluster, "find_spec", lambda _: None)
+    assert _cluster.cluster_maker(None) is None
+    with pytest.raises(UsageError, match=r'pip install "getstep-server\[dask\]"'):
+        _cluster.cluster_maker("local:2")
+
+
+# --- the terminal ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (ClusterConnected("tcp://lab:8786"), "Connected to the Dask scheduler at tcp://lab:8786"),
+        (ClusterChanged(1, 1), "The cluster has 1 worker, for 1 match at once"),
+        (ClusterChanged(2, 8), "The cluster has 2 workers, for 8 matches at once"),
+        (WorkersRefused(("w1",), "no sandbox"), "! Worker w1 plays no matches: no sandbox"),
+        (WorkersRefused(("w1", "w2"), "no sandbox"), "! 2 workers, such as w1, play no matches: no sandbox"),
+        (ClusterTrouble("gone"), "! Cluster: gone"),
+    ],
+    ids=["connected", "one", "several", "refused", "several refused", "trouble"],
+)
+def test_the_terminal_says_what_becomes_of_the_workers(tmp_path: Path, event: Event, line: str) -> None:
+    assert EventLines(ProgressState(make_contest(tmp_path))).line(event) == line

@@ -14,6 +14,7 @@ from pathlib import Path
 import trio
 
 from getstep_engines import GAMES
+from getstep_server.cluster.address import cluster_address
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.errors import UsageError
@@ -114,6 +115,8 @@ def _run(args: argparse.Namespace) -> int:
     make_cluster = cluster_maker(args.dask)
     progress = _progress(contest, plain=args.plain)
     _print_header(contest, progress, when)
+    if args.dask is not None:
+        progress.say(f"Matches between programs are played on a cluster: {cluster_address(args.dask)}")
     bus = Bus()
     bus.subscribe(progress, EXCEPT_MOVES)
     bus.subscribe(freeze_long_lived, [ContestStarted])

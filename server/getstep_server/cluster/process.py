@@ -251,11 +251,11 @@ class _Process:
                 where = self._address.text if self._cluster is None else self._cluster
                 client = await Client(where, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
             except Exception as error:  # distributed raises many kinds, such as OSError, ValueError, RuntimeError
-                self._send.put(Disconnected(_described(error)))
+                self._send.put(Disconnected(f"{_described(error)}; it is tried again"))
             else:
                 pause = FIRST_PAUSE_SECONDS
                 await self._serve(client)
-                self._send.put(Disconnected("the connection to the scheduler was lost"))
+                self._send.put(Disconnected("the connection to the scheduler was lost; it is tried again"))
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
@@ -327,11 +327,14 @@ async def _serve_host(process: _Process) -> None:
 
 
 def _read(process: _Process, loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
-    with contextlib.suppress(EOFError):
+    try:
         while True:
             length = length_of(_exactly(LENGTH_BYTES))
             loop.call_soon_threadsafe(process.take, to_process(_exactly(length)))
-    loop.call_soon_threadsafe(over.set)
+    except EOFError:
+        pass
+    finally:  # also after a message that is none: the host starts this process again
+        loop.call_soon_threadsafe(over.set)
 
 
 def _exactly(count: int) -> bytes:
