@@ -53,7 +53,7 @@ DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/host.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
-HOSTED, SANDBOX = blocks("docs/host-programs.md")
+HOSTED, ON_A_CLUSTER, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
 HIDE_TOKEN, PRACTISE_MORE, PROGRAM, SUBMIT = _FOR_LATER
 TRY_PROGRAM, PLAY_PROGRAM, SUBMIT_PROGRAM = blocks("docs/programs.md")
@@ -160,6 +160,7 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert PLAY_PROGRAM.splitlines()[1:] == [check, play.removesuffix(" --team 3")]
     assert SUBMIT_PROGRAM.split()[:2] == SUBMIT.split()[:2]
     assert COMPARE_ON_CLUSTER.split()[:2] == COMPARE.split()[:2]
+    assert ON_A_CLUSTER.splitlines()[1].startswith(f"{RUN.strip()} --dask ")
 
 
 def test_a_program_practises_as_the_page_says(
