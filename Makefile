@@ -45,7 +45,7 @@ $(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
 	@rm -f $@; { $(PIP) $(OURS) -e . && touch $@; } | $(PROGRESS); test -e $@
 
 $(VENV)/installed-dev: $(SOURCES) | $(VENV)/bin/python
-	@echo "Installing the server, what it needs, and what the tests need, some 40 packages:"
+	@echo "Installing the server, what it needs, and what the tests need, some 70 packages:"
 	@rm -f $@; { $(PIP) $(OURS) -e ".[dev]" && touch $@ $(VENV)/installed; } | $(PROGRESS); test -e $@
 
 $(VENV)/bin/python:

@@ -73,7 +73,7 @@ def processes(word: str, below: int) -> list[int]:
     return found
 
 
-EVENTS = ["settings.legs = 2\n", 'game = "pseudo_tonga"\nformat = "swiss"\nsettings.rounds = 2\noptions.size = 6\n']
+EVENTS = ["settings.legs = 1\n", 'game = "pseudo_tonga"\nformat = "swiss"\nsettings.rounds = 2\noptions.size = 6\n']
 
 
 def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
