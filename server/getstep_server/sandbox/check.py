@@ -270,6 +270,8 @@ def _suspend(program: SandboxedProcess) -> tuple[bool, str]:
         begin = program.cpu_seconds()
         time.sleep(_SUSPENDED_SECONDS)
         used = max(used, program.cpu_seconds() - begin)
+        if program.poll() is not None:  # `suspend` kills a program that does not stop
+            return False, f"did not stop, and {program.describe_end()}"
         program.resume()
         time.sleep(_RESUMED_SECONDS)
     return used <= _SUSPENDED_CPU_SECONDS, f"used {used * 1000:.1f} ms in {_SUSPENDED_SECONDS * 1000:.0f} ms"
