@@ -22,11 +22,11 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.server.players import Player, first_legal, make_contest, running, seated
 
-from .crashes import Crashes, Figures, Kill, Plan
+from .crashes import Crashes, Figures, Plan
 from .ledger import on_record
 
 if TYPE_CHECKING:
-    from .programs import Programs
+    from .programs import Programs, Server
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="judge processes need sockets that can be passed on"
@@ -36,8 +36,8 @@ PLAN = Plan("pseudo_tonga", 4, 0.012, {"judges": 2})
 """It lasts some seconds, and longer if matches are played again."""
 
 KILLS = 4
-LIVES = (0.2, 1.0)
-"""The shortest and the longest time to a kill, in seconds."""
+DELAYS = (0.0, 0.2)
+"""The shortest and the longest time between a turn in a journal and a kill, or between two kills, in seconds."""
 
 
 async def play_on(player: Player, start: Start | None, moves: int) -> Start:
@@ -104,14 +104,19 @@ def test_nothing_announced_is_lost_when_the_server_dies(programs: Programs, tmp_
     figures, dice = Figures(), random.Random(17)
     undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0, {}), figures)
     undisturbed.survive([])
-    kills = [Kill(seconds=dice.uniform(*LIVES)) for _ in range(KILLS)]
     disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
-    disturbed.survive(kills)
-    assert len(kills) <= KILLS / 2
+    kills = 0
+    while kills < KILLS and _playing_judges(disturbed.folder, server := disturbed.running()):
+        time.sleep(dice.uniform(*DELAYS))
+        server.signal(signal.SIGKILL)
+        kills += server.wait() == -signal.SIGKILL
+        disturbed.check()
+    disturbed.survive([])
+    assert kills >= KILLS / 2
     assert on_record(disturbed.folder).played == on_record(undisturbed.folder).played
     assert disturbed.table == undisturbed.table
     assert any(game["resumed"] for game in on_record(disturbed.folder).games)
-    assert _judges_of(disturbed.folder) == []
+    assert _journals_of(disturbed.folder) == {}
 
 
 @pytest.mark.long
@@ -123,11 +128,10 @@ def test_no_result_is_lost_when_judge_processes_die(programs: Programs, tmp_path
     disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
     server = disturbed.running()
     kills = 0
-    while kills < KILLS and server.running:
-        time.sleep(dice.uniform(*LIVES))
-        if judges := _judges_of(disturbed.folder):
-            os.kill(dice.choice(judges), signal.SIGKILL)
-            kills += 1
+    while kills < KILLS and (judges := _playing_judges(disturbed.folder, server)):
+        os.kill(dice.choice(judges), signal.SIGKILL)
+        kills += 1
+        time.sleep(dice.uniform(*DELAYS))
     assert server.wait() == 0
     assert kills >= KILLS / 2
     assert any(game["reason"] == "server_fault" for game in on_record(disturbed.folder).games)
@@ -135,14 +139,27 @@ def test_no_result_is_lost_when_judge_processes_die(programs: Programs, tmp_path
     assert disturbed.table == undisturbed.table
 
 
-def _judges_of(folder: Path) -> list[int]:
-    """Return the ids of the judge processes that have a journal in ``folder`` open."""
-    found: list[int] = []
+def _playing_judges(folder: Path, server: Server) -> list[int]:
+    """Wait for judge processes that write turns, and return their ids; none if the server ends before."""
+    before = _journals_of(folder)
+    while server.running:
+        time.sleep(0.005)
+        now = _journals_of(folder)
+        if grown := [judge for judge, size in now.items() if before.get(judge, size) < size]:
+            return grown
+        before = now
+    return []
+
+
+def _journals_of(folder: Path) -> dict[int, int]:
+    """Return the ids of the judge processes that have a journal in ``folder`` open, with its size in bytes."""
+    found: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         try:
             if b"getstep_server.judges" in (entry / "cmdline").read_bytes():
-                files = [file.readlink() for file in (entry / "fd").iterdir()]
-                found += [int(entry.name)] * any(file.is_relative_to(folder) for file in files)
+                for file in [file.readlink() for file in (entry / "fd").iterdir()]:
+                    if file.is_relative_to(folder):
+                        found[int(entry.name)] = file.stat().st_size
         except OSError:  # it has ended
             continue
     return found

@@ -421,7 +421,7 @@ async def test_a_contest_stops_if_every_worker_fails(
     monkeypatch.setattr(client, "REST_SECONDS", 0.0)
     stage, link = staged(program_contest(tmp_path, 2, {"game": "longest_path", "settings": {"legs": 1}}))
     with pytest.RaisesGroup(ContestStopped, flatten_subgroups=True):
-        await played(stage, link, failing())
+        await played(stage, link, failing(300))  # then the contest would go on
     assert len(link.plays()) == 10 * 20
     assert len(games(stage)) == 20
 
