@@ -231,12 +231,3 @@ class ClassicConnection(Connection):
             await super()._linger()
         elif self._refusal is not None or not self._hung_up():
             await trio.sleep(CLASSIC_REFUSAL_SECONDS)  # an original client comes back the moment it is closed
-
-    def _hung_up(self) -> bool:
-        """Return True if the client has closed: then there is no reason to wait."""
-        try:
-            return self._sock.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True

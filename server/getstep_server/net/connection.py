@@ -71,6 +71,9 @@ SHUTDOWN_RETRY_MS = 2000
 FIRST_BYTES = 32
 """Bytes of the latest read that the record of an incident keeps: enough to recognize HTTP, TLS or SSH."""
 
+HANG_UP_SECONDS = 0.05
+"""The interval at which a connection that another process reads is checked for its end."""
+
 _NEVER = float("inf")
 
 
@@ -117,6 +120,8 @@ class Connection(ABC):
         """The deadline of the wait, once seated; the first read after the login removes that of the login."""
         self._borrower: Borrower | None = None
         """The owner of the process that serves the connection, in state LENT."""
+        self._read_elsewhere = False
+        """True if another process has ended the connection, and reads what still comes."""
         self._refusal: tuple[Goodbye, float] | None = None
         """The goodbye to a refused login, and how many seconds it is held back."""
         self._why = "connection lost"
@@ -156,6 +161,11 @@ class Connection(ABC):
 
     async def _linger(self) -> None:
         """After the goodbye, let the peer read it and close."""
+        if self._read_elsewhere:
+            with trio.move_on_after(LINGER_SECONDS):
+                while not self._hung_up():
+                    await trio.sleep(HANG_UP_SECONDS)
+            return
         self._sock.shutdown(socket.SHUT_WR)
         left = LINGER_BYTES
         with trio.move_on_after(LINGER_SECONDS):
@@ -168,6 +178,15 @@ class Connection(ABC):
         if left <= 0:
             self._record_incident("flood", f"more than {LINGER_BYTES} bytes after goodbye")
             self._reset_on_close()
+
+    def _hung_up(self) -> bool:
+        """Return True if the client has closed: then there is no reason to wait."""
+        try:
+            return self._sock.recv(1, socket.MSG_PEEK) == b""
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     # --- for the seat, the judge and the poller ---
 
@@ -250,8 +269,10 @@ class Connection(ABC):
         """End a lent connection that the other process has closed or lost.
 
         Both let the peer read the goodbye: at the end of the contest, a client that lingers is told by this one.
+        Only the other process reads, so that it counts all bytes that come after the goodbye.
         """
         self._borrower = None
+        self._read_elsewhere = True
         self._stop(why)
 
     def adopt(self, saved: SavedConnection, seat: Seat) -> None:
