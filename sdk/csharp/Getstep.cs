@@ -1952,7 +1952,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
     // --- one connection ------------------------------------------------------------------------------------------
 
-    /// <summary>What the client waits for: bytes, the bot's answer, or Ctrl-C. Whoever changes it holds its lock.</summary>
+    /// <summary>What the client waits for: bytes, the bot's answer, or Ctrl-C. A thread that changes it holds its lock.</summary>
     internal sealed class Gate
     {
         private bool changed;

@@ -34,7 +34,7 @@ class JudgeHere:
         return 0
 
     def kill(self) -> None:
-        """End it without a word to the server."""
+        """End it, and tell the server nothing."""
         with socket.socket(fileno=os.dup(self._end)) as sock:
             sock.shutdown(socket.SHUT_RDWR)
 

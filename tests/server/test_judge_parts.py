@@ -11,12 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from trio.testing import MockClock
 
 from getstep_server.events import ServerFault
 from getstep_server.judges.channel import Channel
 from getstep_server.judges.messages import Close, Finish, Lost, Setup, ToJudge
 from getstep_server.judges.process import JudgeProcess
+from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
+from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.judge import start_message
 from getstep_server.storage.journal import Journal, JournalError, read, segments, tag_of
 from getstep_server.storage.journal_tail import JournalTail
@@ -75,6 +78,37 @@ async def test_what_the_other_end_does_not_take_at_once_arrives_later_and_in_ord
         os.close(writes)
         with os.fdopen(reads, "rb") as file:
             assert file.read() == b""  # no copy of the other end is left open
+
+
+async def test_only_one_process_reads_what_comes_after_a_goodbye(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """If two of them did, each would count a part of a flood."""
+    registry = ConnectionRegistry(make_contest(tmp_path), {}, lambda _: None)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+    ):
+        own, _ = listener.accept()
+        with own.dup() as judges:
+            own.setblocking(False)
+            connection = WireConnection(registry, own, "192.0.2.1")
+            connection.lend(_Borrower())
+            client.sendall(b"x" * 1000)
+            assert len(judges.recv(1000, socket.MSG_PEEK | socket.MSG_WAITALL)) == 1000
+            connection.lost("hostile")
+            await connection.run()
+            assert own.fileno() == -1
+            judges.setblocking(False)
+            assert judges.recv(2000) == b"x" * 1000
+
+
+class _Borrower:
+    """The process that has ended the connection."""
+
+    def bring(self, seat: object, connection: object) -> None:
+        """Never called."""
+
+    def close(self, connection: object, goodbye: object) -> None:
+        """Never called."""
 
 
 async def test_the_messages_end_with_the_other_end() -> None:

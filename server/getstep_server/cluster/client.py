@@ -123,7 +123,7 @@ class Order:
         return bool(self.lines or self.report or self.lost)
 
     def wake(self) -> None:
-        """Resume whoever waits for `changed`."""
+        """Resume the tasks that wait for `changed`."""
         self.changed.set()
         self.changed = trio.Event()
 

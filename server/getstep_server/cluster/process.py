@@ -113,7 +113,7 @@ class _Connection:
         return bool(self._client.status == "running")
 
     def close(self) -> None:
-        """Cancel what is under way, without a word to the host, for which all is lost."""
+        """Cancel all tasks. The host hears nothing of it: for the host all matches are lost."""
         for running in [*self._tasks, *(running for _, running in self._orders.values())]:
             running.cancel()
 

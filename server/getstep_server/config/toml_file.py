@@ -32,7 +32,7 @@ _CLOSERS = ("", "]", "]]", '"""', "'''")
 """Endings that complete a document which is cut off after any line. (An inline table ends on its line.)"""
 
 _LONGEST_VALUE_LINES = 20
-"""Lines of a value whose own line is found. Each takes five attempts, and a file of a stranger may have any."""
+"""Lines of a value whose own line is found. Each takes five attempts, and the file may have any number."""
 
 _EXPECTED = {
     "int_type": "a whole number",
