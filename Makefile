@@ -7,8 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard */pyproject.toml)
 OURS := -e ./engines -e ./bots -e ./sdk
-# Tests run in four processes: on two cores, two work while the others wait for a server or a browser.
-PYTEST := $(BIN)/python -m pytest -n 4
+# Tests run in four processes: on two cores, two work while the others wait for a server or a browser. A process
+# that dies ends the run: one that is started in its place may wait for ever for the last test.
+PYTEST := $(BIN)/python -m pytest -n 4 --max-worker-restart 0
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
 # A line for each package as pip begins with it; what goes wrong is on pip's standard error, which is shown whole.

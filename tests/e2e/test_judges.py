@@ -41,9 +41,8 @@ DELAYS = (0.0, 0.2)
 
 
 async def play_on(player: Player, start: Start | None, moves: int) -> Start:
-    """Make some moves, and return the start of the match."""
-    while moves:
-        message = await player.next()
+    """Make some moves, or as many as there are until the server closes; return the start of the match."""
+    while moves and (message := await player.next()) is not None:
         if isinstance(message, Start):
             start = message
         elif isinstance(message, GetStep):

@@ -127,6 +127,7 @@ class Player:
             while True:
                 event = self.wire.next_event()
                 if event is wire.CLOSED:
+                    await trio.lowlevel.checkpoint()  # a caller that asks again and again can be cancelled
                     return None
                 if isinstance(event, Message):
                     return event
