@@ -102,6 +102,9 @@ def connection_of(store: Store) -> psycopg.Connection[object]:
     return database._connection
 
 
+_WAITING = "SELECT pid FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+
+
 class TestServer:
     """What needs a server."""
 
@@ -198,6 +201,55 @@ class TestServer:
                     other.claim()
         with Store(address) as other:
             other.claim()
+
+    async def test_a_lock_that_is_not_released_yet_is_waited_for(
+        self, address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After a cut of the network the server still holds it for the lost connection."""
+        monkeypatch.setattr(postgres_module, "_CLAIM_SECONDS", 0.0)
+        with Store(address) as store, psycopg.connect(address.url, autocommit=True) as lost:
+            store.claim()
+            store._run(lambda: connection_of(store).close())
+            lost.execute("SELECT pg_advisory_lock(hashtext(%s), 2019)", (f"run {address.schema}",))
+            for _ in range(2):  # a connection without the lock must not be used
+                with pytest.raises(DatabaseError, match="still has the lock") as away:
+                    await store.save(record_of_pairings(PAIRINGS))
+                assert away.value.problem is DatabaseProblem.AWAY
+            lost.close()
+            while True:
+                with contextlib.suppress(DatabaseError):
+                    await store.save(record_of_pairings(PAIRINGS))
+                    break
+            assert store.chain()[0] == 1
+
+    def test_the_server_notices_too_that_the_network_was_cut(self, address: PostgresAddress) -> None:
+        with Store(address) as store:
+            settings = {
+                name: connection_of(store).execute(f"SHOW tcp_keepalives_{name}").fetchone()
+                for name in ("idle", "interval", "count")
+            }
+        assert settings == {"idle": ("10",), "interval": ("5",), "count": ("3",)}
+
+    async def test_a_commit_that_goes_on_without_its_client_is_waited_for(self, address: PostgresAddress) -> None:
+        with Store(address) as store:
+            await store.save(record_of_pairings(PAIRINGS))
+            database = store._db
+            assert isinstance(database, PostgresDatabase)
+            with psycopg.connect(address.url) as lost, psycopg.connect(address.url, autocommit=True) as other:
+                table = f"{address.schema}.records"
+                lost.execute(f"SELECT FROM {address.schema}.chain FOR UPDATE")
+                lost.execute(
+                    f"INSERT INTO {table} SELECT 2, number, event, pairing, leg, 2, head, turns, previous, 'abc'"
+                    f" FROM {table}"
+                )
+                found: list[bool] = []
+                asking = threading.Thread(target=lambda: found.append(database._has_stored([(2, b"abc")])))
+                asking.start()
+                while asking.is_alive() and other.execute(_WAITING, (lost.info.backend_pid,)).fetchone() is None:
+                    pass
+                lost.commit()
+                asking.join()
+            assert found == [True]
 
     def test_two_processes_may_make_the_tables(self, address: PostgresAddress) -> None:
         failures: list[Exception] = []

@@ -14,7 +14,9 @@ written: only this process can have written that hash. If that cannot be found o
 reads the truth.
 
 *One server for each contest.* The lock of the contest's folder does not see a second folder with the same schema.
-So a writer that runs the contest also holds an advisory lock, `Database.claim`.
+So a writer that runs the contest also holds an advisory lock, `Database.claim`. After a cut of the network the
+server holds the lock for the lost connection until it notices, which takes half a minute (`_connected`). Until then
+the contest's server is refused as another one would be, and waits as for a server that is away.
 """
 
 from __future__ import annotations
@@ -86,6 +88,11 @@ SELECT count(*), coalesce(max(place), 0), (SELECT hash FROM records ORDER BY pla
 """
 _FULL = (errors.DiskFull, errors.OutOfMemory, errors.InsufficientResources, errors.IoError)
 _RETRY_SECONDS = 0.5
+_KEEPALIVES: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}  # in seconds, and a number
 _CLAIM_SECONDS = 2.0  # the server notices a moment later that a process has ended, and with it the lock
 
 
@@ -151,9 +158,13 @@ class PostgresDatabase:
         if self._connection.closed:
             if self._in_transaction:
                 raise psycopg.OperationalError("the connection was lost in a transaction")
-            self._connection = _connected(self._address, reading=self._reading)
-            if self._claimed:
-                self._claim()
+            connection = _connected(self._address, reading=self._reading)
+            if self._claimed and not _claim(connection, self._address.schema):
+                connection.close()
+                raise psycopg.OperationalError(
+                    "the lost connection, or another server, still has the lock of this contest"
+                )
+            self._connection = connection
         return self._connection
 
     def claim(self) -> None:
@@ -162,18 +173,9 @@ class PostgresDatabase:
         Raises:
             StoreError: another server has it.
         """
-        self._claim()
+        if not _claim(self._open(), self._address.schema):
+            raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
         self._claimed = True
-
-    def _claim(self) -> None:
-        key, until = f"run {self._address.schema}", monotonic() + _CLAIM_SECONDS
-        while True:
-            found = self._connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (key,)).fetchone()
-            if found == (True,):
-                return
-            if monotonic() > until:
-                raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
-            sleep(_RETRY_SECONDS)
 
     def error(self, error: Exception) -> Exception:
         """Convert an exception of psycopg."""
@@ -237,7 +239,9 @@ class PostgresDatabase:
         ((place, digest),) = written
         while True:
             try:
-                row = self._open().execute("SELECT hash FROM records WHERE place = %s", (place,)).fetchone()
+                connection = self._open()
+                connection.execute("SELECT FROM chain FOR UPDATE")  # waits until that commit has ended, either way
+                row = connection.execute("SELECT hash FROM records WHERE place = %s", (place,)).fetchone()
             except psycopg.Error as error:
                 if monotonic() > until:
                     raise StoreError(
@@ -313,6 +317,18 @@ def has_contest(address: PostgresAddress) -> bool:
         raise _unusable(address, error) from error
 
 
+def _claim(connection: psycopg.Connection[Any], schema: str) -> bool:
+    """Take the lock of the server that runs a contest; return False if another session has it."""
+    until = monotonic() + _CLAIM_SECONDS
+    while True:
+        found = connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (f"run {schema}",)).fetchone()
+        if found == (True,):
+            return True
+        if monotonic() > until:
+            return False
+        sleep(_RETRY_SECONDS)
+
+
 def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection[Any]:
     connection = psycopg.connect(
         address.url,
@@ -320,15 +336,15 @@ def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection
         connect_timeout=DATABASE_CONNECT_SECONDS,
         application_name="getstep-server",
         # A server that has vanished is noticed by the kernel, and not by a commit that waits for minutes.
-        keepalives_idle=10,
-        keepalives_interval=5,
-        keepalives_count=3,
+        **_KEEPALIVES,
         tcp_user_timeout=1000 * DATABASE_CONNECT_SECONDS,
     )
     try:
         connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema)))
         connection.execute("SET synchronous_commit TO on")
         connection.execute("SET lock_timeout TO '5s'")
+        for setting, value in _KEEPALIVES.items():  # the same at the server's end: it holds this session's locks
+            connection.execute(sql.SQL("SET {} TO {}").format(sql.Identifier(f"tcp_{setting}"), value))
         if reading:
             connection.execute("SET default_transaction_read_only TO on")
     except BaseException:
