@@ -19,6 +19,8 @@ from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
 from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError, StoreError
+from getstep_server.storage.store import Store
 from getstep_server.web import feed as feed_module
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
@@ -294,6 +296,34 @@ async def test_a_contest_that_has_not_begun(tmp_path: Path) -> None:
     tables.reset()
     overview = await Site(App(feed, tables)).json("/api/overview.json")
     assert overview["progress"] == {"state": "new", "done": 0, "total": 0, "expected": 0, "end": None}
+
+
+@pytest.mark.usefixtures("autojump_clock")
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [
+        (ServerAwayError("no answer"), True),
+        (DatabaseError("the connection was lost", DatabaseProblem.AWAY), True),
+        (DatabaseError("no such table"), False),
+        (StoreError("damaged"), False),
+    ],
+)
+async def test_only_a_database_server_that_is_away_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, *, waits: bool
+) -> None:
+    class FollowedAgainError(Exception):
+        pass
+
+    errors = iter([error, FollowedAgainError()])
+
+    async def follow(*_: object) -> None:
+        await trio.lowlevel.checkpoint()
+        raise next(errors)
+
+    monkeypatch.setattr(Feed, "_follow", follow)
+    folder = write_contest(tmp_path / "contest", ["", ""])
+    with Store(folder / "contest.db"), pytest.raises(FollowedAgainError if waits else type(error)):
+        await Feed(folder).run(lambda: None)
 
 
 async def test_a_match_that_was_interrupted_keeps_its_board(tmp_path: Path) -> None:

@@ -19,13 +19,12 @@ from typing import Any, TypeAlias
 import trio
 
 from getstep_server.config.contest import Contest, load_contest
-from getstep_server.config.database_address import PostgresAddress
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
-from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
 from getstep_server.storage.opening import database_exists
@@ -132,11 +131,11 @@ class Feed:
                     self._poll_status()
                     await trio.sleep(1)
                 await self._follow(loaded)
-            except (DatabaseError, StoreError):
-                if not isinstance(self.contest.database, PostgresAddress):
+            except (DatabaseError, ServerAwayError) as error:
+                if isinstance(error, DatabaseError) and error.problem is not DatabaseProblem.AWAY:
                     raise
                 self.opened.set()
-                await trio.sleep(1)  # its server is away: the pages stay as they are until it is back
+                await trio.sleep(1)  # the pages stay as they are until the database's server is back
 
     def _database_is_there(self) -> bool:
         address = self.contest.database
