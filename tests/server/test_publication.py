@@ -23,7 +23,7 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.records.decision import Decision, describe_decision, publication_by_rule, record_of_decision
 from getstep_server.records.game import game_header, record_of_game
 from getstep_server.records.pairings import TeamProgram, record_of_pairings, with_programs
-from getstep_server.records.reasons import Reason
+from getstep_server.records.reasons import DecisionKind, Reason
 from getstep_server.records.record import Record
 from getstep_server.records.result import PLAYERS, unplayed
 from getstep_server.reports.report import load_report_data
@@ -43,6 +43,7 @@ from .sites import following
 SHA256 = hashlib.sha256(f"{GET_STEP}# of team 1\n".encode()).hexdigest()
 WEEK = 7 * 24 * 3600.0
 STARTED = 1.7e9
+AT = utc_time(STARTED)
 LADDER: dict[str, Any] = {"game": "hop", "format": "ladder", "settings": {"rounds": 9, "games": 2}}
 
 
@@ -119,6 +120,17 @@ async def test_the_leader_of_a_ladder(ladder: Ladder) -> None:
     ):
         await ladder.round(winner, 0 if leader == (1, STARTED) else 10)
         assert leader_of(ladder.tournament, event) == leader
+
+
+async def test_a_leader_whose_first_victory_is_replayed_leads_since_the_next_round(ladder: Ladder) -> None:
+    event = ladder.contest.events[0]
+    await ladder.round(2, 0)
+    await ladder.round(2, 10)
+    first = [result.match for result in ladder.tournament.results if result.match.round == 1]
+    assert len(first) == 2
+    for match in first:
+        await ladder._decide(Decision(DecisionKind.REPLAY, "Grace", "the lights went out", AT, match=match.number))
+    assert leader_of(ladder.tournament, event) == (2, STARTED + 10)
 
 
 async def test_a_program_is_published_once_when_it_has_led_for_long_enough(ladder: Ladder) -> None:

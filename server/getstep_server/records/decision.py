@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from msgspec import Struct
 
@@ -264,6 +264,27 @@ def decision_of(fields: Mapping[str, Any]) -> Decision:
     values = {name: getattr(record, name) for name in (*_ABOUT, "by", "why", "at") if hasattr(record, name)}
     values |= {name: tuple(values[name]) for name in ("scores", "matches") if values.get(name) is not None}
     return Decision(kind=DecisionKind(record.decision), **values)
+
+
+class PublishedProgram(NamedTuple):
+    """A program whose source is published: the event that it led, its team and version, and its SHA-256."""
+
+    event: int | None
+    team: int
+    version: int
+    sha256: str
+
+
+def publications(decisions: Iterable[Decision]) -> list[PublishedProgram]:
+    """Return what was published by these decisions, in their order."""
+    return [
+        PublishedProgram(one.event, one.team, one.version, one.sha256)
+        for one in decisions
+        if one.kind == DecisionKind.PUBLISH
+        and one.team is not None
+        and one.version is not None
+        and one.sha256 is not None
+    ]
 
 
 def late_arrival(contest: Contest, team: int, matches: Iterable[int], at: str) -> Decision:

@@ -10,9 +10,8 @@ from msgspec import UNSET
 
 from getstep_server.config.contest import Contest
 from getstep_server.programs.publication import published_path
-from getstep_server.records.decision import Decision
+from getstep_server.records.decision import Decision, publications
 from getstep_server.records.game import GameHead, ProgramEntry
-from getstep_server.records.reasons import DecisionKind
 from getstep_server.text import pluralize
 
 from .text_table import Column, TextTable
@@ -54,13 +53,11 @@ PROGRAMS = "programs/"
 """The folder of a site with the published programs."""
 
 
-def publications(contest: Contest, decisions: Iterable[Decision]) -> dict[tuple[int, int], Path]:
+def published_files(contest: Contest, decisions: Iterable[Decision]) -> dict[tuple[int, int], Path]:
     """Return the files of the published programs by team and version."""
-    named = [(one.team, one.version) for one in decisions if one.kind == DecisionKind.PUBLISH]
     paths = {
-        (team, version): published_path(contest.folder, team, version)
-        for team, version in named
-        if team is not None and version is not None
+        (one.team, one.version): published_path(contest.folder, one.team, one.version)
+        for one in publications(decisions)
     }
     return {key: path for key, path in paths.items() if path.is_file()}
 

@@ -17,7 +17,7 @@ from getstep_server.tournament.tournament import Tournament
 from .match_list import HINTS, match_list
 from .match_pages import Links, Progress, match_pages, shared_files
 from .orders import order_files, order_texts
-from .programs import PROGRAMS, publications
+from .programs import PROGRAMS, published_files
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column
@@ -58,7 +58,7 @@ def site_pages(
         error_texts: True if the replays have the error texts of bots, too.
     """
     played = {number for number, _ in data.tournament.recorded}
-    programs = publications(data.contest, data.tournament.decisions)
+    programs = published_files(data.contest, data.tournament.decisions)
     links = Links(MATCHES, TEAMS, played, order_files(data.tournament), programs)
     yield "index.html", as_html(replace(data, links=links))
     yield from order_texts(data.tournament, store)

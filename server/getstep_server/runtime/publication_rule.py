@@ -17,10 +17,9 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import Publish, ServerFault
 from getstep_server.programs.publication import published_path, write_publication
 from getstep_server.programs.store import ProgramStore
-from getstep_server.records.decision import Decision, publication_by_rule
-from getstep_server.records.reasons import DecisionKind
+from getstep_server.records.decision import Decision, publication_by_rule, publications
 from getstep_server.text import utc_time
-from getstep_server.tournament.leadership import is_published, leader_of
+from getstep_server.tournament.leadership import leader_of
 from getstep_server.tournament.tournament import Tournament
 
 CHECK_SECONDS = 60.0
@@ -86,7 +85,8 @@ class PublicationRule:
             number = self._tournament.round_programs(event.number).get(team)
             if self._clock() < since + weeks * _WEEK_SECONDS or number is None:
                 continue
-            if is_published(self._tournament.decisions, event.number, team):
+            published = publications(self._tournament.decisions)
+            if any((one.event, one.team) == (event.number, team) for one in published):
                 continue
             version = next((one for one in self._store.versions(team) if one.number == number), None)
             if version is not None:
@@ -94,8 +94,7 @@ class PublicationRule:
                 yield publication_by_rule(team, number, version.sha256, event.number, weeks, at)
 
     def _write_files(self) -> None:
-        for decision in list(self._tournament.decisions):
-            if decision.kind == DecisionKind.PUBLISH and decision.team is not None and decision.version is not None:
-                path = published_path(self._contest.folder, decision.team, decision.version)
-                if not path.exists():
-                    write_publication(self._store, decision.team, decision.version, path)
+        for one in publications(self._tournament.decisions):
+            path = published_path(self._contest.folder, one.team, one.version)
+            if not path.exists():
+                write_publication(self._store, one.team, one.version, path)

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET
 
 from getstep_server.config.contest import Contest
-from getstep_server.records.decision import decision_of, validate_decision
+from getstep_server.records.decision import decision_of, publications, validate_decision
 from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import validate_pairings
@@ -151,11 +151,7 @@ def _verify(
         turns=walk.turns,
         changes=tuple(walk.changes),
         notes=tuple(tournament.settings.notes()),
-        published=tuple(
-            (one.team, one.version, one.sha256)
-            for one in tournament.decisions
-            if one.team is not None and one.version is not None and one.sha256 is not None
-        ),
+        published=tuple((one.team, one.version, one.sha256) for one in publications(tournament.decisions)),
     )
 
 

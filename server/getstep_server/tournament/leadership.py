@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
 
 from getstep_server.config.event import ContestEvent
 from getstep_server.formats.ladder import Ladder
-from getstep_server.records.decision import Decision
-from getstep_server.records.reasons import DecisionKind
 
 from .tournament import Tournament
 
@@ -15,7 +13,8 @@ from .tournament import Tournament
 def leader_of(tournament: Tournament, event: ContestEvent) -> tuple[int, float] | None:
     """Return the team at the top of a ladder, and since when in seconds since 1970; None if there is none.
 
-    Teams change places at the end of a round, which is when its last match ended, by the machine's clock.
+    Teams change places at the end of a round, which is when its last match ended, by the machine's clock. If the
+    host has all matches of a round replayed, its end is unknown, and the beginning of the next round counts.
     """
     if not isinstance(event.format, Ladder):
         return None
@@ -25,15 +24,18 @@ def leader_of(tournament: Tournament, event: ContestEvent) -> tuple[int, float] 
     for game in games:
         if game.pairing.leg == 1:
             tops.setdefault(game.pairing.round, game.pairing.first)
-    ends: defaultdict[int, float] = defaultdict(float)
-    begins: list[float] = []
+    begins: dict[int, float] = {}
+    ends: dict[int, float] = {}
     for result in tournament.results:
         if result.match.event == event.number:
-            ends[result.match.round] = max(ends[result.match.round], result.started + result.seconds)
-            begins.append(result.started)
+            round_ = result.match.round
+            begins[round_] = min(begins.get(round_, math.inf), result.started)
+            ends[round_] = max(ends.get(round_, 0.0), result.started + result.seconds)
     if not begins:
         return None
-    changes = [(min(begins), tops[1]), *((ends[round_ - 1], tops[round_]) for round_ in sorted(tops)[1:])]
+    changes = [(min(begins.values()), tops[1])]
+    for round_ in sorted(tops)[1:]:
+        changes.append((ends.get(round_ - 1, begins.get(round_, math.inf)), tops[round_]))
     if not any(game.open for game in games) and (order := event.format.order(teams, games)):
         changes.append((ends[max(tops)], order[0]))
     leader = changes[-1][1]
@@ -43,11 +45,3 @@ def leader_of(tournament: Tournament, event: ContestEvent) -> tuple[int, float] 
             break
         since = time
     return leader, since
-
-
-def is_published(decisions: list[Decision], event: int, team: int) -> bool:
-    """Return True if a program of a team was published in this event."""
-    return any(
-        (decision.kind, decision.event, decision.team) == (DecisionKind.PUBLISH, event, team)
-        for decision in decisions
-    )

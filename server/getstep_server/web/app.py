@@ -14,7 +14,7 @@ from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
-from getstep_server.reports.programs import publications
+from getstep_server.reports.programs import published_files
 from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.reports.templating import template_environment
 
@@ -195,7 +195,7 @@ class App:
         return Response(found[name].read_bytes(), BINARY) if name in found else problem(404, "no such program")
 
     def _published(self) -> dict[tuple[int, int], Path]:
-        return publications(self.feed.contest, self.feed.tournament.decisions)
+        return published_files(self.feed.contest, self.feed.tournament.decisions)
 
     async def replay(self, _: Request, text: str) -> Answer:
         """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
