@@ -156,7 +156,7 @@ def test_nothing_is_kept_after_goodbye() -> None:
         assert not end.mid_frame
 
 
-def test_frames_are_taken_out_of_therest() -> None:
+def test_frames_are_taken_out_of_the_rest() -> None:
     server, _ = ends(State.TURN)
     server.receive_data(frame(SAMPLES[Step]))
     assert server.mid_frame
