@@ -14,7 +14,7 @@ def copy_records(source: Store, target: Store, progress: Callable[[int, int], No
     Args:
         source: the records.
         target: an empty database.
-        progress: called after each record with its place and the number of records.
+        progress: called after each part with the place of its last record and the number of records.
 
     Raises:
         StoreError: the records do not end where their chain does, or the target is not empty.
