@@ -302,8 +302,8 @@ def freeze_by_rule(minutes: float, at: str) -> Decision:
 def publication_by_rule(team: int, version: int, sha256: str, event: int, weeks: float, at: str) -> Decision:
     """Return the decision by which the source of a program is published that has led a ladder for ``weeks``."""
     why = f"it has led the ladder for {weeks:g} weeks"
-    about = {"team": team, "event": event, "version": version, "sha256": sha256}
-    return Decision(DecisionKind.PUBLISH, PUBLICATION_RULE, why, at, **about)  # type: ignore[arg-type]  # of fields
+    kind, by = DecisionKind.PUBLISH, PUBLICATION_RULE
+    return Decision(kind, by, why, at, team=team, event=event, version=version, sha256=sha256)
 
 
 def describe_decision(decision: Decision, contest: Contest, match: Match | None = None) -> str:
