@@ -16,7 +16,7 @@ from trio.testing import MockClock
 
 from getstep.wire import End, Start
 from getstep_engines import GAMES
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, database_path
 from getstep_server.errors import ContestStopped
 from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
 from getstep_server.limits import MATCH_ATTEMPTS
@@ -375,7 +375,7 @@ async def test_announced_results_are_on_disk(tmp_path: Path) -> None:
 
     def look(event: Event) -> None:
         if isinstance(event, MatchEnded):
-            database = sqlite3.connect(contest.database_file)
+            database = sqlite3.connect(database_path(contest.folder))
             on_disk.append(
                 (
                     event.done,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from getstep_engines import GAMES
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, database_path
 from getstep_server.reports.export import GAME_COLUMNS, WRITERS
 from getstep_server.reports.notation import move_list, move_text, score_text, turn_text
 from getstep_server.storage.store import Store
@@ -331,9 +331,9 @@ def test_the_crosstable_of_a_contest_that_is_not_over(command: Command, tmp_path
 def broken(tmp_path: Path) -> Contest:
     """A contest whose first record has a turn that is not valid."""
     played = play_scenes(tmp_path / "played", "linkage", lambda _: [Scene(1), Scene(2)])
-    forged = Forged(played.database_file, tmp_path / "forged.db")
+    forged = Forged(database_path(played.folder), tmp_path / "forged.db")
     forged.turns(1, lambda turns: turns.pop(4)).head(4, lambda head: head.pop("teams")).reseal().close()
-    (tmp_path / "forged.db").replace(played.database_file)
+    (tmp_path / "forged.db").replace(database_path(played.folder))
     return played
 
 

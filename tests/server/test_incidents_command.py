@@ -12,7 +12,7 @@ import pytest
 from getstep_server.cli._parser import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from getstep_server.cli.main import run_command
 from getstep_server.config.class_list import TeamEntry
-from getstep_server.config.contest import init_contest, load_contest
+from getstep_server.config.contest import database_path, init_contest, load_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.incident import Incident
 from getstep_server.reports.incident_report import sorted_by_sender
@@ -132,7 +132,7 @@ async def test_a_time_that_cannot_be_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], column: str, seconds: float
 ) -> None:
     await recorded(folder)
-    with contextlib.closing(sqlite3.connect(load_contest(folder).database_file, isolation_level=None)) as database:
+    with contextlib.closing(sqlite3.connect(database_path(folder), isolation_level=None)) as database:
         assert database.execute(f"UPDATE incidents SET {column} = ? WHERE code = 'flood'", (seconds,)).rowcount == 1
     for form in ([], ["--json"]):
         assert run_command(["incidents", str(folder), *form]) == EXIT_FAILED

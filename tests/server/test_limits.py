@@ -25,7 +25,7 @@ from getstep.wire import Goodbye, Hello
 from getstep_server.attack import CASES, Times
 from getstep_server.config.checks import check_matches
 from getstep_server.config.class_list import TeamEntry
-from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import database_path, load_contest
 from getstep_server.config.contest import make_contest as make_folder
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ConfigError
@@ -100,7 +100,7 @@ async def test_a_contest_of_too_many_matches_issues_none(tmp_path: Path) -> None
         ConfigError, match=r"toml:3: .*at most 525000 matches; with 35 teams these are up to 595000$"
     ):
         await run_contest(contest, Bus(), StartCondition(now=True))
-    assert not contest.database_file.exists()
+    assert not database_path(contest.folder).exists()
 
 
 # --- connections ------------------------------------------------------------------------------------------------

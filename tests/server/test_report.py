@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, database_path
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import RecordError
@@ -151,7 +151,7 @@ def test_names_are_escaped(hostile: str) -> None:
 
 def test_text_in_records_is_escaped(contest: Contest, tmp_path: Path) -> None:
     evil = "<b>\x1b[2J\u202egnp.exe\u2028"
-    forged = Forged(contest.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(contest.folder), tmp_path / "contest.db")
     forged.head(forged.place(1), lambda fields: fields.update(reason=evil))
     forged.sql("UPDATE incidents SET code = ?", evil)
     forged.close()
@@ -177,7 +177,7 @@ def test_text_in_records_is_escaped(contest: Contest, tmp_path: Path) -> None:
 def test_a_damaged_record_is_named(
     contest: Contest, tmp_path: Path, change: dict[str, object], complaint: str
 ) -> None:
-    forged = Forged(contest.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(contest.folder), tmp_path / "contest.db")
     forged.head(forged.place(1), lambda fields: fields.update(change))
     forged.close()
     with Store(forged.path) as store, pytest.raises(RecordError, match=complaint):
@@ -333,7 +333,7 @@ def test_decisions_are_listed_and_applied(tmp_path: Path) -> None:
 
 def test_it_can_be_made_while_a_server_stores_a_record(small: Contest) -> None:
     before = html_of(small)
-    server = sqlite3.connect(small.database_file, isolation_level=None)
+    server = sqlite3.connect(database_path(small.folder), isolation_level=None)
     server.execute("BEGIN IMMEDIATE")
     server.execute("DELETE FROM records")
     assert html_of(small) == before

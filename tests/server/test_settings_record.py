@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
+from getstep_server.config.contest import Contest, contest_path, database_path, load_contest, teams_path
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.settings_record import contest_on_record, settings_of
@@ -279,7 +279,7 @@ def test_the_files_count_for_a_contest_of_an_earlier_version(
 
 @pytest.fixture
 def forged(played: Contest) -> Iterator[Forged]:
-    copy = Forged(played.database_file, Path("forged.db"))
+    copy = Forged(database_path(played.folder), Path("forged.db"))
     yield copy
     copy.close()
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace as replace_fields
 from getstep.draw import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep_engines import GAMES
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, database_path
 from getstep_server.reports.notation import turn_text
 from getstep_server.reports.transcript import Transcript, frames, head_line, list_lines, read_transcript
 from getstep_server.storage.store import Store
@@ -177,9 +177,9 @@ def test_a_record_with_an_invalid_turn_is_shown_up_to_that_turn(
     command: Command, tmp_path: Path, form: tuple[str, ...]
 ) -> None:
     played = play_scenes(tmp_path / "played", "linkage", lambda _: [Scene(1), Scene(2)])
-    forged = Forged(played.database_file, tmp_path / "forged.db")
+    forged = Forged(database_path(played.folder), tmp_path / "forged.db")
     forged.turns(1, lambda turns: turns.pop(4)).reseal().close()
-    (tmp_path / "forged.db").replace(played.database_file)
+    (tmp_path / "forged.db").replace(database_path(played.folder))
     ran = command("show", str(played.folder), "1", *form)
     assert ran.code == 1
     assert [number for number in range(1, 9) if re.search(rf"(^| ) {number}  (\w+  )?[RBGY] \d", ran.out)] in (

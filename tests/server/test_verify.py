@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from getstep.wire import Step
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, database_path
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.records.game import tried_fields
 from getstep_server.records.reasons import MATCH_KINDS, TEAM_KINDS
@@ -52,7 +52,7 @@ def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 
 @pytest.fixture
 def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
-    copy = Forged(contest.database_file, tmp_path / "contest.db")
+    copy = Forged(database_path(contest.folder), tmp_path / "contest.db")
     yield copy
     copy.close()
 
@@ -119,7 +119,7 @@ def test_everything_happens_in_it(contest: Contest) -> None:
 )
 def test_budgets_fit(tmp_path: Path, game: str, scenes: Any, limit: str) -> None:
     played = play_scenes(tmp_path / "played", game, scenes, limit=limit)
-    assert verified(played, played.database_file).played == 2
+    assert verified(played, database_path(played.folder)).played == 2
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ OF_A_BUDGET = "expected more than 0 with the kind 'budget', and else nothing"
 def test_a_forged_increment_is_found(
     increments: Contest, tmp_path: Path, match: int, changes: dict[str, object], found: str
 ) -> None:
-    forged = Forged(increments.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(increments.folder), tmp_path / "contest.db")
     forged.head(forged.place(match), lambda head: head["time"].update(changes)).reseal()
     forged.close()
     assert re.search(found, str(finding(increments, forged.path)))
@@ -173,7 +173,7 @@ def test_a_forged_increment_is_found(
 
 @pytest.mark.parametrize(("match", "found"), [(1, OVER), (2, MISSED)])
 def test_a_dropped_increment_is_found(increments: Contest, tmp_path: Path, match: int, found: str) -> None:
-    forged = Forged(increments.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(increments.folder), tmp_path / "contest.db")
     forged.head(forged.place(match), lambda head: head["time"].pop("increment_ms")).reseal()
     forged.close()
     assert re.search(found, str(finding(increments, forged.path)))
@@ -285,7 +285,7 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 
 
 def test_decisions_fit(decided: Contest) -> None:
-    found = verified(decided, decided.database_file)
+    found = verified(decided, database_path(decided.folder))
     assert (found.records, found.matches, found.played, found.void) == (19, 6, 2, 3)
     with Store(decided.database) as store:
         kinds = {fields["decision"] for fields in store.record_headers() if fields["type"] == "decision"}
@@ -294,7 +294,7 @@ def test_decisions_fit(decided: Contest) -> None:
 
 @pytest.mark.parametrize("forgery", forged_decisions.DECISIONS.values(), ids=forged_decisions.DECISIONS)
 def test_a_changed_decision_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
-    forged = Forged(decided.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(decided.folder), tmp_path / "contest.db")
     forgery.do(forged)
     forged.reseal()
     forged.close()
@@ -303,7 +303,7 @@ def test_a_changed_decision_is_found(decided: Contest, tmp_path: Path, forgery: 
 
 @pytest.mark.parametrize("forgery", forged_decisions.RAW.values(), ids=forged_decisions.RAW)
 def test_a_decision_with_its_old_hash_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
-    forged = Forged(decided.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(decided.folder), tmp_path / "contest.db")
     forgery.do(forged)
     forged.close()
     assert re.search(forgery.found, str(finding(decided, tmp_path / "contest.db")))
@@ -317,13 +317,13 @@ def lateness(tmp_path_factory: pytest.TempPathFactory) -> Contest:
 
 
 def test_a_late_arrival_fits(lateness: Contest) -> None:
-    found = verified(lateness, lateness.database_file)
+    found = verified(lateness, database_path(lateness.folder))
     assert (found.records, found.matches, found.played, found.overruled) == (9, 6, 4, 3)
 
 
 @pytest.mark.parametrize("forgery", forged_decisions.LATE.values(), ids=forged_decisions.LATE)
 def test_a_changed_late_arrival_is_found(lateness: Contest, tmp_path: Path, forgery: Forgery) -> None:
-    forged = Forged(lateness.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(lateness.folder), tmp_path / "contest.db")
     forgery.do(forged)
     forged.reseal()
     forged.close()
@@ -343,7 +343,7 @@ def games_of(contest: Contest) -> list[Any]:
 
 
 def test_stalled_players_fit(stalling: Contest) -> None:
-    assert verified(stalling, stalling.database_file).played == 5
+    assert verified(stalling, database_path(stalling.folder)).played == 5
     codes = [[turn["fault"] for turn in game["turns"] if "fault" in turn] for game in games_of(stalling)]
     hung, back, faults, resumed, slow = codes
     assert hung == ["missed_limit"] * 3 + ["stalled"] * (len(hung) - 3)
@@ -361,7 +361,7 @@ def test_stalled_players_fit(stalling: Contest) -> None:
 
 def test_a_match_judged_by_an_older_edition_fits(stalling: Contest, tmp_path: Path) -> None:
     """Then nobody was stalled, and the last skipped turn's code was the reason of a game that ended with it."""
-    forged = Forged(stalling.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(stalling.folder), tmp_path / "contest.db")
     forged.head(
         forged.place(forged_stalling.FAULTS),
         lambda head: [head.pop("edition"), head.update(reason="malformed_answer")],
@@ -380,7 +380,7 @@ def test_a_match_judged_by_an_older_edition_fits(stalling: Contest, tmp_path: Pa
 
 @pytest.mark.parametrize("forgery", forged_stalling.FORGED.values(), ids=forged_stalling.FORGED)
 def test_a_changed_silence_is_found(stalling: Contest, tmp_path: Path, forgery: Forgery) -> None:
-    forged = Forged(stalling.database_file, tmp_path / "contest.db")
+    forged = Forged(database_path(stalling.folder), tmp_path / "contest.db")
     forgery.do(forged)
     forged.reseal()
     forged.close()
@@ -437,16 +437,16 @@ def test_a_table_that_takes_anything(contest: Contest, forged: Forged) -> None:
 def test_a_damaged_file_is_found(contest: Contest, tmp_path: Path) -> None:
     """A page of the file itself, below SQLite."""
     path = tmp_path / "contest.db"
-    with sqlite3.connect(contest.database_file) as original:
+    with sqlite3.connect(database_path(contest.folder)) as original:
         original.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     original.close()
-    shutil.copy(contest.database_file, path)
+    shutil.copy(database_path(contest.folder), path)
     data, dice, found = path.read_bytes(), random.Random(1), 0
     for start in range(0, len(data), 4096):
         path.write_bytes(data[:start] + dice.randbytes(4096) + data[start + 4096 :])
         try:
             assert verified(contest, path) == verified(
-                contest, contest.database_file
+                contest, database_path(contest.folder)
             )  # a page that no record is on
         except (Finding, StoreError):
             found += 1
@@ -473,7 +473,7 @@ def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, 
     place = data.draw(st.integers(1, 3), "place")
     column = data.draw(st.sampled_from(["head", "turns"] if place > 1 else ["head"]), "column")
     path = small.folder / "fuzz.db"
-    forged = Forged(small.database_file, path)
+    forged = Forged(database_path(small.folder), path)
     ((text,),) = forged.sql(f"SELECT {column} FROM records WHERE place = ?", place)
     at = data.draw(st.integers(0, len(text) - 1), "at")
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != text[at]), "byte")

@@ -223,11 +223,6 @@ class Contest(Struct, frozen=True, dict=True):
         return database_path(self.folder) if address is None else postgres_address(address)
 
     @property
-    def database_file(self) -> Path:
-        """The file of SQLite, in which the records are if they are in the folder."""
-        return database_path(self.folder)
-
-    @property
     def wheels(self) -> Path:
         """The folder with the contestants' packages that the live page offers."""
         return self.folder / "wheels"
