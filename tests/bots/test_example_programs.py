@@ -44,7 +44,10 @@ def compiled(convention: str, language: str, folder: Path) -> Path:
 
 
 def games_won(convention: str, program: Path, games: int, opponent: str = "random") -> int:
-    """Play games without a fault, and return how many the program has won. Each run plays the same games."""
+    """Play games without a fault, and return how many the program has won.
+
+    The opponent has the same seed in each run. The examples for chain_reaction have none: their games differ.
+    """
     plan = Plan(GAMES[CONVENTIONS[convention].game], games, None, {}, seed="1")
     results = run(plan, entrant(program, convention), entrant(opponent), Screen(sys.stdout, games))
     assert (results.faults, len(results.matches)) == ([], games)
