@@ -1,4 +1,4 @@
-"""Packs the SDKs for other languages into one file of the wheel: 0.5 MB of source would be a quarter of it."""
+"""Packs the SDKs for other languages into one file of the wheel: 0.5 MB of source becomes 0.14 MB."""
 
 from __future__ import annotations
 
