@@ -9,7 +9,6 @@ from pathlib import Path
 import trio
 
 from getstep_server.bot_runner.processes import Bot, Bots
-from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ProgramRefused, UsageError
 from getstep_server.events import Bus, Event, MatchEnded
@@ -18,7 +17,7 @@ from getstep_server.programs.source import source_in
 from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 
-from ._duel_contest import score_of
+from ._duel_contest import sample_bot, score_of
 
 
 def find_program(text: str, convention: str | None = None) -> Bot:
@@ -29,10 +28,7 @@ def find_program(text: str, convention: str | None = None) -> Bot:
     """
     if Path(text).exists():
         return Bot(Path(text).resolve(), convention=convention)
-    known = sample_bots()
-    if text not in known:
-        raise UsageError(f"{text!r}, expected a program or one of the sample bots: {', '.join(known)}")
-    return Bot(known[text])
+    return sample_bot(text, "a program")
 
 
 def add_programs(contest: Contest, bots: Bots, tick: Callable[[str], None]) -> None:

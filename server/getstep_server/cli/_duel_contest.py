@@ -51,10 +51,19 @@ def find_bot(text: str, convention: str | None = None) -> Bot:
             except BotError as error:
                 raise UsageError(str(error)) from None
         return Bot(path.resolve(), convention=convention)
+    return sample_bot(text, "a bot's file")
+
+
+def sample_bot(name: str, expected: str) -> Bot:
+    """Return the sample bot with this name.
+
+    Raises:
+        UsageError: there is none; the message says that ``expected`` could be given, too.
+    """
     known = sample_bots()
-    if text not in known:
-        raise UsageError(f"{text!r}, expected a bot's file or one of the sample bots: {', '.join(known)}")
-    return Bot(known[text])
+    if name not in known:
+        raise UsageError(f"{name!r}, expected {expected} or one of the sample bots: {', '.join(known)}")
+    return Bot(known[name])
 
 
 def _game_of_sample(bot: Bot) -> str | None:
