@@ -44,7 +44,6 @@ KEPT_OUTPUT = 64 * MAX_OUTPUT
 _END_SECONDS = 0.5  # for a program to end by itself once its input has ended
 _LATE_SECONDS = 0.5  # after the limit, in which the program is still waited for: the judge's clock decides
 _POLL_SECONDS = 0.005
-_ENDED_WELL = "has ended with exit code 0"
 
 ID_SECONDS = 5.0
 """For a program to print its id line; as for a turn, this includes its start."""
@@ -397,7 +396,8 @@ class _Process:
             try:
                 found = talk.read(Output(output, now - last >= SILENCE_SECONDS, ended))
             except ConventionError as error:
-                if not ended or (end := self._end_of_output(deadline)) == _ENDED_WELL:
+                end, well = self._end_of_output(deadline) if ended else ("", True)
+                if well:
                     raise
                 raise ConventionError(f"{error}; the program {end}") from None
             if found is not None:
@@ -406,20 +406,20 @@ class _Process:
                     self._changed.notify_all()
                 return found[0]
             if ended:
-                raise RuntimeError(f"the program {self._end_of_output(deadline)} and has written no move")
+                raise RuntimeError(f"the program {self._end_of_output(deadline)[0]} and has written no move")
             if now >= deadline:
                 raise _LateError("the program has written no move in time; it was ended")
             with self._changed:
                 if not self._closed:
                     self._changed.wait(_POLL_SECONDS)
 
-    def _end_of_output(self, deadline: float) -> str:
-        """Return how a program has ended that has closed its output; it may still run."""
+    def _end_of_output(self, deadline: float) -> tuple[str, bool]:
+        """Return how a program has ended that has closed its output, and True if it did well; it may still run."""
         try:
-            self.running.wait(max(_END_SECONDS, deadline - time.monotonic()))
+            code = self.running.wait(max(_END_SECONDS, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            return "has closed its output"
-        return self.running.describe_end()
+            return "has closed its output", False
+        return self.running.describe_end(), code == 0
 
     def end(self, *, at_once: bool = False) -> None:
         """Kill it; unless ``at_once``, close its input first and wait a moment.

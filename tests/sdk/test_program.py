@@ -13,7 +13,7 @@ import pytest
 
 from getstep._bot import load
 from getstep._errors import BotError
-from getstep._program import LocalProgram, ProgramBot, RunningProgram, identity_of, kill_running
+from getstep._program import LocalProgram, ProgramBot, RunningProgram, _LocalProcess, identity_of, kill_running
 from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep._turn import Turn
 from getstep.cli import main
@@ -130,6 +130,21 @@ def test_a_program_that_ends(tmp_path: Path) -> None:
         for _ in range(2):  # it is started again for the next turn
             with pytest.raises(RuntimeError, match="has ended with exit code 7 and has written no move"):
                 first_question(bot, "chain_reaction")
+
+
+@pytest.mark.parametrize(("code", "added"), [(0, ""), (3, "; the program was stopped")])
+def test_how_a_program_ended_is_added_to_its_mistake(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, added: str
+) -> None:
+    """The exit code decides whether it is: the words are those of each kind of process."""
+    monkeypatch.setattr(_LocalProcess, "describe_end", lambda _: "was stopped")
+    source = f"print('hello', flush=True)\nraise SystemExit({code})\n"
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        assert bot.prepare(1, 0) is not None
+        assert bot._process is not None
+        bot._process._reader.join(PATIENCE_SECONDS)  # its output has ended when it is asked
+        with pytest.raises(ConventionError, match=f"such as 3 4{added}$"):
+            first_question(bot, "chain_reaction")
 
 
 def test_a_program_that_hangs_is_killed(tmp_path: Path) -> None:
