@@ -15,7 +15,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -24,6 +23,7 @@ from getstep_engines import Player
 from ._bot import find
 from ._games import Board
 from ._program_file import check_startable, start_command
+from ._text import sendable_text
 from ._turn import Callback, CallResult, Turn
 from .conventions import (
     CONVENTIONS,
@@ -299,10 +299,7 @@ class ProgramBot:
                 self._process.begun = True
                 self._process.send(talk.begin())
             self._process.send(text)
-        try:
-            move = self._process.read(talk, deadline)
-        except _LateError as error:
-            raise RuntimeError(str(error)) from None  # the author reads the name of the class
+        move = self._process.read(talk, deadline)
         if talk.process_per_turn:
             self.close()
         return move
@@ -317,13 +314,12 @@ class ProgramBot:
 class ProgramCallback(Callback):
     """A program's ``get_step``. Its author reads the reason of a failure, without a traceback of our own code."""
 
-    def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
-        """Ask for a move; see `Callback.call`."""
-        call = super().call(board, is_black, turn)
-        kind, _, reason = (call.error or "").partition(": ")
-        if kind not in (RuntimeError.__name__, ConventionError.__name__):
-            return call
-        return replace(call, error=reason, problem=reason)
+    def after_exception(self, error: BaseException, ms: float) -> CallResult:
+        """Return the reason alone, if the program is at fault."""
+        if not isinstance(error, RuntimeError | ConventionError):
+            return super().after_exception(error, ms)
+        reason = sendable_text(str(error))
+        return CallResult(None, reason, reason, ms)
 
 
 def identity_of(program: Path | Program) -> Identity:

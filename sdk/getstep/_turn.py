@@ -83,8 +83,14 @@ class Callback:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # even a SystemExit costs this turn only
-            return _after_exception(error, _ms_since(started))
+            return self.after_exception(error, _ms_since(started))
         return _after_return(value, turn.game, _ms_since(started))
+
+    def after_exception(self, error: BaseException, ms: float) -> CallResult:
+        """Return the result of a call that has raised ``error``."""
+        tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
+        problem = f"get_step raised:\n{author_trace(error, tail)}"
+        return CallResult(None, sendable_text(summary(error)), problem, ms)
 
 
 def as_move(value: Any) -> Any:
@@ -137,12 +143,6 @@ def _third_parameter(signature: inspect.Signature) -> inspect.Parameter | None:
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     positional = [parameter for parameter in signature.parameters.values() if parameter.kind in kinds]
     return positional[2] if len(positional) > 2 else None
-
-
-def _after_exception(error: BaseException, ms: float) -> CallResult:
-    tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
-    problem = f"get_step raised:\n{author_trace(error, tail)}"
-    return CallResult(None, sendable_text(summary(error)), problem, ms)
 
 
 def _expected(game: str) -> str:

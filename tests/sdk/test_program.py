@@ -13,7 +13,16 @@ import pytest
 
 from getstep._bot import load
 from getstep._errors import BotError
-from getstep._program import LocalProgram, ProgramBot, RunningProgram, _LocalProcess, identity_of, kill_running
+from getstep._program import (
+    LocalProgram,
+    ProgramBot,
+    ProgramCallback,
+    RunningProgram,
+    _LateError,
+    _LocalProcess,
+    identity_of,
+    kill_running,
+)
 from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep._turn import Turn
 from getstep.cli import main
@@ -145,6 +154,24 @@ def test_how_a_program_ended_is_added_to_its_mistake(
         bot._process._reader.join(PATIENCE_SECONDS)  # its output has ended when it is asked
         with pytest.raises(ConventionError, match=f"such as 3 4{added}$"):
             first_question(bot, "chain_reaction")
+
+
+@pytest.mark.parametrize(
+    ("raised", "error"),
+    [
+        (RuntimeError("late: ended"), "late: ended"),
+        (_LateError("no move in time"), "no move in time"),
+        (ConventionError("wrote 7"), "wrote 7"),
+        (ValueError("of our own code"), "ValueError: of our own code"),
+    ],
+)
+def test_the_author_of_a_program_reads_the_reason_alone(raised: Exception, error: str) -> None:
+    def get_step(_board: object, _is_black: object, _turn: object) -> object:
+        raise raised
+
+    call = ProgramCallback(get_step).call([], True, turn_of("hop"))
+    assert call.error == error
+    assert (call.problem == error) == (type(raised) is not ValueError)
 
 
 def test_a_program_that_hangs_is_killed(tmp_path: Path) -> None:
