@@ -160,6 +160,13 @@ def test_a_classic_client() -> None:
     assert conformance("--classic", "--case=20.1", PATIENT, "--", *CLASSIC_CLIENT) == 0
 
 
+REASONS = {
+    "other move": {"1.1": "3 moves were on other empty squares than those of the test bot"},
+    "no nonce": {"7.1": "join has no nonce: the client does not ask the server to prove itself"},
+}
+"""The reasons that the report gives for a wrong client's verdicts."""
+
+
 @pytest.mark.parametrize(
     ("fault", "verdicts"),
     [
@@ -170,9 +177,11 @@ def test_a_classic_client() -> None:
         ("exit code", {"1.1": "fail"}),
         ("ends", {"2.1": "fail", "1.1": "pass"}),
         ("other move", {"1.1": "pass", "10.2": "fail"}),
+        ("no nonce", {"7.1": "non-strict"}),
         ("raw names", {"13.3": "non-strict"}),
         ("spins", {"12.16": "fail", "9.2": "fail"}),
         pytest.param("believes", {"8.2": "non-strict"}, marks=pytest.mark.long),  # they wait for seconds
+        pytest.param("polls", {"14.1": "non-strict"}, marks=pytest.mark.long),
         pytest.param("slow pauses", {"8.12": "informational"}, marks=pytest.mark.long),
     ],
 )
@@ -187,6 +196,8 @@ def test_wrong_clients_are_found(fault: str, verdicts: dict[str, str], tmp_path:
     results = json.loads((tmp_path / "x").read_text(encoding="utf-8"))["cases"]
     assert {case["number"]: case["verdict"] for case in results} == verdicts, results
     assert code == ("fail" in verdicts.values())
+    why = {case["number"]: case["why"] for case in results}
+    assert {number: why[number] for number in REASONS.get(fault, {})} == REASONS.get(fault, {})
 
 
 @pytest.mark.long
