@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import signal
 import stat
@@ -73,6 +75,10 @@ def processes(word: str, below: int) -> list[int]:
     return found
 
 
+PAGE = (Path(__file__).parents[2] / "docs/host-programs.md").read_text(encoding="utf-8")
+(RUN,) = re.findall(r"^getstep-server run .*--dask.*$", PAGE, re.MULTILINE)
+"""The command of the page that plays a contest on a cluster."""
+
 EVENTS = ["settings.legs = 1\n", 'game = "pseudo_tonga"\nformat = "swiss"\nsettings.rounds = 2\noptions.size = 6\n']
 
 
@@ -81,7 +87,9 @@ def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
 ) -> None:
     folder = filled(make_contest([""] * 4, game="longest_path", events=EVENTS))
     alone = Path(shutil.copytree(folder, tmp_path / "alone"))
-    server = programs.serve(folder, "--dask", "local:2")
+    program, command, _, *options = shlex.split(RUN)
+    assert (program, command) == ("getstep-server", "run")
+    server = programs.serve(folder, *options)
     there = programs.serve_in_thread(alone)
     assert there.wait() == 0
     assert server.wait(seconds=WAIT_SECONDS) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ from .programs import free_port, write_contest
 if TYPE_CHECKING:
     from .programs import Program, Programs
 
-PAGE = (Path(__file__).parents[2] / "docs/sizes.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "sizes.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -28,14 +30,16 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-INSTALL, SCHEDULER, WORKER, RUN, CERTIFICATES = blocks("sh")
+_INSTALL, SCHEDULER, WORKER, RUN, CERTIFICATES = blocks("sh")
 ENCRYPTION, SLURM = blocks("yaml")
 
 
-def test_the_extra_is_the_one_that_is_installed() -> None:
-    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
-    (extra,) = re.findall(r"getstep-server\[(\w+)\]", INSTALL)
-    assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+@pytest.mark.parametrize("page", ["sizes.md", "host-programs.md"])
+def test_the_extra_is_the_one_with_dask(page: str) -> None:
+    lines = re.findall(r"^.*pip install .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert [re.findall(r"getstep-server\[(\w+)\]", line) for line in lines] == [["dask"]]
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(line.startswith("distributed") for line in project["optional-dependencies"]["dask"])
 
 
 class Shell:

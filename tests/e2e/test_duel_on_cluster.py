@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,12 +19,17 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
+from tests.server.archives import zipped
 from tests.server.hosting import needs_sandbox
 
 if TYPE_CHECKING:
     from .programs import MakeContest, Programs
 
 SERVER = [sys.executable, "-m", "getstep_server"]
+PAGE = (Path(__file__).parents[2] / "docs/host.md").read_text(encoding="utf-8")
+(COMMAND,) = re.findall(r"^getstep-server duel .*--dask.*$", PAGE, re.MULTILINE)
+"""The command of the page that compares two programs on a cluster."""
+
 QUICK = ("--game", "pseudo_tonga", "--option", "size=6")
 
 
@@ -35,15 +41,18 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (shared_folder() / f"sandbox-{machine_key()}.json").write_bytes(msgspec.json.encode([row]))
 
 
-@pytest.mark.long  # 15 s; `tests/server/test_duel_on_cluster.py` holds when a duel ends
+@pytest.mark.long  # 20 s; `tests/server/test_duel_on_cluster.py` holds when a duel ends
 @needs_sandbox
 def test_a_duel_on_two_workers_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
-    (tmp_path / "first.py").write_text(GET_STEP)
-    test = ("--sprt", "--elo1", "300", "--dask", "local:2", "--at-once", "3", "--keep", str(kept))
-    program = programs.start(*SERVER, "match", "--plain", "greedy", str(tmp_path / "first.py"), *QUICK, *test)
+    for archive, source in (("new.zip", "from getstep_bots.greedy import get_step\n"), ("old.zip", GET_STEP)):
+        (tmp_path / archive).write_bytes(zipped({"bot.py": source.encode()}))
+    name, *command = shlex.split(COMMAND.replace("tcp://lab1:8786", "local:2"))
+    assert name == "getstep-server"
+    test = ("--elo1", "300", "--at-once", "3", "--keep", str(kept), "--plain")  # the verdict comes after few pairs
+    program = programs.start(*SERVER, *command, *QUICK, *test, cwd=tmp_path)
     assert program.wait() == 0
-    found = re.search(r"^(H\d) after (\d+) pairs: greedy is ", program.output, re.MULTILINE)
+    found = re.search(r"^(H\d) after (\d+) pairs: new is ", program.output, re.MULTILINE)
     assert found is not None, program.output
     contest = load_contest(kept)
     tournament = tournament_of(contest)

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from getstep_server.cli.main import run_command
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.contest_state import results_of
 from tests.compilers import need
+from tests.patience import PATIENCE_SECONDS
 
-from .programs import MakeContest, Programs, token_of
+from .programs import Programs
 
-SOURCES = sorted((Path(__file__).parents[1] / "conformance" / "go").glob("*.go"))
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "tests" / "conformance" / "go").glob("*.go"))
+PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+(COMMANDS,) = re.findall(r"^```sh\n(getstep-server init .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+"""The commands for a contest of two copies of the test bot."""
 
 pytestmark = pytest.mark.long
 
@@ -43,16 +53,30 @@ def test_it_passes_all_strict_cases(client: str, tmp_path: Path) -> None:
     assert (code, wrong) == (0, {})
 
 
-@pytest.mark.parametrize("game", ["hop", "chain_reaction"])
-def test_it_plays_a_contest_to_its_end(
-    game: str, client: str, programs: Programs, make_contest: MakeContest
+def test_two_copies_play_all_games_as_the_page_says(
+    client: str, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = programs.serve(make_contest(["", ""], game=game))
+    monkeypatch.chdir(tmp_path)
+    init, add, run = (shlex.split(line, comments=True) for line in COMMANDS.splitlines())
+    assert [command[0] for command in (init, add, run)] == ["getstep-server"] * 3
+    assert run_command(init[1:]) == 0
+    assert run_command(add[1:]) == 0
+    settings = tmp_path / "trial" / "contest.toml"
+    toml = settings.read_text(encoding="utf-8")
+    for key in ("port", "web_port", "friendly_port"):  # those of the page may be taken here
+        toml = re.sub(rf"^{key} = \d+", f"{key} = 0", toml, flags=re.MULTILINE)
+    limits = f"move_seconds = {PATIENCE_SECONDS}"  # no answer is late on a busy machine
+    settings.write_text(re.sub(r"^(move|budget)_seconds = \d+", limits, toml, flags=re.MULTILINE), encoding="utf-8")
+
+    server = programs.start(sys.executable, "-m", "getstep_server", *run[1:])
+    port = server.expect(r"^Listening on 127\.0\.0\.1, port (\d+)\.$")[1]
+    contest = load_contest(settings.parent)
     clients = [
-        programs.start(sys.executable, "-c", START, client, str(server.port), str(team), token_of(team))
-        for team in (1, 2)
+        programs.start(sys.executable, "-c", START, client, port, str(team.id), team.token)
+        for team in contest.teams.values()
     ]
     assert server.wait() == 0
     assert [program.wait() for program in clients] == [0, 0]
-    server.expect(r"^\[2/2\] ")
-    assert server.complaints == []
+    assert not re.search(r"^!", server.output, re.MULTILINE)
+    faults = Counter((result.match.game, sum(result.faults)) for result in results_of(contest))
+    assert faults == {(event.game.name, int(event.game.name == "linkage")): 2 for event in contest.events}
