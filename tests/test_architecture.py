@@ -430,6 +430,18 @@ def test_every_room_of_the_server_is_in_the_table() -> None:
     assert {room_of(path) for path in modules("getstep_server")} - EXEMPT == set(ROOMS)
 
 
+def test_the_diagram_shows_every_room_on_its_floor() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    diagram = text.partition("## The rooms of the server")[2].partition("\n## ")[0]
+    shown: dict[str, int] = {}
+    floor = 0
+    for line in re.findall(r"^    (.*)$", diagram, re.MULTILINE):
+        floor = int(line[0]) if line[0].isdigit() else floor
+        for cell in re.split(r" {2,}|^\d +", line):
+            shown |= {name: floor for name in cell.split(", ") if name in ROOMS}
+    assert shown == {room: floor for room, (floor, _, _) in ROOMS.items()}
+
+
 def test_a_room_may_only_use_rooms_on_floors_below() -> None:
     for room, (floor, allowed, why) in ROOMS.items():
         assert why, room
