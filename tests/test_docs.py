@@ -21,6 +21,8 @@ from msgspec.structs import asdict
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import PageTable, ProgramsTable, ServerTable, StartTable, TimeTable, load_contest
+from getstep_server.formats.match import MOST_PAIRS
+from getstep_server.limits import LOST_ATTEMPTS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -198,6 +200,36 @@ def test_every_page_for_people_ends_with_a_next_step() -> None:
         last = text_of(page).rstrip().rpartition("\n\n")[2]
         assert last.startswith("**Next:** "), page
         assert LINK.search(last), page
+
+
+def test_the_games_an_hour_are_those_of_the_formula_up_to_the_measured_limit() -> None:
+    page = text_of("docs/sizes.md")
+    (measured,) = re.findall(r"measured with about 60 games a second, which are ([\d,]+) an hour", page)
+    table = page.partition("| time of a game |")[2].partition("\n\n")[0]
+    heading, _, *rows = table.splitlines()
+    cores = [int(cell) for cell in re.findall(r"(\d+) cores?", heading)]
+    assert (len(cores), len(rows)) == (5, 4)
+    for row in rows:
+        time, *cells = [cell.strip() for cell in row.strip("|").split("|")]
+        number, unit = time.split()
+        seconds = int(number) * {"s": 1, "min": 60}[unit] + 0.5
+        for count, cell in zip(cores, cells, strict=True):
+            games = 3600 / seconds * count
+            if games > number_of(measured):
+                assert cell == "not measured"
+            else:
+                assert number_of(cell) == pytest.approx(games, rel=0.01)
+
+
+def number_of(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def test_the_pages_for_hosts_have_the_limits_of_the_code() -> None:
+    sizes, programs = text_of("docs/sizes.md"), text_of("docs/host-programs.md")
+    assert re.findall(r"(\d+) attempts at", sizes + programs) == [str(LOST_ATTEMPTS)] * 3
+    assert re.findall(r"failed (\d+) times, last with MatchLost", programs) == [str(LOST_ATTEMPTS)]
+    assert re.findall(r"`--pairs` allows ([\d,]+)", sizes) == [f"{MOST_PAIRS:,}"]
 
 
 # --- what an editor and pre-commit run --------------------------------------------------------------------------
