@@ -20,6 +20,8 @@ and inspect:
     ratings       186.7    17.8     16.4
     incidents      78.6     7.5      9.6
 
+In the preview, with pydantic and rich, standings took 24.2 times ``pass``.
+
 Of the 50 ms that standings takes beside an empty run, argparse takes 7, msgspec 7 (it imports uuid, platform and
 decimal), pathlib, tomllib and typing 3 each, sqlite3, threading and datetime 1 each, and 60 modules of ours 12. In
 the rest, files and records are read.
