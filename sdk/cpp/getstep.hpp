@@ -2244,6 +2244,11 @@ inline std::string escaped_lines(const std::string& text) {
     return made;
 }
 
+/// Return the text of an exception for a terminal, not longer than a screen.
+inline std::string trace_text(const std::string& thrown) {
+    return indented(escaped_lines(thrown.size() > 4000 ? thrown.substr(0, 4000) + "..." : thrown));
+}
+
 inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn& turn) {
     CallResult result;
     Board board = ask.board;
@@ -2259,8 +2264,7 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
     result.ms = 1000 * seconds_since(since);
     if (thrown) {
         result.error = sendable_text(*thrown);
-        const std::string shown = thrown->size() > 4000 ? thrown->substr(0, 4000) + "..." : *thrown;
-        result.problem = "get_step threw:\n" + indented(escaped_lines(shown));
+        result.problem = "get_step threw:\n" + trace_text(*thrown);
         return result;
     }
     try {

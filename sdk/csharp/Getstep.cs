@@ -1169,6 +1169,7 @@ public static class Getstep
     {
         private const int MostShown = 200;
         private const int MostLines = 30;
+        private const int MostTraced = 4000;
 
         /// <summary>Returns the characters of a text as numbers; half a surrogate pair is one alone.</summary>
         public static IEnumerable<int> CodePoints(string text)
@@ -1327,7 +1328,10 @@ public static class Getstep
             }
         }
 
-        /// <summary>Returns the trace of an error of the bot, without the calls of this file and not longer than a screen.</summary>
+        /// <summary>
+        /// Returns the trace of an error of the bot, without the calls of this file and not longer than a screen. What a
+        /// terminal would obey is escaped: a message may have the opponent's name in it.
+        /// </summary>
         public static string Trace(Exception error)
         {
             var text = new StringBuilder();
@@ -1344,7 +1348,8 @@ public static class Getstep
                 }
                 text.Append(own.Length > MostLines ? "\n    ..." : "");
             }
-            return text.ToString();
+            string whole = text.Length <= MostTraced ? text.ToString() : text.ToString(0, MostTraced) + "...";
+            return string.Join("\n", whole.Replace("\r\n", "\n").Split('\n').Select(Escape));
         }
     }
 

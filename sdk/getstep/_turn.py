@@ -12,7 +12,7 @@ from typing import Any
 
 from ._errors import BotError
 from ._games import Board, move_text
-from ._text import sendable_text, short_repr
+from ._text import escape_control_chars, sendable_text, short_repr
 from .wire import MAX_ARRAY, MAX_DEPTH, MAX_ID, Connection, Role, State, Step
 
 GetStepFunction = Callable[..., Any]
@@ -104,9 +104,13 @@ def as_move(value: Any) -> Any:
 
 
 def author_trace(error: BaseException, start: TracebackType | None) -> str:
-    """Return the traceback of ``error`` from the frame ``start`` on, or the type's name if that fails."""
+    """Return the traceback of ``error`` from the frame ``start`` on, or the type's name if that fails.
+
+    What a terminal would obey is escaped: the text of an error may have the opponent's name in it.
+    """
     try:
-        return "".join(traceback.format_exception(type(error), error, start)).rstrip()
+        text = "".join(traceback.format_exception(type(error), error, start)).rstrip()
+        return "\n".join(map(escape_control_chars, text.split("\n")))
     except Exception:  # raised by the contestant's own __str__ or __repr__
         return type(error).__name__
 

@@ -70,6 +70,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -1104,6 +1105,7 @@ public final class Getstep {
     static final class Text {
         private static final int MOST_SHOWN = 200;
         private static final int MOST_LINES = 30;
+        private static final int MOST_TRACED = 4000;
 
         private Text() {}
 
@@ -1215,7 +1217,10 @@ public final class Getstep {
             return message == null || message.isEmpty() ? name : name + ": " + message;
         }
 
-        /** Returns the trace of an error of the bot, without the calls of this file and not longer than a screen. */
+        /**
+         * Returns the trace of an error of the bot, without the calls of this file and not longer than a screen. What a
+         * terminal would obey is escaped: a message may have the opponent's name in it.
+         */
         static String trace(Throwable error) {
             StringBuilder text = new StringBuilder();
             Throwable cause = error;
@@ -1233,7 +1238,8 @@ public final class Getstep {
                     text.append("\n    at ").append(call);
                 }
             }
-            return text.toString();
+            String whole = text.length() <= MOST_TRACED ? text.toString() : text.substring(0, MOST_TRACED) + "...";
+            return Arrays.stream(whole.split("\r?\n")).map(Text::escape).collect(Collectors.joining("\n"));
         }
 
         /** Returns the innermost call of the bot's own code, such as "MyBot.java line 12". */

@@ -1114,7 +1114,7 @@ class Connection {
 // --- the bot's thread -----------------------------------------------------------------------------------------------------
 
 /** Return the trace of an error without this file's lines, or its text if it has none. */
-function traceOf(error) {
+export function traceOf(error) {
   try {
     if (!(error instanceof Error)) return `a value that is not an Error: ${shortRepr(error)}`;
     const own = (line) => line.includes("getstep.mjs") || line.includes("node:internal");

@@ -60,6 +60,18 @@ def test_a_move_that_cannot_be_sent_costs_a_turn_and_is_shown(capsys: pytest.Cap
     assert "Expected for hop: a list of squares" in problems
 
 
+def test_the_text_of_an_exception_is_safe_to_print(capsys: pytest.CaptureFixture[str]) -> None:
+    """It may have the opponent's name in it, and a terminal obeys control characters."""
+
+    def get_step(board: list[list[int]], is_black: bool) -> Any:
+        raise ValueError("none against \x1b[2J\u202e\nsecond\rline")
+
+    assert isinstance(answer_to_one_question(get_step), Raised)
+    problems = capsys.readouterr().err
+    assert all(line.isprintable() for line in problems.split("\n"))
+    assert r"ValueError: none against \x1b[2J\u202e" + "\n" + r"second\rline" in problems
+
+
 def test_an_exception_costs_a_turn_and_shows_the_authors_own_frames(capsys: pytest.CaptureFixture[str]) -> None:
     def get_step(board: list[list[int]], is_black: bool) -> Any:
         return inner(board)

@@ -13,6 +13,7 @@ of JSON:
     conversation JSON   {"messages": [...]}: the types of the server's messages, fed byte by byte
     escaped JSON        {"text": ...}
     duration JSON       {"text": ...}
+    trace JSON          {"text": ...}: what the author of a bot reads about an error with this text
 """
 
 from __future__ import annotations
@@ -111,6 +112,17 @@ def test_the_vectors(cases: Any, driver: list[str]) -> None:
         assert accepted or same(found) == same(expected), (command[:200], answer)
         assert "code" not in answer or "code" in expected, (command[:200], answer)
         assert "failed" not in answer, (command[:200], answer)
+
+
+def test_the_trace_of_an_error_is_safe_to_print_and_short(driver: list[str]) -> None:
+    """Its text may have the opponent's name in it, and a terminal obeys control characters."""
+    text = "none against \x1b[2J\u202e\nsecond\rline " + "x" * 100_000
+    (answer,) = ask(driver, [f"trace {json.dumps(text)}"])
+    lines = answer["text"].split("\n")
+    assert [line for line in lines if not line.isprintable()] == []
+    assert any(r"none against \x1b[2J\u202e" in line for line in lines)
+    assert any(r"second\rline xxx" in line for line in lines)
+    assert len(answer["text"]) < 20_000
 
 
 def test_any_bytes_are_decoded_as_in_python_or_refused(driver: list[str]) -> None:

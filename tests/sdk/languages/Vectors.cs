@@ -161,6 +161,8 @@ public static class Vectors
                 return Conversation((List<object>)data);
             case "escaped":
                 return Map("text", Getstep.Text.Escape((string)data));
+            case "trace":
+                return Map("text", Getstep.Text.Trace(new InvalidOperationException((string)data)));
             case "duration":
                 return Map("text", Getstep.Text.Duration(Convert.ToDouble(data, CultureInfo.InvariantCulture)));
             default:

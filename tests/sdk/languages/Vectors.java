@@ -127,6 +127,8 @@ public class Vectors {
                 return conversation((List<?>) data);
             case "escaped":
                 return map("text", Getstep.Text.escape((String) data));
+            case "trace":
+                return map("text", Getstep.Text.trace(new IllegalStateException((String) data)));
             case "duration":
                 return map("text", Getstep.Text.duration(((Number) data).doubleValue()));
             default:

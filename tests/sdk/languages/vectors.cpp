@@ -124,6 +124,7 @@ static std::string answer(const std::string& command, const std::string& argumen
     }
     if (command == "conversation") return conversation(data);
     if (command == "escaped") return "{\"text\":" + quoted(escaped(data.as_text())) + "}";
+    if (command == "trace") return "{\"text\":" + quoted(trace_text(data.as_text())) + "}";
     if (command == "duration") return "{\"text\":" + quoted(duration(data.is(Value::Kind::real) ? data.as_real() : static_cast<double>(data.as_integer()))) + "}";
     return "{\"unknown\":true}";
 }

@@ -96,6 +96,7 @@ const COMMANDS = {
   sha256: (argument) => ({ digest: createHash("sha256").update(Buffer.from(argument, "hex")).digest("hex") }),
   conversation: (argument) => conversation(parse(argument)),
   escaped: (argument) => ({ text: sdk.escaped(parse(argument)) }),
+  trace: (argument) => ({ text: sdk.traceOf(new Error(parse(argument))) }),
   duration: (argument) => ({ text: sdk.duration(Number(argument)) }),
 };
 
