@@ -1550,7 +1550,8 @@ inline std::string token_from_file(const std::string& path) {
 }
 
 inline std::optional<std::int64_t> given_port(const Options& options) {
-    const std::string port = !options.port.empty() ? options.port : variable("GETSTEP_PORT");
+    // The contest's port in GETSTEP_PORT is not the one for friendly matches.
+    const std::string port = !options.port.empty() || options.friendly ? options.port : variable("GETSTEP_PORT");
     if (port.empty()) return std::nullopt;
     return parse_integer("port", port, 1, 65535);
 }

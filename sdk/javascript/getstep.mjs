@@ -693,7 +693,8 @@ function findAddress(given) {
         "The port goes into --port or GETSTEP_PORT.",
     );
   if (given.friendly) port = FRIENDLY_PORT;
-  const number = given.port ?? (process.env.GETSTEP_PORT || null);
+  // The contest's port in GETSTEP_PORT is not the one for friendly matches.
+  const number = given.port ?? ((!given.friendly && process.env.GETSTEP_PORT) || null);
   return { host, port: number === null ? port : parseInteger("port", number, 1, 65535) };
 }
 
