@@ -3205,10 +3205,16 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         private void WarnOnce(string line)
         {
-            if (warned.Count < MostProblems && warned.Add(line))
+            if (warned.Contains(line))
             {
-                console.Warn(line);
+                return;
             }
+            if (warned.Count >= MostProblems)
+            {
+                warned.Clear(); // a server whose every goodbye differs takes no more memory
+            }
+            warned.Add(line);
+            console.Warn(line);
         }
 
         private void ResetProblems()

@@ -57,6 +57,9 @@ _ONLY_FRIENDLY = (
     "This port is for friendly matches, which count nowhere: give --friendly.\n"
     f"To play in the contest, give its port; it is {DEFAULT_PORT} unless the host says otherwise."
 )
+_MOST_WARNED = 100
+"""Problems that are kept, to report each once: a server whose every goodbye differs takes no more memory."""
+
 NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)"
 _NOT_OBEYED = "The bot plays, but does not stop when this server says that the contest is over; Ctrl-C stops it."
 _NOT_BELIEVED = "The server that said so has not proved that it is your host; Ctrl-C stops the bot."
@@ -438,9 +441,12 @@ class Client:
         return retry_seconds(goodbye, self._backoff, proved=self._proved)
 
     def _warn_once(self, line: str) -> None:
-        if line not in self._warned:
-            self._warned.add(line)
-            self.console.warn(line)
+        if line in self._warned:
+            return
+        if len(self._warned) >= _MOST_WARNED:
+            self._warned.clear()
+        self._warned.add(line)
+        self.console.warn(line)
 
     def _reset_problems(self) -> None:
         """Make the next pause short, and report the next problem even if it is the same."""

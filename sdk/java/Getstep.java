@@ -2893,9 +2893,14 @@ public final class Getstep {
         }
 
         private void warnOnce(String line) {
-            if (warned.size() < MOST_PROBLEMS && warned.add(line)) {
-                console.warn(line);
+            if (warned.contains(line)) {
+                return;
             }
+            if (warned.size() >= MOST_PROBLEMS) {
+                warned.clear(); // a server whose every goodbye differs takes no more memory
+            }
+            warned.add(line);
+            console.warn(line);
         }
 
         private void resetProblems() {

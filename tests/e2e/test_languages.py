@@ -14,10 +14,12 @@ import pytest
 from getstep import __version__
 from getstep.cli import main
 from getstep.languages import LANGUAGES, Language
+from getstep.wire import CLOSED, Goodbye
 from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
+from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session
 from tests.sdk.languages.drivers import QUICK_START, compile_cpp, compile_csharp, compile_java, need
 
 from .output import ServerOutput
@@ -149,6 +151,44 @@ def test_the_command_line(
     ran = subprocess.run([*command, *words], env=environ, capture_output=True, text=True, encoding="utf-8")
     assert ran.returncode == code
     assert says.format(title=language.title) in (ran.stdout if code == 0 else ran.stderr)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [([], 'getstep: The port is "seven"'), (["--friendly"], "The team id is missing")]
+)
+def test_the_port_of_the_contest_is_not_the_one_for_friendly_matches(
+    words: list[str], says: str, echo_bot: tuple[Language, list[str]], tmp_path: Path
+) -> None:
+    """GETSTEP_PORT is not looked at then, so it may even be wrong."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
+    environ |= {"GETSTEP_LOGIN_FILE": str(tmp_path / "no_such_file"), "GETSTEP_PORT": "seven"}
+    ran = subprocess.run([*echo_bot[1], *words], env=environ, capture_output=True, text=True, encoding="utf-8")
+    assert ran.returncode == 2
+    assert says in ran.stderr
+
+
+MANY = 105
+"""Different problems in a row: more than the 100 that an SDK keeps, to report each once."""
+
+
+def test_a_problem_is_reported_after_many_different_ones(
+    echo_bot: tuple[Language, list[str]], tmp_path: Path
+) -> None:
+    def refuses(number: int) -> Script:
+        goodbye = Goodbye(reason="full", detail=f"reason number {number} of many", retry_ms=0)
+        return lambda session: session.say(goodbye)
+
+    def is_over(session: Session) -> None:
+        session.let_in(OVER)
+        assert session.hear() is CLOSED
+
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
+    environ |= {"GETSTEP_LOGIN_FILE": str(tmp_path / "no_such_file"), "GETSTEP_TIME_SCALE": "0.01"}
+    with FakeServer(*map(refuses, range(MANY)), is_over) as server:
+        where = ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
+        ran = subprocess.run([*echo_bot[1], *where], env=environ, capture_output=True, text=True, encoding="utf-8")
+    assert ran.returncode == 0
+    assert [number for number in range(MANY) if f"reason number {number} of" not in ran.stderr] == []
 
 
 MISCHIEF = """

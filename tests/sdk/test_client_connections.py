@@ -77,6 +77,16 @@ def test_a_first_connection_that_fails_is_tried_again(
     assert len(capsys.readouterr().err.splitlines()) in ((1, 2) if ending is _resets else (1,))
 
 
+def test_different_problems_do_not_fill_the_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    """A false server may say another goodbye each time. Each is reported, and few are kept."""
+    client = Client(Callback(always), Address("127.0.0.1", 7777), Login(TEAM, TOKEN), Console())
+    for number in range(250):
+        for _ in range(2):
+            client._warn_once(f"problem {number}")
+    assert capsys.readouterr().err.splitlines() == [f"problem {number}" for number in range(250)]
+    assert len(client._warned) <= 100
+
+
 def friendly_client(server: FakeServer, *, friendly: bool = True) -> Client:
     address, login = Address("127.0.0.1", server.port), Login(TEAM, TOKEN)
     return Client(Callback(always), address, login, Console(), sleep=server.pause, friendly=friendly)
