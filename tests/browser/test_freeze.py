@@ -128,6 +128,7 @@ def stage(programs: Programs, tmp_path: Path) -> Stage:
     return Stage(programs, write_contest(tmp_path / "played", ["", ""]), 2, moves=4)
 
 
+@pytest.mark.long
 def test_a_contest_that_is_played_is_frozen_and_stays_so(stage: Stage, visitor: Visitor) -> None:
     visitor.tolerated = GONE
     page = visitor.open(stage.url)

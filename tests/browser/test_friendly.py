@@ -7,6 +7,8 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.browser.board_clicks import play_on
 from tests.browser.pages import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import BOT, Stage
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 EVENT = "options = {size = 6}\nsettings = {legs = 1}\n"
 
 
+@pytest.mark.long
 def test_a_person_plays_a_friendly_match_to_the_end_and_the_contest_does_not_notice(
     programs: Programs, tmp_path: Path, visitor: Visitor
 ) -> None:

@@ -67,6 +67,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     back.get_by_role("button", name="Back to the live board").wait_for(state="hidden")
 
 
+@pytest.mark.long
 def test_a_page_that_is_killed_comes_back(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     visitor.tolerated = GONE

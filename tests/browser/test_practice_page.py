@@ -52,6 +52,7 @@ def practice() -> Iterator[list[Practice]]:
         one.page.close()
 
 
+@pytest.mark.long
 def test_two_games_are_played_and_the_board_stays(practice: list[Practice], visitor: Visitor) -> None:
     practice.append(one := Practice("linkage", 2))
     page = visitor.open(one.page.address)

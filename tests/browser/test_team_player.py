@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.browser.board_clicks import play_on
 from tests.browser.pages import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.browser.stage import Stage
@@ -52,6 +54,7 @@ def test_a_person_plays_for_a_team_to_the_end(programs: Programs, tmp_path: Path
     assert "Team 2" in stage.server.output
 
 
+@pytest.mark.long
 def test_a_bot_keeps_its_seat_unless_the_person_takes_it(
     programs: Programs, tmp_path: Path, visitor: Visitor
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import getstep_bots
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ def get_step(board, is_black):
 """
 
 
+@pytest.mark.long
 def test_a_bot_in_an_endless_loop(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     loop = tmp_path / "loop.py"
     loop.write_text(LOOP, encoding="utf-8")
