@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -13,7 +14,17 @@ from typing import Any
 from ._errors import BotError
 from ._games import Board, move_text
 from ._text import escape_control_chars, sendable_text, short_repr
-from .wire import MAX_ARRAY, MAX_DEPTH, MAX_ID, Connection, Role, State, Step
+from .wire import (
+    MAX_ARRAY,
+    MAX_CLIENT_FRAME,
+    MAX_DEPTH,
+    MAX_ID,
+    Connection,
+    LocalProtocolError,
+    Role,
+    State,
+    Step,
+)
 
 GetStepFunction = Callable[..., Any]
 
@@ -158,7 +169,7 @@ def _after_return(value: Any, game: str, ms: float) -> CallResult:
         problem = f"get_step returned None: is a return missing? It counts as an illegal move.\n{_expected(game)}"
         return CallResult(None, None, problem, ms)
     try:
-        move = _plain(value, MAX_DEPTH)
+        move = _plain(value, MAX_DEPTH, itertools.count(1))
         _check_sendable(move)
     except Exception as refusal:  # the codec's, or any exception of a foreign tolist
         reason = summary(refusal).removeprefix("LocalProtocolError: ").removeprefix("cannot be sent: ")
@@ -167,15 +178,21 @@ def _after_return(value: Any, game: str, ms: float) -> CallResult:
     return CallResult(move, None, "", ms)
 
 
-def _plain(value: Any, depth: int) -> Any:
+def _plain(value: Any, depth: int, parts: Iterator[int]) -> Any:
     """Replace tuples and numpy's types by lists and numbers, without importing numpy.
 
-    A value that is too deep or too long stays as it is; the codec refuses it.
+    A value that is too deep or too long stays as it is; the codec refuses it. ``parts`` counts the values: a list
+    that holds itself ten times has 100 million of them within the greatest depth.
+
+    Raises:
+        LocalProtocolError: there are more values than a frame has bytes.
     """
+    if next(parts) > MAX_CLIENT_FRAME:
+        raise LocalProtocolError(f"more than {MAX_CLIENT_FRAME} values, which no frame holds")
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, (list, tuple)) and depth and len(value) <= MAX_ARRAY:
-        return [_plain(item, depth - 1) for item in value]
+        return [_plain(item, depth - 1, parts) for item in value]
     return value
 
 

@@ -60,6 +60,15 @@ def test_a_move_that_cannot_be_sent_costs_a_turn_and_is_shown(capsys: pytest.Cap
     assert "Expected for hop: a list of squares" in problems
 
 
+def test_a_list_that_holds_itself_is_refused_at_once() -> None:
+    """With ten instead of five, looking at all of it would take minutes."""
+    move: list[Any] = []
+    move += [move] * 5
+    answer = answer_to_one_question(lambda board, is_black: move)
+    assert isinstance(answer, Raised)
+    assert answer.error.endswith("cannot be sent: more than 4096 values, which no frame holds")
+
+
 def test_the_text_of_an_exception_is_safe_to_print(capsys: pytest.CaptureFixture[str]) -> None:
     """It may have the opponent's name in it, and a terminal obeys control characters."""
 
