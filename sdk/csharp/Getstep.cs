@@ -189,7 +189,7 @@ public static class Getstep
     /// </remarks>
     /// <param name="args">the arguments of Main; --help lists them</param>
     /// <param name="bot">the bot</param>
-    /// <returns>the matches that ended while the bot was connected, in order</returns>
+    /// <returns>the matches that ended while the bot was connected, in order; the latest 10,000 if there were more</returns>
     public static List<Result> Play(string[] args, TurnBot bot)
     {
         if (bot == null)
@@ -2673,6 +2673,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         // A connection without a proof makes the pauses short again only if it lasted that long, in seconds.
         private const double Steady = 10;
         private const long LongestWaitMs = 3600000; // a wait without a limit of its own
+        private const int MostResults = 10000; // of a ladder that goes on for months, or of a false server
         private const int MostProblems = 100; // a bot whose every text differs takes no more memory
 
         private const string Update = "Get the newer Getstep.cs from the host's live page, and build the bot again.";
@@ -2690,7 +2691,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private readonly Gate gate = new Gate();
         private readonly Worker worker;
         private readonly double timeScale;
-        private readonly List<Result> results = new List<Result>();
+        private readonly Queue<Result> results = new Queue<Result>();
         private readonly HashSet<string> warned = new HashSet<string>(); // since the last good connection
         private readonly Dictionary<string, int> problems = new Dictionary<string, int>(); // of the bot, and how often again
         private readonly Random random = new Random();
@@ -3095,7 +3096,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private void OnEnd(Message end)
         {
             var result = new Result(match, end);
-            results.Add(result);
+            if (results.Count == MostResults)
+            {
+                results.Dequeue();
+            }
+            results.Enqueue(result);
             string hidden = Output.EndMatch();
             if (hidden != null)
             {
@@ -3146,7 +3151,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 throw new Refused($"Team {settings.Team} may not play: {GoodbyeText(last)}." + (advice == null ? "" : "\n" + advice));
             }
             console.Say(Text.Escape(last.Detail.Length == 0 ? last.Reason : last.Detail));
-            return results;
+            return results.ToList();
         }
 
         private static string Advice(string reason)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from traceback import StackSummary
@@ -57,6 +58,9 @@ _ONLY_FRIENDLY = (
     "This port is for friendly matches, which count nowhere: give --friendly.\n"
     f"To play in the contest, give its port; it is {DEFAULT_PORT} unless the host says otherwise."
 )
+MAX_RESULTS = 10_000
+"""Results that are kept: a bot may play on a ladder for months, and a false server may end a match in no time."""
+
 _MOST_WARNED = 100
 """Problems that are kept, to report each once: a server whose every goodbye differs takes no more memory."""
 
@@ -94,7 +98,7 @@ def play(
         quiet: print problems only.
 
     Returns:
-        The matches that ended while the bot was connected, in order.
+        The matches that ended while the bot was connected, in order; the latest 10,000 if there were more.
 
     Raises:
         SetupError: the team, the token, the host or the port is missing or not valid.
@@ -179,7 +183,7 @@ class Client:
         self._watchdog = Watchdog()
         self._output = BotOutput()
         self._problems = RepeatedProblems()
-        self._results: list[Result] = []
+        self._results: deque[Result] = deque(maxlen=MAX_RESULTS)
         self._match: Match | None = None
         self._question: Question | None = None  # the newest
         self._goodbye: Goodbye | None = None
@@ -462,7 +466,7 @@ class Client:
         if self._proved and goodbye.reason == "contest_over":
             self._note_seen(over=True)
         self.console.say(escape_control_chars(goodbye.detail or goodbye.reason))
-        return self._results
+        return list(self._results)
 
 
 def _answer_to(ask: GetStep, call: CallResult) -> Raised | Step:

@@ -195,7 +195,7 @@ public final class Getstep {
      *
      * @param args the arguments of main; --help lists them
      * @param bot the bot, for example {@code MyBot::getStep}
-     * @return the matches that ended while the bot was connected, in order
+     * @return the matches that ended while the bot was connected, in order; the latest 10,000 if there were more
      */
     public static List<Result> play(String[] args, TurnBot bot) {
         Objects.requireNonNull(bot, "bot");
@@ -2395,6 +2395,7 @@ public final class Getstep {
         /** A connection without a proof makes the pauses short again only if it lasted that long, in seconds. */
         private static final double STEADY = 10;
         private static final long LONGEST_WAIT_MS = 3_600_000; // a wait without a limit of its own
+        private static final int MOST_RESULTS = 10_000; // of a ladder that goes on for months, or of a false server
         private static final int MOST_PROBLEMS = 100; // a bot whose every text differs takes no more memory
 
         private static final String UPDATE =
@@ -2415,7 +2416,7 @@ public final class Getstep {
         private final Selector selector;
         private final Worker worker;
         final BotOutput output = new BotOutput();
-        private final List<Result> results = new ArrayList<>();
+        private final ArrayDeque<Result> results = new ArrayDeque<>();
         private final Set<String> warned = new HashSet<>(); // since the last good connection
         private final Map<String, Integer> problems = new LinkedHashMap<>(); // of the bot, and how often again
         private final double timeScale;
@@ -2790,6 +2791,9 @@ public final class Getstep {
 
         private void onEnd(Message end) {
             Result result = new Result(match, end);
+            if (results.size() == MOST_RESULTS) {
+                results.remove();
+            }
             results.add(result);
             String hidden = output.endMatch();
             if (hidden != null) {
@@ -2839,7 +2843,7 @@ public final class Getstep {
                 SavedLogin.noteSeen(settings, contest, true);
             }
             console.say(Text.escape(last.detail.isEmpty() ? last.reason : last.detail));
-            return results;
+            return new ArrayList<>(results);
         }
 
         private static String advice(String reason) {

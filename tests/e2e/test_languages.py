@@ -19,7 +19,8 @@ from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session
+from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
+from tests.sdk.fake_server import start as begin
 from tests.sdk.languages.drivers import QUICK_START, compile_cpp, compile_csharp, compile_java, need
 
 from .output import ServerOutput
@@ -189,6 +190,52 @@ def test_a_problem_is_reported_after_many_different_ones(
         ran = subprocess.run([*echo_bot[1], *where], env=environ, capture_output=True, text=True, encoding="utf-8")
     assert ran.returncode == 0
     assert [number for number in range(MANY) if f"reason number {number} of" not in ran.stderr] == []
+
+
+COUNTERS = {
+    "java": """public class Count {
+    public static void main(String[] args) {
+        int[][] none = {};
+        Getstep.TurnBot bot = (board, isBlack, turn) -> none;
+        System.out.println("results: " + Getstep.play(args, bot).size());
+    }
+}""",
+    "csharp": """public static class Count
+{
+    public static void Main(string[] args)
+    {
+        Getstep.TurnBot bot = (board, isBlack, turn) => new int[0][];
+        System.Console.WriteLine("results: " + Getstep.Play(args, bot).Count);
+    }
+}""",
+}
+"""Bots that print how many results `play` has returned. In C++ and JavaScript it returns none."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", COUNTERS)
+def test_the_latest_10000_results_are_kept(name: str, tmp_path: Path) -> None:
+    """A ladder goes on for months, and a false server may end a match in no time."""
+    need(*PACKAGES[name])
+    source = tmp_path / f"Count{LANGUAGES[name].suffix}"
+    source.write_text(COUNTERS[name])
+    if name == "java":
+        compile_java(source, tmp_path)
+        command = ["java", *QUICK_START, "-cp", str(tmp_path), "Count"]
+    else:
+        command = ["mono", str(compile_csharp(source, tmp_path / "Count.exe"))]
+
+    def many(session: Session) -> None:
+        session.let_in(*(message for match in range(1, 10_003) for message in (begin(match), end(match))), OVER)
+        assert session.hear() is CLOSED
+
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
+    environ["GETSTEP_LOGIN_FILE"] = str(tmp_path / "no_such_file")
+    with FakeServer(many) as server:
+        where = ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
+        ran = subprocess.run([*command, *where], env=environ, capture_output=True, text=True, encoding="utf-8")
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "results: 10000"), ran.stderr
+    assert "Match 10002: lost" in ran.stdout
 
 
 MISCHIEF = """

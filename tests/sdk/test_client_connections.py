@@ -77,6 +77,16 @@ def test_a_first_connection_that_fails_is_tried_again(
     assert len(capsys.readouterr().err.splitlines()) in ((1, 2) if ending is _resets else (1,))
 
 
+def test_the_latest_10000_results_are_kept() -> None:
+    """A ladder goes on for months, and a false server may end a match in no time."""
+    client = Client(Callback(always), Address("127.0.0.1", 7777), Login(TEAM, TOKEN), Console(quiet=True))
+    for match in range(1, 10_003):
+        client._handle([start(match), end(match)])
+    client._welcomed = True
+    results = client._end_run(OVER)
+    assert [results[0].match, results[-1].match, len(results)] == [3, 10_002, 10_000]
+
+
 def test_different_problems_do_not_fill_the_memory(capsys: pytest.CaptureFixture[str]) -> None:
     """A false server may say another goodbye each time. Each is reported, and few are kept."""
     client = Client(Callback(always), Address("127.0.0.1", 7777), Login(TEAM, TOKEN), Console())
