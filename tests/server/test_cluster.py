@@ -15,7 +15,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
-from getstep_server.cluster.order import MatchReport, decode_order, encode
+from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, encode
 from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.events import (
     ClusterChanged,
@@ -364,6 +364,29 @@ async def test_a_report_that_does_not_fit_is_the_fault_of_the_worker(
     await stage.play(during=join)
     stage.check(tmp_path, lost=True)
     assert {game["worker"] for game in games(stage) if game["reason"] != "server_fault"} == {2}
+
+
+async def test_a_worker_is_stopped_that_passes_on_an_illegal_turn(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """Otherwise it would play on in a slot that the placement takes for a free one."""
+    stage, link = staged(program_contest(tmp_path, 2))
+    orders: list[Play] = []
+
+    def liar(play: Play) -> Iterator[FromProcess]:
+        orders.append(play)
+        first = decode_progress(turns(play, 1).data)
+        yield Progress(play.id, encode(msgspec.structs.replace(first, lines=first.lines * 2)))
+
+    async def join() -> None:
+        await link.join("w1", liar)
+        while not any(game["reason"] == "server_fault" for game in games(stage)):
+            await trio.sleep(0.1)
+        await link.join("w2", good)
+
+    await stage.play(during=join)
+    stage.check(tmp_path, lost=True)
+    assert link.told.count(Stop(orders[0].id)) == 1
 
 
 @pytest.mark.parametrize(

@@ -213,8 +213,9 @@ class Cluster:
         self._work.set()
 
     def failed(self, order: Order, why: str) -> None:
-        """Note that the worker of a match has failed: its report is nonsense."""
-        self._orders.pop(order.id, None)
+        """Note that the worker of a match has failed: what it says of the match is nonsense."""
+        if self._orders.pop(order.id, None) is not None:  # it plays on, in a slot that is free from here on
+            self._link.tell(Stop(order.id))
         self._lose(order, why, blame=True)
 
     # --- run ---
@@ -369,10 +370,10 @@ class Cluster:
         try:
             progress = decode_progress(data)
         except OrderError as error:
-            self._fail(order, str(error))
+            self.failed(order, str(error))
             return
         if progress.start != len(order.lines):
-            self._fail(order, f"its turns go on with line {progress.start}, expected {len(order.lines)}")
+            self.failed(order, f"its turns go on with line {progress.start}, expected {len(order.lines)}")
             return
         order.heard = trio.current_time()
         order.lines += progress.lines
@@ -410,12 +411,6 @@ class Cluster:
             order.report = report
             order.wake()
             self._work.set()
-
-    def _fail(self, order: Order, why: str) -> None:
-        """Give up an order whose worker talks nonsense."""
-        del self._orders[order.id]
-        self._link.tell(Stop(order.id))
-        self._lose(order, why, blame=True)
 
     def _lose(self, order: Order, why: str, *, blame: bool) -> None:
         """Place an order again, or tell the director that the attempt is lost if it has begun."""
