@@ -42,6 +42,7 @@ from .messages import (
     Joined,
     Left,
     Lost,
+    MessageError,
     Play,
     Progress,
     Reported,
@@ -79,13 +80,13 @@ class _Connection:
 
     Args:
         client: it is connected.
-        send: passes a message to the host.
+        send: the queue of framed messages to the host.
         files: the folder with packed programs, each named by its SHA-256.
     """
 
-    def __init__(self, client: Client, send: queue.SimpleQueue[FromProcess | None], files: Path) -> None:
+    def __init__(self, client: Client, send: queue.SimpleQueue[bytes], files: Path) -> None:
         self._client = client
-        self._send = send.put
+        self._queue = send
         self._files = files
         self._run = uuid.uuid4().hex
         self._topic = f"getstep-{self._run}"
@@ -99,13 +100,17 @@ class _Connection:
 
     async def serve(self) -> None:
         """Follow the workers until the connection is lost."""
-        self._client.subscribe_topic(self._topic, lambda event: self._send(Progress(*event[1])))
+        self._client.subscribe_topic(self._topic, lambda event: self._take_progress(*event[1]))
         self._client.subscribe_topic("all", lambda _: self._look.set())
         while self._client.status == "running":
             self._look.clear()
             await self._find_workers()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
+
+    def _send(self, message: FromProcess) -> None:
+        """Send a message to the host. Raises MessageError: it is too long."""
+        self._queue.put(frame(message))
 
     @property
     def _is_connected(self) -> bool:
@@ -148,7 +153,8 @@ class _Connection:
         for address in [one for one in here if one not in self._workers]:
             self._workers[address] = here[address]
             info = found[address]
-            self._begin(self._prove(address, here[address], str(info["name"]), int(info["nthreads"])))
+            name = shortened(str(info["name"]))
+            self._begin(self._prove(address, here[address], name, int(info["nthreads"])))
 
     def _forget(self, address: str) -> None:
         """Note that a worker is gone, and its orders are lost."""
@@ -161,16 +167,15 @@ class _Connection:
         future = self._submit(task.prove, address, f"proof-{uuid.uuid4().hex}")
         try:
             proof = await asyncio.wait_for(future.result(), PROOF_SECONDS)
+            sent = frame(Joined(address, name, slots, _bytes(proof)))
         except TimeoutError:
-            problem = f"it has not proved itself within {PROOF_SECONDS:g} s"
+            sent = frame(Unfit(address, name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
         except Exception as error:  # whatever the worker has raised, such as an ImportError
-            problem = _described(error)
-        else:
-            problem = "" if isinstance(proof, bytes) else f"its proof is {proof!r:.80}"
+            sent = frame(Unfit(address, name, _described(error)))
         finally:
             future.release()
         if self._workers.get(address) == directory and self._is_connected:
-            self._send(Unfit(address, name, problem) if problem else Joined(address, name, slots, proof))
+            self._queue.put(sent)
 
     async def _end_worker(self, address: str) -> None:
         """End a worker that hangs. If it has a nanny, that starts it again."""
@@ -186,16 +191,24 @@ class _Connection:
             files = {name: await asyncio.to_thread((self._files / name).read_bytes) for name in message.files}
             name = f"match-{self._run}-{message.id}"
             future = self._submit(task.play, message.worker, name, message.id, message.order, files, self._topic)
-            report = await future.result()
-            sent: FromProcess = Reported(message.id, report)
-            frame(sent)  # too long: that is the worker's fault
-        except Exception as error:  # whatever the worker has raised
-            sent = Lost(message.id, _described(error))
+            sent = frame(Reported(message.id, _bytes(await future.result())))
+        except Exception as error:  # whatever the worker has raised, or a report that is too long
+            sent = frame(Lost(message.id, _described(error)))
         finally:
             if future is not None:
                 await self._release(future)
         if self._orders.pop(message.id, None) is not None and self._is_connected:
-            self._send(sent)
+            self._queue.put(sent)
+
+    def _take_progress(self, number: int, data: Any) -> None:
+        """Pass on turns of a match. If they are no message, or too long, the worker has failed."""
+        if number not in self._orders:
+            return
+        try:
+            self._send(Progress(number, _bytes(data)))
+        except (TypeError, MessageError) as error:
+            self._orders.pop(number)[1].cancel()
+            self._send(Lost(number, _described(error)))
 
     def _submit(self, function: Any, worker: str, name: str, *args: Any) -> Any:
         return self._client.submit(
@@ -215,6 +228,13 @@ class _Connection:
         running.add_done_callback(self._tasks.discard)
 
 
+def _bytes(data: object) -> bytes:
+    """Return what a worker has sent. Raises TypeError: it is not bytes, and the host would not understand it."""
+    if not isinstance(data, bytes):
+        raise TypeError(f"{data!r:.80}, expected bytes")
+    return data
+
+
 def _described(error: BaseException) -> str:
     return shortened(" ".join(f"{type(error).__name__}: {error}".split()))
 
@@ -225,13 +245,13 @@ class _Process:
     Args:
         address: where the workers are.
         files: the folder with packed programs.
-        send: passes messages to the host.
+        send: the queue of framed messages to the host.
     """
 
-    def __init__(self, address: ClusterAddress, files: Path, send: queue.SimpleQueue[FromProcess | None]) -> None:
+    def __init__(self, address: ClusterAddress, files: Path, send: queue.SimpleQueue[bytes]) -> None:
         self._address = address
         self._files = files
-        self._send = send
+        self._queue = send
         self._connection: _Connection | None = None
         self._cluster: Any = None
 
@@ -240,7 +260,7 @@ class _Process:
         if self._connection is not None:
             self._connection.take(message)
         elif isinstance(message, Play):
-            self._send.put(Lost(message.id, "there is no connection to the scheduler"))
+            self._send(Lost(message.id, "there is no connection to the scheduler"))
 
     async def run(self) -> None:
         """Connect, and connect again, until cancelled."""
@@ -251,13 +271,16 @@ class _Process:
                 where = self._address.text if self._cluster is None else self._cluster
                 client = await Client(where, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
             except Exception as error:  # distributed raises many kinds, such as OSError, ValueError, RuntimeError
-                self._send.put(Disconnected(f"{_described(error)}; it is tried again"))
+                self._send(Disconnected(f"{_described(error)}; it is tried again"))
             else:
                 pause = FIRST_PAUSE_SECONDS
                 await self._serve(client)
-                self._send.put(Disconnected("the connection to the scheduler was lost; it is tried again"))
+                self._send(Disconnected("the connection to the scheduler was lost; it is tried again"))
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def _send(self, message: FromProcess) -> None:
+        self._queue.put(frame(message))
 
     async def close(self) -> None:
         """End the workers that this process has started."""
@@ -266,9 +289,9 @@ class _Process:
                 await asyncio.wait_for(self._cluster.close(), CLOSE_SECONDS)
 
     async def _serve(self, client: Client) -> None:
-        connection = _Connection(client, self._send, self._files)
+        connection = _Connection(client, self._queue, self._files)
         self._connection = connection
-        self._send.put(Connected(str(client.scheduler.address)))
+        self._send(Connected(str(client.scheduler.address)))
         try:
             await connection.serve()
         finally:
@@ -304,7 +327,7 @@ def main() -> None:
     kind, text, files = sys.argv[1:]
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is printed here is no message
-    send: queue.SimpleQueue[FromProcess | None] = queue.SimpleQueue()
+    send: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_write, args=(output, send), daemon=True).start()
     address = ClusterAddress(kind, text)  # type: ignore[arg-type]  # one of the three
     with contextlib.suppress(KeyboardInterrupt):
@@ -344,10 +367,10 @@ def _exactly(count: int) -> bytes:
     return data
 
 
-def _write(output: Any, send: queue.SimpleQueue[FromProcess | None]) -> None:
-    while (message := send.get()) is not None:
+def _write(output: Any, send: queue.SimpleQueue[bytes]) -> None:
+    while True:
         try:
-            output.write(frame(message))
+            output.write(send.get())
             output.flush()
         except OSError:  # the host is gone
             os._exit(0)
