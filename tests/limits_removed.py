@@ -264,6 +264,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_ORDER_BYTES": ("10**9", f"{_ORDER}test_an_order_has_a_bounded_length"),
     "MAX_ORDER_SECONDS": ("1e12", f"{_ORDER}test_an_order_that_is_wrong_is_refused_with_its_place"),
     "MAX_REPORT_BYTES": ("10**9", f"{_ORDER}test_a_report_has_a_bounded_length"),
+    "MAX_PROGRESS_BYTES": ("10**9", f"{_ORDER}test_a_part_of_the_turns_has_a_bounded_length"),
     "MAX_CACHED_PROGRAMS": ("10**9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
     "CACHED_PROGRAM_SECONDS": ("1e9", f"{_WORKER}test_programs_that_were_not_needed_for_long_are_deleted"),
     "JUDGE_BACKLOG_BYTES": (

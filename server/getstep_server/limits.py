@@ -480,6 +480,9 @@ MAX_ORDER_SECONDS = 86_400.0
 MAX_REPORT_BYTES = 16 << 20
 """The size of the report on a match: its turns take 30 kB, 3 MB if both bots fail all the time."""
 
+MAX_PROGRESS_BYTES = 1 << 18
+"""The size of a part of its turns: the host decodes it on its event loop, in 2.5 ms. A turn takes at most half."""
+
 MAX_TURN_CHARS = 1 << 15
 """The length of a turn in such a report, as JSON: a frame of control characters takes 24 kB."""
 

@@ -15,7 +15,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
-from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, encode
+from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, decode_report, encode
 from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.events import (
     ClusterChanged,
@@ -408,6 +408,33 @@ async def test_nonsense_is_the_fault_of_the_worker(tmp_path: Path, autojump_cloc
 
     await played(stage, link, act, good)
     stage.check(tmp_path)
+    assert {(game["worker"], game["attempt"]) for game in games(stage)} == {(2, 1)}
+
+
+async def test_a_large_report_is_decoded_once(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That is in a thread. A bad one was decoded on the event loop as well."""
+    stage, link = staged(program_contest(tmp_path, 2))
+    decoded: list[int] = []
+
+    def decode(data: bytes) -> MatchReport:
+        if len(data) > client.LARGE_REPORT_BYTES:
+            decoded.append(len(data))
+        return decode_report(data)
+
+    monkeypatch.setattr(client, "decode_report", decode)
+    space = b" " * (client.LARGE_REPORT_BYTES + 1)
+
+    def act(play: Play) -> Iterator[FromProcess]:
+        yield Reported(play.id, b"nonsense" + space)
+
+    def large(play: Play) -> Iterator[FromProcess]:
+        yield Reported(play.id, encode(report_on(decode_order(play.order))) + space)
+
+    await played(stage, link, act, large)
+    stage.check(tmp_path)
+    assert len(decoded) == len(link.plays())
     assert {(game["worker"], game["attempt"]) for game in games(stage)} == {(2, 1)}
 
 

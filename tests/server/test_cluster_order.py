@@ -126,6 +126,12 @@ def test_a_report_has_a_bounded_length() -> None:
         decode_report(report + b" " * (16 << 20))
 
 
+def test_a_part_of_the_turns_has_a_bounded_length() -> None:
+    progress = encode(MatchProgress(match=1, attempt=1, start=0, lines=[TURN]))
+    with pytest.raises(Wrong, match="262144"):
+        decode_progress(progress + b" " * 262_144)
+
+
 def test_a_turn_has_a_bounded_length() -> None:
     with pytest.raises(Wrong, match="32768"):
         decode_report(changed(MatchReport(worker="lab-1", played=PLAYED), lines=["{" + " " * 32_768]))

@@ -26,6 +26,7 @@ from getstep_server.cluster.order import (
     decode_order,
     decode_progress,
     decode_proof,
+    encode,
 )
 from getstep_server.cluster.order import decode_report as decoded
 from getstep_server.cluster.program_files import FilesError, ProgramCache, name_of, pack, unpack
@@ -179,6 +180,18 @@ def test_a_match_that_waits_for_a_core_says_so_until_it_is_stopped(
     with own_core(shared_folder(), 0):
         assert "stopped" in decoded(play_order(order, files, progress, stop)).failure
     assert told == [MatchProgress(match=1, attempt=1, start=0, lines=[])]
+
+
+@pytest.mark.parametrize(
+    ("lines", "most"),
+    [([b'"' * 32_768] * 9, 3), (["\U0001f642".encode() * 32_768] * 2, 1), ([b"{}"] * 5, 5)],
+    ids=["quotes", "4 bytes for each character", "few"],
+)
+def test_as_many_turns_are_passed_on_at_once_as_the_host_takes(lines: list[bytes], most: int) -> None:
+    told = [line.decode() for line in worker._first_of(lines)]
+    assert len(told) == most
+    message = MatchProgress(match=10**18, attempt=10**18, start=10**18, lines=told)
+    assert decode_progress(encode(message)) == message
 
 
 def test_a_process_that_fails_is_a_failure_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -380,12 +379,18 @@ class Cluster:
         order.wake()
 
     async def _take_large(self, message: Reported) -> None:
-        with suppress(OrderError):  # `_take_report` says so
-            report = await trio.to_thread.run_sync(decode_report, message.data)
-            if message.id in self._orders:
-                self._take_decoded(self._orders.pop(message.id), report)
+        decoded: MatchReport | OrderError
+        try:
+            decoded = await trio.to_thread.run_sync(decode_report, message.data)
+        except OrderError as error:
+            decoded = error
+        order = self._orders.pop(message.id, None)
+        if order is None:
             return
-        self._take(message)
+        if isinstance(decoded, OrderError):
+            self._lose(order, str(decoded), blame=True)
+        else:
+            self._take_decoded(order, decoded)
 
     def _take_report(self, order: Order, data: bytes) -> None:
         try:

@@ -28,6 +28,7 @@ from getstep_server.limits import (
     MAX_ORDER_BYTES,
     MAX_ORDER_SECONDS,
     MAX_PROGRAM_COMMAND_CHARS,
+    MAX_PROGRESS_BYTES,
     MAX_REPORT_BYTES,
     MAX_TURN_CHARS,
 )
@@ -76,8 +77,8 @@ class ProgramSettings(Model, frozen=True, kw_only=True):
 class MatchOrder(Model, frozen=True, kw_only=True):
     """The order to play one match between two programs.
 
-    ``head`` is the beginning of the record, as `records.game.game_header` makes it. The host gives the worker up
-    after ``deadline_seconds``, and the worker ends the match then.
+    ``head`` is the beginning of the record, as `records.game.game_header` makes it. The worker ends the match
+    after ``deadline_seconds``.
     """
 
     head: dict[str, Any]
@@ -205,7 +206,7 @@ def decode_report(data: bytes) -> MatchReport:
 
 def decode_progress(data: bytes) -> MatchProgress:
     """Return a part of the turns of a match, as `decode_report` does. Raises OrderError."""
-    return _decode(MatchProgress, data, MAX_REPORT_BYTES)
+    return _decode(MatchProgress, data, MAX_PROGRESS_BYTES)
 
 
 def decode_proof(data: bytes) -> WorkerProof:

@@ -30,6 +30,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from getstep_server.config.event import EventTable
 from getstep_server.errors import BotFailed
 from getstep_server.events import DiskFull, Event, Listening, Publish
 from getstep_server.incident import Incident
-from getstep_server.limits import MAX_ORDER_SECONDS
+from getstep_server.limits import MAX_ORDER_SECONDS, MAX_PROGRESS_BYTES
 from getstep_server.net.listener import accept_forever, open_listener
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
@@ -239,10 +240,17 @@ async def _pass_on(
         lines = sheet.turns_from(passed_on)
         if progress is None or not lines:
             continue
-        told = [line.decode() for line in lines]
+        told = [line.decode() for line in _first_of(lines)]
         message = MatchProgress(match=sheet.match.number, attempt=sheet.attempt, start=passed_on, lines=told)
-        passed_on += len(lines)
+        passed_on += len(told)
         await trio.to_thread.run_sync(_tell, progress, message)
+
+
+def _first_of(lines: Sequence[bytes]) -> Sequence[bytes]:
+    """Return as many turns as fit into a `MatchProgress`. The others follow later, or with the report."""
+    # In it each turn is a JSON string: with quotes and a comma, and with twice the length if it is all quotes.
+    sizes = accumulate(2 * len(line) + 3 for line in lines)
+    return lines[: sum(size < MAX_PROGRESS_BYTES - 100 for size in sizes) or 1]
 
 
 async def _play_at_seats(
