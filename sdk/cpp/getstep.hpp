@@ -1167,7 +1167,8 @@ public:
     }
 
     State state() const { return state_; }
-    bool partial() const { return reader_.partial(); }
+    /// Return true if the stream must not end here: a frame is begun.
+    bool partial() const { return state_ != State::closed && reader_.partial(); }
     /// The id of the open question, 0 if none is open.
     std::int64_t question() const { return question_; }
     void joined() { state_ = State::deciding; }
@@ -2005,7 +2006,8 @@ public:
     /// Wait until there is something to read. Return false after `seconds`.
     bool wait_readable(double seconds) const { return wait(handle_, false, seconds); }
 
-    /// Read what has arrived. Return the number of bytes, 0 if nothing has, -1 if the connection has ended.
+    /// Read what has arrived. Return the number of bytes, 0 if nothing has, -1 if the connection has ended: `why` says
+    /// why, and is empty if the server has closed it.
     int receive(char* buffer, std::size_t size, std::string& why) const {
 #ifdef _WIN32
         const int count = ::recv(handle_, buffer, static_cast<int>(size), 0);
@@ -2014,7 +2016,7 @@ public:
 #endif
         if (count > 0) return count;
         if (count < 0 && would_block(last_socket_error())) return 0;
-        why = count == 0 ? "the server closed the connection" : escaped(system_text(last_socket_error()));
+        why = count == 0 ? "" : escaped(system_text(last_socket_error()));
         return -1;
     }
 
@@ -2578,7 +2580,9 @@ private:
             const int count = socket_.receive(buffer.data(), buffer.size(), why);
             if (count == 0) break;
             if (count < 0) {
-                failure_ = std::make_exception_ptr(ConnectionFailed(why));
+                failure_ = why.empty() && conversation_.partial()
+                               ? std::make_exception_ptr(ProtocolError("truncated_frame", "the connection closed inside a frame"))
+                               : std::make_exception_ptr(ConnectionFailed(why.empty() ? "the server closed the connection" : why));
                 break;
             }
             conversation_.feed(buffer.data(), static_cast<std::size_t>(count));

@@ -575,6 +575,12 @@ export class Conversation {
     return message;
   }
 
+  /** Return what is wrong with the end of the stream here, or null. */
+  atEnd() {
+    const isInside = this.state !== "closed" && this.#reader.partial;
+    return isInside ? new ProtocolError("truncated_frame", "the connection closed inside a frame") : null;
+  }
+
   joined() {
     this.state = "deciding";
   }
@@ -1017,7 +1023,7 @@ class Connection {
     this.arrived = () => {};
     socket.on("data", (data) => this.#receive(data));
     socket.on("error", (error) => this.#fail(new ConnectionFailed(escaped(error.message))));
-    socket.on("close", () => this.#fail(new ConnectionFailed("the server closed the connection")));
+    socket.on("close", () => this.#fail(this.conversation.atEnd() ?? new ConnectionFailed("the server closed the connection")));
   }
 
   /** Connect to the first of the host's addresses that accepts. */

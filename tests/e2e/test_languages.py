@@ -128,6 +128,18 @@ def the_echo_bot(
     return LANGUAGES[request.param], of_sdk(request.param, "echo_bot", tmp_path_factory.mktemp("echo"))
 
 
+def run(folder: Path, command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a bot to its end with these variables for getstep, and without a saved login."""
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
+    environ |= {"GETSTEP_LOGIN_FILE": str(folder / "no_such_file"), **variables}
+    return subprocess.run(command, env=environ, capture_output=True, text=True, encoding="utf-8")
+
+
+def login_at(server: FakeServer) -> list[str]:
+    """Return the arguments for the login at a fake server."""
+    return ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -147,9 +159,7 @@ def test_the_command_line(
     words: list[str], code: int, says: str, echo_bot: tuple[Language, list[str]], tmp_path: Path
 ) -> None:
     language, command = echo_bot
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
-    environ["GETSTEP_LOGIN_FILE"] = str(tmp_path / "no_such_file")
-    ran = subprocess.run([*command, *words], env=environ, capture_output=True, text=True, encoding="utf-8")
+    ran = run(tmp_path, [*command, *words])
     assert ran.returncode == code
     assert says.format(title=language.title) in (ran.stdout if code == 0 else ran.stderr)
 
@@ -161,9 +171,7 @@ def test_the_port_of_the_contest_is_not_the_one_for_friendly_matches(
     words: list[str], says: str, echo_bot: tuple[Language, list[str]], tmp_path: Path
 ) -> None:
     """GETSTEP_PORT is not looked at then, so it may even be wrong."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
-    environ |= {"GETSTEP_LOGIN_FILE": str(tmp_path / "no_such_file"), "GETSTEP_PORT": "seven"}
-    ran = subprocess.run([*echo_bot[1], *words], env=environ, capture_output=True, text=True, encoding="utf-8")
+    ran = run(tmp_path, [*echo_bot[1], *words], GETSTEP_PORT="seven")
     assert ran.returncode == 2
     assert says in ran.stderr
 
@@ -183,13 +191,35 @@ def test_a_problem_is_reported_after_many_different_ones(
         session.let_in(OVER)
         assert session.hear() is CLOSED
 
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
-    environ |= {"GETSTEP_LOGIN_FILE": str(tmp_path / "no_such_file"), "GETSTEP_TIME_SCALE": "0.01"}
     with FakeServer(*map(refuses, range(MANY)), is_over) as server:
-        where = ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
-        ran = subprocess.run([*echo_bot[1], *where], env=environ, capture_output=True, text=True, encoding="utf-8")
+        ran = run(tmp_path, [*echo_bot[1], *login_at(server)], GETSTEP_TIME_SCALE="0.01")
     assert ran.returncode == 0
     assert [number for number in range(MANY) if f"reason number {number} of" not in ran.stderr] == []
+
+
+def test_a_connection_that_ends_inside_a_frame_is_a_fault_of_the_server(
+    echo_bot: tuple[Language, list[str]], tmp_path: Path
+) -> None:
+    """Its author reads that, and tells the host; one that ends between two frames is only lost."""
+
+    def is_lost(session: Session) -> None:
+        session.let_in()
+
+    def breaks_off(session: Session) -> None:
+        session.let_in()
+        session.sock.sendall(b"\0\0")
+
+    def is_over(session: Session) -> None:
+        session.let_in(OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(is_lost, breaks_off, is_over) as server:
+        ran = run(tmp_path, [*echo_bot[1], *login_at(server)], GETSTEP_TIME_SCALE="0.01")
+    lost, broken = ran.stderr.splitlines()
+    assert (ran.returncode, lost.partition(".")[0]) == (0, "Connection lost: the server closed the connection")
+    assert broken.startswith(
+        "Connection lost: the server broke the protocol (truncated_frame: the connection closed"
+    )
 
 
 COUNTERS = {
@@ -229,11 +259,8 @@ def test_the_latest_10000_results_are_kept(name: str, tmp_path: Path) -> None:
         session.let_in(*(message for match in range(1, 10_003) for message in (begin(match), end(match))), OVER)
         assert session.hear() is CLOSED
 
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("GETSTEP_")}
-    environ["GETSTEP_LOGIN_FILE"] = str(tmp_path / "no_such_file")
     with FakeServer(many) as server:
-        where = ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
-        ran = subprocess.run([*command, *where], env=environ, capture_output=True, text=True, encoding="utf-8")
+        ran = run(tmp_path, [*command, *login_at(server)], GETSTEP_TIME_SCALE="0.01")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "results: 10000"), ran.stderr
     assert "Match 10002: lost" in ran.stdout
 
