@@ -108,3 +108,14 @@ async def test_a_line_may_be_closed_while_a_task_of_the_case_sends() -> None:
                 nursery.start_soon(line.send, b"x" * 10_000_000)  # more than the kernel keeps for a client
             await wait_all_tasks_blocked()
             await line.close()
+
+
+async def test_a_task_of_the_case_may_begin_to_send_while_a_line_is_closed() -> None:
+    """It finds the line closed: the end of the stream counts as sending, too."""
+    ours, theirs = trio.socket.socketpair()
+    with theirs:
+        line = Line(trio.SocketStream(ours))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(line.close)
+            nursery.start_soon(line.send, b"x")
+            nursery.start_soon(line.close)  # so that one comes first: trio may start them in the reverse order

@@ -91,7 +91,8 @@ class Line:
         """Close the connection: the client reads its end."""
         if not self._sending.locked():  # else the other task's bytes are cut off, and its error is of no interest
             with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-                await self.stream.send_eof()  # what is on its way to here must not make the kernel send a reset
+                async with self._sending:  # the end counts as sending, too
+                    await self.stream.send_eof()  # what is on its way to here must not make the kernel send a reset
         await trio.aclose_forcefully(self.stream)
 
     def reset(self) -> None:
