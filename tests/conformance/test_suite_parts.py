@@ -110,12 +110,21 @@ async def test_a_line_may_be_closed_while_a_task_of_the_case_sends() -> None:
             await line.close()
 
 
-async def test_a_task_of_the_case_may_begin_to_send_while_a_line_is_closed() -> None:
-    """It finds the line closed: the end of the stream counts as sending, too."""
+async def test_a_task_of_the_case_may_begin_to_send_while_a_line_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """To close the stream counts as sending, too: the task has to wait, and finds it closed then."""
     ours, theirs = trio.socket.socketpair()
     with theirs:
         line = Line(trio.SocketStream(ours))
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(line.close)
+        close = line.stream.send_eof
+
+        async def while_a_task_begins_to_send() -> None:
             nursery.start_soon(line.send, b"x")
-            nursery.start_soon(line.close)  # so that one comes first: trio may start them in the reverse order
+            with line.stream._send_conflict_detector:  # as trio's does, for a moment
+                await wait_all_tasks_blocked()
+            await close()
+
+        monkeypatch.setattr(line.stream, "send_eof", while_a_task_begins_to_send)
+        async with trio.open_nursery() as nursery:
+            await line.close()
