@@ -25,7 +25,7 @@ from getstep_server.events import (
 )
 from getstep_server.incident import Incident
 from getstep_server.judges import process as judges_process
-from getstep_server.judges.messages import Stop
+from getstep_server.judges.messages import Back, Returned, Stop
 from getstep_server.play.judge import play_match
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
@@ -351,28 +351,49 @@ async def test_a_contest_goes_on_with_another_number_of_judges(tmp_path: Path) -
     assert segments(contest.running) == []
 
 
-async def test_a_connection_that_comes_when_the_match_is_over_gets_its_end(
+async def test_a_connection_that_comes_when_the_match_is_over_is_served_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It logs in between the return of the match and the server's notice of that."""
     contest = contest_of(tmp_path, settings={"legs": 1})
-    late: list[Player] = []
-    real = judge_process.JudgeProcess.bring
+    held: list[tuple[Any, Any]] = []
+    taken: list[str] = []
+    real_lend, real_take = judge_process.JudgeProcess.bring, judge_process.JudgeProcess._take
+    real_bring, real_judge = judges_process.JudgeProcess._bring, judges_process.JudgeProcess._judge
 
     def too_late(self: Any, seat: Any, connection: Any) -> None:
         self._channel.send(Stop(seat.match))  # the judge does this first
-        real(self, seat, connection)
+        real_lend(self, seat, connection)
+
+    def hold(self: Any, order: Any, nursery: Any) -> None:
+        if order.match in self._matches:
+            held.append((order, nursery))
+        else:
+            real_bring(self, order, nursery)
+
+    async def bring_after(self: Any, number: int, match: Any) -> None:
+        await real_judge(self, number, match)
+        while held:
+            real_bring(self, *held.pop())
+
+    def take(self: Any, message: Any) -> None:
+        if isinstance(message, Returned | Back):
+            taken.append(type(message).__name__)
+        real_take(self, message)
 
     monkeypatch.setattr(judge_process.JudgeProcess, "bring", too_late)
+    monkeypatch.setattr(judge_process.JudgeProcess, "_take", take)
+    monkeypatch.setattr(judges_process.JudgeProcess, "_bring", hold)
+    monkeypatch.setattr(judges_process.JudgeProcess, "_judge", bring_after)
     async with running(contest) as server, seated(server.port, 2), seated(server.port, 1) as old:
         start, _ = await asked(old)
         async with connected(server.port) as new:
-            late.append(new)
             await new.login(1)
             # To the server the judge has failed: it gives a stopped match back without a result.
             assert (await old.until(Goodbye)).reason == "replaced"
             again = await new.until(Start)
             assert again.match == start.match
+            assert taken == ["Returned", "Back"]
 
 
 def test_a_system_that_cannot_pass_sockets_on_has_one_judge(
