@@ -59,13 +59,10 @@ def own_core(folder: Path, until: float, waiting: Callable[[], None] = lambda: N
         TimeoutError: no core was free until then.
         OSError: the folder cannot be used.
     """
-    cores = dict(reversed([(f"core-{number if core is None else core}", core) for number, core in _numbered()]))
+    numbered = enumerate(available_cores())
+    cores = dict(reversed([(f"core-{number if core is None else core}", core) for number, core in numbered]))
     with own_file([folder / name for name in cores], until, waiting) as path:
         yield cores[path.name]
-
-
-def _numbered() -> Iterator[tuple[int, int | None]]:
-    return iter(enumerate(available_cores()))
 
 
 @contextlib.contextmanager
