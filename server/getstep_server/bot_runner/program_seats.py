@@ -20,6 +20,7 @@ from getstep_server.events import Event, Listening, Publish, TeamArrived, TeamLe
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat
 from getstep_server.net.welcome import hosted_program
+from getstep_server.programs.disk import make_empty
 from getstep_server.programs.playing import Job as ProgramJob
 
 from .hosted import run_hosted_program
@@ -132,7 +133,7 @@ class ProgramSeats:
         """Run a process until this is cancelled. If the process ends before that, cancel ``scope``."""
         log = self._folder / f"{job.team}.log"
         try:
-            await trio.to_thread.run_sync(_make_empty, self.home(job.team))
+            await trio.to_thread.run_sync(make_empty, self.home(job.team))
             code = await run_hosted_program(job, log)
             said = "\n".join(last_lines(log))
             why = f"exited with code {code}:\n{said}"
@@ -140,9 +141,3 @@ class ProgramSeats:
             why = f"cannot be started: {error}"
         failures.append(f"the process that plays with the program of {name} {why}")
         scope.cancel()
-
-
-def _make_empty(folder: Path) -> None:
-    """Make a folder, in place of what a process that was killed has left of it. Raises OSError."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)

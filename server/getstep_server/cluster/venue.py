@@ -18,7 +18,6 @@ void and played again. If its last turn is in the journal, its result is taken f
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -36,7 +35,7 @@ from getstep_server.events import Event, MovePlayed, Publish, TurnFaulted
 from getstep_server.limits import MAX_ORDER_SECONDS
 from getstep_server.net.seat import Seat
 from getstep_server.play.scoresheet import Scoresheet
-from getstep_server.programs.disk import write_durably
+from getstep_server.programs.disk import make_empty, write_durably
 from getstep_server.programs.version import ProgramVersion
 from getstep_server.records.game import Programs, game_header
 from getstep_server.records.match import Match
@@ -252,8 +251,8 @@ class ClusterVenue:
         key = version.team, version.number
         if key not in self._packed:
             async with self._packing:  # once, although a round begins with many matches of a program
-                if not self._packed:
-                    await trio.to_thread.run_sync(_make_empty, self.cluster.files)
+                if not self._packed:  # programs of an earlier run may be in use no more
+                    await trio.to_thread.run_sync(make_empty, self.cluster.files)
                 if key not in self._packed:
                     self._packed[key] = await trio.to_thread.run_sync(_packed_spec, version, self.cluster.files)
         return _Packed(self._packed[key], version)
@@ -306,12 +305,6 @@ def _record_of(contest: Contest, number: int, name: str, slots: int, proof: Work
         at=utc_time(time.time()),
         software=proof.software,
     )
-
-
-def _make_empty(folder: Path) -> None:
-    """Make a folder, in place of one that an earlier run has left: its programs may be in use no more."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _packed_spec(version: ProgramVersion, folder: Path) -> ProgramSpec:

@@ -68,6 +68,12 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
+def make_empty(folder: Path) -> None:
+    """Make a folder, in place of one that an earlier process has left. Raises OSError."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def delete_tree(folder: Path) -> None:
     """Delete a folder that may be missing. A build may have taken away its own permissions."""
     if not folder.exists():
