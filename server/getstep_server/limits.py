@@ -486,12 +486,6 @@ MAX_PROGRESS_BYTES = 1 << 18
 MAX_TURN_CHARS = 1 << 15
 """The length of a turn in such a report, as JSON: a frame of control characters takes 24 kB."""
 
-MAX_CACHED_PROGRAMS = 1000
-"""The programs that a worker keeps beside those it has just used: most have some kB, and some have 48 MB."""
-
-CACHED_PROGRAM_SECONDS = 3600.0
-"""The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""
-
 JUDGE_BACKLOG_BYTES = 4 << 20
 """The bytes that wait in a judge process until the server reads them. With more, it reports no events and no turns.
 

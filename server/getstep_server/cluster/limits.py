@@ -1,4 +1,4 @@
-"""The limits of the host's side of a cluster. Those of what workers send are in `getstep_server.limits`."""
+"""The limits of a cluster, except those of what workers send, which are in `getstep_server.limits`."""
 
 from __future__ import annotations
 
@@ -7,3 +7,9 @@ WORKER_TRIES = 10
 
 WORKER_FAILURES = 3
 """The matches in a row that a worker may fail before it gets none for a while."""
+
+MAX_CACHED_PROGRAMS = 1000
+"""The programs that a worker keeps beside those it has just used: most have some kB, and some have 48 MB."""
+
+CACHED_PROGRAM_SECONDS = 3600.0
+"""The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""
