@@ -141,7 +141,7 @@ def test_the_jobs_of_a_lost_worker_are_played_elsewhere_and_those_bound_to_it() 
     made = placement({"a": 1}, [first, second])
     made.place(10)
     made.add_worker("b", 1)
-    assert made.remove_worker("a") == [first]
+    made.remove_worker("a")
     made.played(first.key)
     assert made.place(10) == [(second, "b")]
     made.add(first)
@@ -243,9 +243,8 @@ def test_whatever_happens_every_job_is_played_once_and_no_worker_has_too_many(se
         elif what < 0.33 and slots:
             name = draw.choice(list(slots))
             del slots[name]
-            lost = made.remove_worker(name)
-            assert {job.key for job in lost} == {key for key, (_, at) in playing.items() if at == name}
-            for job in lost:
+            made.remove_worker(name)
+            for job in [job for job, at in playing.values() if at == name]:
                 del playing[job.key]
                 made.failed(job.key)
                 made.add(job)

@@ -94,11 +94,6 @@ class Placement:
     # --- workers ---
 
     @property
-    def workers(self) -> Iterable[str]:
-        """The names of all workers."""
-        return self._workers.keys()
-
-    @property
     def slots(self) -> int:
         """The number of matches that are played at once."""
         return self._slots
@@ -120,8 +115,8 @@ class Placement:
         self._slots += slots
         self._hungry.add(name)
 
-    def remove_worker(self, name: str) -> list[Job]:
-        """Remove a worker that is lost; return the jobs that it had. They are not placed again by themselves."""
+    def remove_worker(self, name: str) -> None:
+        """Remove a worker that is lost. The jobs that it had are not placed again automatically."""
         worker = self._workers.pop(name)
         self._slots -= 0 if worker.resting else worker.slots
         self._hungry.discard(name)
@@ -133,7 +128,6 @@ class Placement:
         for job in worker.bound.values():
             del self._place[job.key]
             self._add_to_group(job)
-        return list(worker.jobs.values())
 
     def rest(self, name: str, *, resting: bool = True) -> None:
         """Place no further jobs on a worker, or place them there again."""
