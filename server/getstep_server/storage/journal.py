@@ -297,9 +297,17 @@ class Segment(Struct, frozen=True):
             os.truncate(self.path, self.good)
 
 
-def segments(folder: Path) -> list[Path]:
-    """Return the files of the journal in ``folder``: those of one writer together, the oldest first."""
-    return sorted((path for path in folder.glob("*") if _NAME.fullmatch(path.name)), key=_number)
+def segments(folder: Path, writer: int | None = None) -> list[Path]:
+    """Return the files of the journal in ``folder``: those of one writer together, the oldest first.
+
+    Args:
+        folder: with the segments.
+        writer: only its segments.
+    """
+    # The pattern of writer 0 also finds the segments of the others.
+    pattern = "*" if writer is None else f"segment-{writer}-*" if writer else "segment-*"
+    found = sorted((path for path in folder.glob(pattern) if _NAME.fullmatch(path.name)), key=_number)
+    return found if writer is None else [path for path in found if writer_of_path(path) == writer]
 
 
 def writer_of_path(path: Path) -> int:

@@ -48,8 +48,8 @@ class JournalTail:
         known = dict[tuple[str, int], int]()
         written_at = 0.0
         for writer in sorted({writer_of_path(path) for path in segments(self._folder)}, reverse=True):
-            paths = [path for path in segments(self._folder) if writer_of_path(path) == writer]
-            found, newest = self._poll_writer(paths, known)
+            # listed again: an earlier writer may have begun a segment while those of the later ones were read
+            found, newest = self._poll_writer(segments(self._folder, writer), known)
             lines, written_at = found + lines, max(newest, written_at)
         self._read, self.written_at = known, written_at or self.written_at
         return lines

@@ -72,7 +72,7 @@ def inherit(folder: Path, writer: int) -> Inheritance:
         JournalError: a line is damaged.
         OSError: a file cannot be read or mended.
     """
-    left = list(_read_writer([path for path in segments(folder) if writer_of_path(path) == writer], ()))
+    left = list(_read_writer(segments(folder, writer), ()))
     games = _by_game(left)
     kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
     journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()}, writer)
