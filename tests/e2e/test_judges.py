@@ -14,9 +14,10 @@ import pytest
 import trio
 
 from getstep.wire import GetStep, Goodbye, Start, Step
+from getstep_server import pauses
 from getstep_server.events import JudgeEnded, MatchEnded, ServerFault
 from getstep_server.records.record import parse
-from getstep_server.runtime import judge_process, pauses
+from getstep_server.runtime import judge_process
 from getstep_server.storage.journal import segments
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from getstep_server import pauses
 from getstep_server.cli import _cluster
 from getstep_server.cluster import link as link_module
 from getstep_server.cluster.address import ClusterAddress, cluster_address
@@ -117,7 +118,7 @@ async def test_both_sides_hear_each_other_and_the_process_ends_with_the_link(tmp
 async def test_a_process_that_ends_or_talks_nonsense_is_started_again(
     tmp_path: Path, first: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(link_module, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 0.0)
     link = made_link(tmp_path, first, "go")
     reasons: list[str] = []
 

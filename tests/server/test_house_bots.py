@@ -13,6 +13,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
+from getstep_server import pauses
 from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
 from getstep_server.bot_runner.house_bots import house_bot_file
@@ -23,7 +24,6 @@ from getstep_server.config.handout import as_text
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
 from getstep_server.formats.arena import HOUSE_TEAMS
-from getstep_server.runtime import pauses
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
 from tests.patience import PATIENCE_SECONDS

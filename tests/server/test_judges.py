@@ -11,6 +11,7 @@ import pytest
 import trio
 
 from getstep.wire import End, GetStep, Goodbye, Penalty, Start, Step
+from getstep_server import pauses
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
 from getstep_server.events import (
@@ -30,7 +31,7 @@ from getstep_server.play.judge import play_match
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
-from getstep_server.runtime import judge_process, pauses
+from getstep_server.runtime import judge_process
 from getstep_server.runtime.judges import check_judges
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.journal import segments

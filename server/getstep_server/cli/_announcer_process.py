@@ -12,7 +12,7 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.events import Announced, Bus, Event, Listening, NotAnnounced
 from getstep_server.json_text import JsonError, decode
-from getstep_server.runtime.pauses import Pauses
+from getstep_server.pauses import Pauses
 from getstep_server.text import escape_control_chars
 
 from ._helper_processes import wait_or_end

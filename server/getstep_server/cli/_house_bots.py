@@ -9,7 +9,7 @@ import trio
 from getstep_server.bot_runner.house_bots import run_house_bot
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, HouseBotEnded, Listening
-from getstep_server.runtime.pauses import Pauses
+from getstep_server.pauses import Pauses
 
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - the keys are compared, and nothing listens on them
 """The loopback address at which a server is reached that listens on all addresses."""

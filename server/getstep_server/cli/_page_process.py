@@ -15,7 +15,7 @@ import trio
 
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, PageEnded
-from getstep_server.runtime.pauses import Pauses
+from getstep_server.pauses import Pauses
 
 from ._helper_processes import wait_or_end
 

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import trio
 
-from .messages import LENGTH_BYTES, FromProcess, MessageError, ToProcess, frame, from_process, length_of
+from getstep_server.pauses import Pauses
 
-FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 60.0
-GOOD_SECONDS = 60.0
-"""The pause before the process is started again, which doubles unless it ran for so long."""
+from .messages import LENGTH_BYTES, FromProcess, MessageError, ToProcess, frame, from_process, length_of
 
 END_SECONDS = 6.0
 """The time for the process to end its workers and itself: then it is killed."""
@@ -49,9 +46,9 @@ class ProcessLink:
             receive: called with each message.
             lost: called with the reason whenever the process has ended.
         """
-        pause = FIRST_PAUSE_SECONDS
+        pauses = Pauses()
         while True:
-            began = trio.current_time()
+            pauses.begin()
             try:
                 code = await self._run_once(receive)
                 why = f"the process that talks to Dask has ended with code {code}; see {self._log}"
@@ -60,10 +57,7 @@ class ProcessLink:
             except MessageError as error:
                 why = f"the process that talks to Dask is out of step: {error}"
             lost(why)
-            if trio.current_time() > began + GOOD_SECONDS:
-                pause = FIRST_PAUSE_SECONDS
-            await trio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            await trio.sleep(pauses.next())
 
     async def _run_once(self, receive: Callable[[FromProcess], None]) -> int:
         """Run the process until it ends, and return its exit code. If this is cancelled, end it.

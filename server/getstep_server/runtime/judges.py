@@ -18,6 +18,7 @@ from getstep_server.errors import UsageError
 from getstep_server.events import JudgeEnded, Publish
 from getstep_server.net.connection import Connection
 from getstep_server.net.seat import Seat
+from getstep_server.pauses import Pauses
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
@@ -27,7 +28,6 @@ from getstep_server.records.result import Result
 from .attempt import Running
 from .hosted import HostedPrograms
 from .judge_process import JudgeProcess
-from .pauses import Pauses
 
 
 def check_judges(contest: Contest) -> None:
