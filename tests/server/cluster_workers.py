@@ -68,12 +68,11 @@ def proof(calibration: float = 10.0, *, held: bool = True, **changes: Any) -> by
 
 def report_on(order: MatchOrder) -> MatchReport:
     """Return the report on a match in which both programs make the first legal move in 1 ms."""
-    state, lines, thought = match_state_of(order.head), [], [0.0, 0.0]
+    state, lines = match_state_of(order.head), []
     while state.outcome is None:
         player = state.state.to_move
         move = next(iter(state.state.legal_moves()))
         state.move(move, 1.0)
-        thought[player] += 1.0
         lines.append({"player": player, "move": move, "ms": 1.0, "timed": "wake"})
         if state.state.passed and state.outcome is None:
             lines += [{"player": passed, "pass": True} for passed in state.state.passed]
@@ -81,14 +80,10 @@ def report_on(order: MatchOrder) -> MatchReport:
     played = Played(
         winner=outcome.winner,
         reason=outcome.reason,
-        detail=outcome.detail,
-        scores=None if outcome.scores is None else list(outcome.scores),
         turns=state.turns,
-        thought_ms=thought,
-        faults=[0, 0],
         seconds=0.5,
     )
-    return MatchReport(worker="lab", played=played, lines=[as_json(line).decode() for line in lines])
+    return MatchReport(played=played, lines=[as_json(line).decode() for line in lines])
 
 
 def good(play: Play) -> Iterator[FromProcess]:
@@ -100,10 +95,7 @@ def turns(play: Play, count: int, start: int = 0) -> Progress:
     """Return the first turns of a match."""
     order = decode_order(play.order)
     lines = report_on(order).lines[start : start + count]
-    head = order.head
-    return Progress(
-        play.id, encode(MatchProgress(match=head["match"], attempt=head["attempt"], start=start, lines=lines))
-    )
+    return Progress(play.id, encode(MatchProgress(start=start, lines=lines)))
 
 
 class MemoryLink:

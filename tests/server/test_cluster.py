@@ -193,7 +193,7 @@ async def test_the_files_of_a_program_travel_when_a_worker_has_not_got_them(
         known.update(play.files)
         missing = {program.files for program in decode_order(play.order).programs} - known
         if missing:
-            yield Reported(play.id, encode(MatchReport(worker="lab", missing=tuple(missing))))
+            yield Reported(play.id, encode(MatchReport(missing=tuple(missing))))
         else:
             yield from good(play)
 
@@ -396,7 +396,7 @@ async def test_a_worker_is_stopped_that_passes_on_an_illegal_turn(
         lambda play: turns(play, 2, start=1),
         lambda play: Reported(play.id, b"nonsense"),
         lambda play: Reported(play.id, b" " * (client.LARGE_REPORT_BYTES + 1)),
-        lambda play: Reported(play.id, encode(MatchReport(worker="lab", missing=("0" * 64,)))),
+        lambda play: Reported(play.id, encode(MatchReport(missing=("0" * 64,)))),
     ],
     ids=["progress", "start", "report", "large report", "missing"],
 )

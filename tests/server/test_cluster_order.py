@@ -35,11 +35,7 @@ SPEC_FIELDS = {"number": 1, "convention": "getstep", "command": ["python"], "lan
 PLAYED = Played(
     winner=0,
     reason="finished",
-    detail="won",
-    scores=[1, 0],
     turns=2,
-    thought_ms=[1.0, 2.0],
-    faults=[0, 0],
     seconds=1.5,
 )
 PROOF = WorkerProof(
@@ -69,8 +65,8 @@ def changed(message: Any, **fields: Any) -> bytes:
 
 
 def test_messages_travel_unchanged(order: MatchOrder) -> None:
-    played = MatchReport(worker="lab-1", played=PLAYED, lines=[TURN])
-    progress = MatchProgress(match=1, attempt=1, start=0, lines=[TURN])
+    played = MatchReport(played=PLAYED, lines=[TURN])
+    progress = MatchProgress(start=0, lines=[TURN])
     assert decode_order(encode(order)) == order
     assert decode_report(encode(played)) == played
     assert decode_progress(encode(progress)) == progress
@@ -121,20 +117,20 @@ def test_an_order_has_a_bounded_length(order: MatchOrder) -> None:
 
 
 def test_a_report_has_a_bounded_length() -> None:
-    report = encode(MatchReport(worker="lab-1", failure="no memory"))
+    report = encode(MatchReport(failure="no memory"))
     with pytest.raises(Wrong, match="16777216"):
         decode_report(report + b" " * (16 << 20))
 
 
 def test_a_part_of_the_turns_has_a_bounded_length() -> None:
-    progress = encode(MatchProgress(match=1, attempt=1, start=0, lines=[TURN]))
+    progress = encode(MatchProgress(start=0, lines=[TURN]))
     with pytest.raises(Wrong, match="262144"):
         decode_progress(progress + b" " * 262_144)
 
 
 def test_a_turn_has_a_bounded_length() -> None:
     with pytest.raises(Wrong, match="32768"):
-        decode_report(changed(MatchReport(worker="lab-1", played=PLAYED), lines=["{" + " " * 32_768]))
+        decode_report(changed(MatchReport(played=PLAYED), lines=["{" + " " * 32_768]))
 
 
 @pytest.mark.parametrize(
@@ -144,13 +140,12 @@ def test_a_turn_has_a_bounded_length() -> None:
         {"failure": "as well"},
         {"missing": ["a" * 64]},
         {"played": {}},
-        {"worker": "w" * 201},
         {"incidents": [{}]},
     ],
 )
 def test_a_report_says_one_thing(fields: dict[str, Any]) -> None:
     with pytest.raises(Wrong):
-        decode_report(changed(MatchReport(worker="lab-1", played=PLAYED), **fields))
+        decode_report(changed(MatchReport(played=PLAYED), **fields))
 
 
 def test_a_worker_is_protected_if_every_probe_was_stopped() -> None:

@@ -56,7 +56,7 @@ def check(order: bytes, report: MatchReport) -> list[dict[str, Any]]:
     turns = list(check_lines(state, report.lines))
     assert state.outcome is not None
     assert (state.outcome.winner, str(state.outcome.reason)) == (report.played.winner, report.played.reason)
-    assert (state.turns, list(state.faults)) == (report.played.turns, report.played.faults)
+    assert state.turns == report.played.turns
     return turns
 
 
@@ -82,7 +82,7 @@ def test_a_match_is_played_and_its_turns_are_passed_on_meanwhile(
 
     def progress(message: bytes) -> None:
         part = decode_progress(message)
-        assert (part.match, part.attempt, part.start) == (1, 1, len(told))
+        assert part.start == len(told)
         told.extend(part.lines)
         gate.touch()
         raise OSError("spectators miss something, and the match goes on")
@@ -179,7 +179,7 @@ def test_a_match_that_waits_for_a_core_says_so_until_it_is_stopped(
     order, files = order_of(tmp_path)
     with own_core(shared_folder(), 0):
         assert "stopped" in decoded(play_order(order, files, progress, stop)).failure
-    assert told == [MatchProgress(match=1, attempt=1, start=0, lines=[])]
+    assert told == [MatchProgress(start=0, lines=[])]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_match_that_waits_for_a_core_says_so_until_it_is_stopped(
 def test_as_many_turns_are_passed_on_at_once_as_the_host_takes(lines: list[bytes], most: int) -> None:
     told = [line.decode() for line in worker._first_of(lines)]
     assert len(told) == most
-    message = MatchProgress(match=10**18, attempt=10**18, start=10**18, lines=told)
+    message = MatchProgress(start=10**18, lines=told)
     assert decode_progress(encode(message)) == message
 
 

@@ -248,7 +248,7 @@ class Cluster:
             case Disconnected(why):
                 self._lose_all("the connection to the scheduler was lost")
                 self._note_trouble(why)
-            case Unfit(_, name, why):
+            case Unfit(name, why):
                 self._refuse(name, why)
             case Left(address):
                 self._remove(address, "its worker is gone")

@@ -75,7 +75,6 @@ class Joined(msgspec.Struct, tag=True, array_like=True, frozen=True):
 class Unfit(msgspec.Struct, tag=True, array_like=True, frozen=True):
     """A worker cannot prove anything: ``why`` for people."""
 
-    worker: str
     name: str
     why: str
 

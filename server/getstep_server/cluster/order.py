@@ -36,7 +36,7 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.records.game import GameHeader, IncidentEntry, match_state_of
 from getstep_server.records.record import RecordError, read
 from getstep_server.records.replay import step
-from getstep_server.records.values import TWO, Count, Ms, Number, Seconds, Sha256, Text, Who
+from getstep_server.records.values import TWO, Count, Number, Seconds, Sha256, Text, Who
 from getstep_server.validation import Check, Mistake, Model, ValidationError, validated, wrong
 
 FAILURE_CHARS = 4000
@@ -99,15 +99,11 @@ class MatchOrder(Model, frozen=True, kw_only=True):
 
 
 class Played(Model, frozen=True, kw_only=True):
-    """The result of a match, with the fields of `records.result.Result` that the host does not know itself."""
+    """The result of a match. The host compares it with that of the turns. Only the ``seconds`` are new to it."""
 
     winner: Who | None
     reason: Annotated[str, Meta(max_length=64)]
-    detail: Text
-    scores: Annotated[list[Any], TWO] | None
     turns: Count
-    thought_ms: Annotated[list[Ms], TWO]
-    faults: Annotated[list[Count], TWO]
     seconds: Seconds
 
 
@@ -115,11 +111,9 @@ class MatchReport(Model, frozen=True, kw_only=True):
     """The report on an order: the match was ``played``, or programs are ``missing``, or there was a ``failure``.
 
     A ``failure`` is one of the worker, never of a program: the match can be played elsewhere. ``missing`` has the
-    SHA-256 of each program whose files the worker has not. ``lines`` are the turns and passes, ``worker`` is the
-    name of the worker, for people.
+    SHA-256 of each program whose files the worker has not. ``lines`` are the turns and passes.
     """
 
-    worker: Annotated[str, Meta(max_length=200)]
     played: Played | None = None
     missing: Annotated[tuple[Sha256, ...], Meta(max_length=2)] = ()
     failure: Annotated[str, Meta(max_length=FAILURE_CHARS)] = ""
@@ -138,8 +132,6 @@ class MatchReport(Model, frozen=True, kw_only=True):
 class MatchProgress(Model, frozen=True, kw_only=True):
     """The turns and passes of a match that is being played, from line number ``start`` on."""
 
-    match: Number
-    attempt: Number
     start: Count
     lines: list[str]
 

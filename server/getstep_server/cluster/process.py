@@ -169,9 +169,9 @@ class _Connection:
             proof = await asyncio.wait_for(future.result(), PROOF_SECONDS)
             sent = frame(Joined(address, name, slots, _bytes(proof)))
         except TimeoutError:
-            sent = frame(Unfit(address, name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
+            sent = frame(Unfit(name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
         except Exception as error:  # whatever the worker has raised, such as an ImportError
-            sent = frame(Unfit(address, name, _described(error)))
+            sent = frame(Unfit(name, _described(error)))
         finally:
             future.release()
         if self._workers.get(address) == directory and self._is_connected:

@@ -23,7 +23,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-import socket
 import tempfile
 import threading
 import time
@@ -101,16 +100,15 @@ def play_order(
         progress: called about once a second with an encoded `MatchProgress`, in another thread.
         stop: set if the host does not need the match any more.
     """
-    worker = socket.gethostname()[:200]
     try:
-        report = _report(worker, decode_order(order), files, progress, stop or threading.Event())
+        report = _report(decode_order(order), files, progress, stop or threading.Event())
     except Exception as error:
-        report = MatchReport(worker=worker, failure=_reason(error))
+        report = MatchReport(failure=_reason(error))
     return encode(report)
 
 
 def _report(
-    worker: str, order: MatchOrder, files: Mapping[str, bytes], progress: Progress | None, stop: threading.Event
+    order: MatchOrder, files: Mapping[str, bytes], progress: Progress | None, stop: threading.Event
 ) -> MatchReport:
     until = time.monotonic() + order.deadline_seconds
     folder = shared_folder()
@@ -121,8 +119,8 @@ def _report(
     homes = {program.files: cache.find(program.files) for program in order.programs}
     missing = tuple(name for name, home in homes.items() if home is None)
     if missing:
-        return MatchReport(worker=worker, missing=missing)
-    waiting = _Waiting(order, progress, stop)
+        return MatchReport(missing=missing)
+    waiting = _Waiting(progress, stop)
     with _folder_of_match(folder / "matches") as own, own_core(folder, until, waiting) as core:
         protections = Protections(order.settings.sandbox)
         jobs = [
@@ -134,7 +132,6 @@ def _report(
     fields = record.fields
     played = {name: fields[name] for name in Played.__struct_fields__ if name in fields}
     return MatchReport(
-        worker=worker,
         played=Played(**played, turns=fields["turns_played"]),
         lines=[line.decode() for line in record.turns],
         incidents=fields["incidents"],
@@ -144,8 +141,8 @@ def _report(
 class _Waiting:
     """Tells the host that a match waits for a core."""
 
-    def __init__(self, order: MatchOrder, progress: Progress | None, stop: threading.Event) -> None:
-        self._empty = MatchProgress(match=order.head["match"], attempt=order.head["attempt"], start=0, lines=[])
+    def __init__(self, progress: Progress | None, stop: threading.Event) -> None:
+        self._empty = MatchProgress(start=0, lines=[])
         self._progress = progress
         self._stop = stop
         self._said = time.monotonic()
@@ -241,7 +238,7 @@ async def _pass_on(
         if progress is None or not lines:
             continue
         told = [line.decode() for line in _first_of(lines)]
-        message = MatchProgress(match=sheet.match.number, attempt=sheet.attempt, start=passed_on, lines=told)
+        message = MatchProgress(start=passed_on, lines=told)
         passed_on += len(told)
         await trio.to_thread.run_sync(_tell, progress, message)
 
