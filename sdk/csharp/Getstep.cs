@@ -32,6 +32,7 @@ using System.IO;
 using System.Linq;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.ExceptionServices;
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.RegularExpressions;
@@ -2073,16 +2074,32 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         private static void Open(Socket socket, IPEndPoint address, Gate gate)
         {
-            IAsyncResult connecting = socket.BeginConnect(address, null, null);
+            Exception failure = null;
+            // Not BeginConnect: if Mono starts a thread of its pool just when the program ends, it waits up to a minute.
+            var connecting = new Thread(() =>
+            {
+                try
+                {
+                    socket.Connect(address);
+                }
+                catch (Exception error) when (IsOfANetwork(error))
+                {
+                    failure = error;
+                }
+            }) { IsBackground = true, Name = "getstep connecting" };
+            connecting.Start();
             var watch = Stopwatch.StartNew();
-            while (!connecting.AsyncWaitHandle.WaitOne(100))
+            while (!connecting.Join(100))
             {
                 if (gate.IsStopped || watch.ElapsedMilliseconds > ConnectMs)
                 {
                     throw new ConnectionFailed("no answer; the address is wrong, or a firewall or another network is between");
                 }
             }
-            socket.EndConnect(connecting);
+            if (failure != null)
+            {
+                ExceptionDispatchInfo.Capture(failure).Throw();
+            }
         }
 
         /// <summary>Sends without delay, and detects a dead peer within half a minute: 10 s + 4 times 5 s.</summary>
