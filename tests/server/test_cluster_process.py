@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,16 @@ async def ended(future: Future) -> None:
     await asyncio.sleep(0)
 
 
-async def connected(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
-    """Return what the host hears while the worker proves itself, and while it talks."""
+def during(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
+    """Return what the host hears while the worker proves itself, and while it talks.
+
+    In a thread: a browser that an earlier test has used keeps an event loop in the main one.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(_during(talk))).result()
+
+
+async def _during(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
     client = Client()
     sent = queue.SimpleQueue[bytes]()
     connection = _Connection(client, sent, Path())
@@ -122,7 +131,7 @@ def test_turns_that_cannot_be_passed_on_lose_the_match_and_no_other(data: Any) -
         second.answer.set_result(b"report")
         await ended(second)
 
-    lost, *others = asyncio.run(connected(talk))
+    lost, *others = during(talk)
     assert isinstance(lost, Lost)
     assert lost.id == 1
     assert "expected" in lost.why
@@ -138,7 +147,7 @@ def test_a_report_that_cannot_be_passed_on_loses_the_match(data: Any) -> None:
         future.answer.set_result(data)
         await ended(future)
 
-    (lost,) = asyncio.run(connected(talk))
+    (lost,) = during(talk)
     assert isinstance(lost, Lost)
     assert "expected" in lost.why
 
@@ -150,7 +159,7 @@ def test_a_worker_joins_if_its_proof_can_be_passed_on(data: Any) -> None:
         future.answer.set_result(data)
         await ended(future)
 
-    (said,) = asyncio.run(connected(talk))
+    (said,) = during(talk)
     if data == b"proof":
         assert said == Joined("tcp://lab:1", "lab-1", 2, b"proof")
     else:
