@@ -11,7 +11,7 @@ COLOURS = ("R", "G")
 def board_lines(board: Board) -> bytes:
     """Return a line for each row, without a newline at the end.
 
-    Each cell is followed by a blank, the last one too: there are programs that drop the last part of a split line.
+    Each cell is followed by a space, the last one too: there are programs that drop the last part of a split line.
     """
     return b"\n".join(b"".join(_cell(cell) for cell in row) for row in board)
 

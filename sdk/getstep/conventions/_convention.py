@@ -13,7 +13,7 @@ from getstep._text import short_repr
 from getstep_engines import Player
 
 MAX_OUTPUT = 1000
-"""Bytes of a program's output for one move. A move has at most 10 characters; the rest is for blank lines."""
+"""Bytes of a program's output for one move. A move has at most 10 characters; the rest is for empty lines."""
 
 
 class ConventionError(ValueError):
@@ -108,7 +108,7 @@ _BEGINNING = re.compile(rb"\s*(?:[+-]?\d{0,9}|[+-]?\d{1,9}[ \t]+[+-]?\d{0,9}[ \t
 def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tuple[int, int], int] | None:
     """Return two numbers on a line, and the number of bytes they take; None if there may be more to come.
 
-    Blank lines and blanks before them are skipped.
+    Empty lines, and spaces before a line, are skipped.
 
     Args:
         output: the bytes that the program has written.
@@ -129,5 +129,5 @@ def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tupl
 
 
 def shown(output: bytes) -> str:
-    """Return the first line of the output that is not blank, for a message."""
+    """Return the first line of the output with more than spaces, for a message."""
     return short_repr(output.strip().partition(b"\n")[0].decode("utf-8", "replace"))
