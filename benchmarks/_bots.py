@@ -86,7 +86,10 @@ def fast(port: int, first: int, last: int) -> None:
         while playing:
             for key, _ in selector.select():
                 bot = key.data
-                data = bot.sock.recv(65536)
+                try:
+                    data = bot.sock.recv(65536)
+                except ConnectionResetError:  # the benchmark has ended its server
+                    data = b""
                 for message in bot.messages(data):
                     if reply := bot.reply_to(message):
                         bot.sock.sendall(reply)
