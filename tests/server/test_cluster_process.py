@@ -9,8 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import dask.config
 import pytest
 
+from getstep_server.cluster import process
+from getstep_server.cluster.address import ClusterAddress
 from getstep_server.cluster.messages import (
     LENGTH_BYTES,
     MAX_MESSAGE_BYTES,
@@ -165,3 +168,22 @@ def test_a_worker_joins_if_its_proof_can_be_passed_on(data: Any) -> None:
     else:
         assert isinstance(said, Unfit)
         assert "expected" in said.why
+
+
+def test_dask_takes_little_time_from_the_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its settings are there before the workers of this machine start, which take them over."""
+    found: list[object] = []
+
+    async def made(_: ClusterAddress) -> None:
+        found.extend(
+            map(dask.config.get, ("distributed.admin.tick.interval", "distributed.worker.profile.enabled"))
+        )
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(process, "_own_cluster", made)
+    started = process._Process(ClusterAddress("local", "2"), Path(), queue.SimpleQueue[bytes]())
+    loud = {"distributed.admin.tick.interval": "20ms", "distributed.worker.profile.enabled": True}
+    with dask.config.set(loud), ThreadPoolExecutor(1) as pool:
+        with pytest.raises(asyncio.CancelledError):
+            pool.submit(lambda: asyncio.run(started.run())).result()
+    assert found == ["1s", False]
