@@ -94,7 +94,9 @@ def fold(text: str, cells: int, indent: int = 0) -> list[str]:
             if part.isspace():
                 continue
         for char in part:
-            if lines[-1].strip() and cell_len(lines[-1] + char) > cells:
+            if cell_len(lines[-1] + char) > cells:
+                if not lines[-1].strip():
+                    lines.pop()  # spaces alone need no line
                 lines.append(" " * indent)
             lines[-1] += char
     return [line.rstrip() for line in lines if line.strip()]

@@ -45,6 +45,7 @@ def test_the_cells_of_a_text_are_those_that_rich_counts() -> None:
         ("abcdefghijklmnop", ["abcdefghij", " klmnop"]),
         ("寿限無寿限無", ["寿限無寿限", " 無"]),
         ("a 寿限無寿限", ["a", " 寿限無寿", " 限"]),
+        ("         寿", [" 寿"]),
     ],
 )
 def test_folded_lines(text: str, lines: list[str]) -> None:
