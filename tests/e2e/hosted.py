@@ -96,9 +96,9 @@ class Hosted:
         return audit(record, read_ledger(self._ledger), printed).complaints
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Look again and again; a file that grows wakes nobody."""
+def wait_until(condition: Callable[[], object], *, every: float = 0.005) -> None:
+    """Look again and again, ``every`` so many seconds; a file that grows wakes nobody."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(every)

@@ -1,4 +1,4 @@
-"""Contests on real Dask workers: on this machine, as jobs of a stand-in for SLURM, and killed at any time."""
+"""Contests on real Dask workers: on this machine, as jobs of SLURM, and killed at any time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import signal
-import stat
 import sys
 from collections import Counter
 from pathlib import Path
@@ -23,6 +22,7 @@ from getstep_server.storage.verify import Verified, verify
 from tests.added_programs import GET_STEP, add_program
 from tests.e2e.hosted import wait_until
 from tests.e2e.hosted_contests import game_heads, kill
+from tests.e2e.slurm import Slurm, needs_slurm
 from tests.patience import PATIENCE_SECONDS
 from tests.server.hosting import needs_sandbox
 
@@ -133,39 +133,43 @@ def test_workers_the_process_and_the_host_are_killed_and_every_result_is_on_reco
     assert set(counted.values()) == {1}
 
 
-SBATCH = """\
-#!/bin/sh
-echo "$@" >> {folder}/submitted
-cp "$1" {folder}/script  # it is deleted when this ends
-setsid sh {folder}/script > {folder}/job.log 2>&1 &
-echo $! > {folder}/job.pid
-echo "Submitted batch job 4711"
-"""
+@needs_slurm
+def test_workers_are_jobs_of_slurm_that_are_submitted_again(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The only job is cancelled in mid-contest. SLURM does the same when the time of a job is over."""
+    folder = filled(
+        make_contest(["", ""], game="longest_path", events=("settings = {legs = 24}\n",)), 'sandbox = "none"\n'
+    )
+    file = tmp_path / "slurm.yaml"
+    file.write_text(
+        f"jobs: 1\nqueue: lab\ncores: 2\nmemory: 1 GB\nwalltime: '00:10:00'\npython: {sys.executable}\n"
+        f"local_directory: {tmp_path}\nlog_directory: {tmp_path}\n"
+    )
+    with Slurm() as slurm:
+        for name, value in slurm.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "1s")
+        server = programs.serve(folder, "--dask", str(file), "--now")
+        server.expect(r"^The cluster has 1 worker, for 2 matches at once$", seconds=WAIT_SECONDS)
+        server.expect(r"^\[2/24\]", seconds=WAIT_SECONDS)
+        (first,) = slurm.jobs()
+        slurm.run("scancel", str(first))
+        server.expect(r"^The cluster has 0 workers, ", seconds=WAIT_SECONDS)
+        wait_until(lambda: slurm.jobs() - {first}, every=0.2)
+        assert server.wait(seconds=WAIT_SECONDS) == 0
+        assert verified(folder).played == len(game_heads(folder)) == 24
+        wait_until(lambda: not slurm.jobs(), every=0.2)
 
-SCANCEL = """\
-#!/bin/sh
-echo "$@" >> {folder}/cancelled
-kill -9 -- -$(cat {folder}/job.pid)
-"""
 
-
-def test_workers_are_jobs_of_slurm(
+@needs_slurm
+def test_a_job_that_slurm_refuses_is_told(
     programs: Programs, make_contest: MakeContest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = filled(make_contest(["", ""], game="longest_path"), 'sandbox = "none"\n')
-    for name, script in {"sbatch": SBATCH, "scancel": SCANCEL}.items():
-        path = tmp_path / "bin" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(script.format(folder=tmp_path))
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    settings = (
-        f"cores: 1\nprocesses: 1\nmemory: 1 GB\njobs: 1\npython: {sys.executable}\nlocal_directory: {tmp_path}\n"
-    )
-    (tmp_path / "slurm.yaml").write_text(settings)
-    server = programs.serve(folder, "--dask", str(tmp_path / "slurm.yaml"), "--now")
-    assert server.wait(seconds=WAIT_SECONDS) == 0
-    assert verified(folder).played == len(game_heads(folder)) == 2
-    assert len((tmp_path / "submitted").read_text().splitlines()) == 1
-    wait_until(lambda: (tmp_path / "cancelled").exists())
-    assert (tmp_path / "cancelled").read_text().split() == ["4711"]
+    (tmp_path / "slurm.yaml").write_text("queue: nowhere\ncores: 1\nmemory: 1 GB\n")
+    with Slurm() as slurm:
+        for name, value in slurm.environment.items():
+            monkeypatch.setenv(name, value)
+        server = programs.serve(folder, "--dask", str(tmp_path / "slurm.yaml"), "--now")
+        server.expect(r"^! Cluster: .*invalid partition specified: nowhere", seconds=WAIT_SECONDS)

@@ -174,6 +174,26 @@ def test_another_address_is_refused(text: str) -> None:
         cluster_address(text)
 
 
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ("- cores", "expected arguments of dask_jobqueue.SLURMCluster"),
+        ("1: cores", "expected arguments of dask_jobqueue.SLURMCluster"),
+        ("cores: [", "flow"),
+        ("jobs: 0", "jobs: 0, expected 1 to 1000"),
+        ("jobs: 1001", "expected 1 to 1000"),
+        ("jobs: many", "jobs: 'many', expected 1 to 1000"),
+        ("jobs: true", "jobs: True, expected 1 to 1000"),
+        ("processes: 2", "processes: expected 1"),
+    ],
+)
+def test_a_file_for_slurm_is_checked(tmp_path: Path, settings: str, expected: str) -> None:
+    file = tmp_path / "slurm.yaml"
+    file.write_text(settings)
+    with pytest.raises(UsageError, match=f"--dask '{file}': .*{expected}"):
+        cluster_address(str(file))
+
+
 def test_only_the_process_and_its_workers_import_dask() -> None:
     """It takes a second, and a host without a cluster need not have it."""
     code = "import sys, getstep_server.cli.main, getstep_server.cli._cluster; print('distributed' in sys.modules)"

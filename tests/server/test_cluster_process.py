@@ -174,13 +174,13 @@ def test_dask_takes_little_time_from_the_programs(monkeypatch: pytest.MonkeyPatc
     """Its settings are there before the workers of this machine start, which take them over."""
     found: list[object] = []
 
-    async def made(_: ClusterAddress) -> None:
+    def made(**_: object) -> None:
         found.extend(
             map(dask.config.get, ("distributed.admin.tick.interval", "distributed.worker.profile.enabled"))
         )
         raise asyncio.CancelledError
 
-    monkeypatch.setattr(process, "_own_cluster", made)
+    monkeypatch.setattr(process, "LocalCluster", made)
     started = process._Process(ClusterAddress("local", "2"), Path(), queue.SimpleQueue[bytes]())
     loud = {"distributed.admin.tick.interval": "20ms", "distributed.worker.profile.enabled": True}
     with dask.config.set(loud), ThreadPoolExecutor(1) as pool:

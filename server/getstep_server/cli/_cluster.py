@@ -36,9 +36,9 @@ def cluster_maker(where: str | None) -> MakeCluster | None:
     """
     if where is None:
         return None
-    address = cluster_address(where)
     if find_spec("distributed") is None:
         raise UsageError('--dask needs Dask; pip install "getstep-server[dask]"')
+    address = cluster_address(where)
 
     def make(contest: Contest, tournament: Tournament, hosted: HostedPrograms, publish: Publish) -> ClusterVenue:
         sandbox = contest.file.programs.sandbox == "required"

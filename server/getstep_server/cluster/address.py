@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 from getstep_server.errors import UsageError
 
 MAX_LOCAL_WORKERS = 256
 """The workers of ``local:N``: more than any machine has cores."""
+
+MAX_JOBS = 1000
+"""The jobs of SLURM: the scheduler was measured with 500 workers."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ def cluster_address(text: str) -> ClusterAddress:
     """Return what ``--dask TEXT`` means.
 
     Raises:
-        UsageError: the text is no address, or there is no such file.
+        UsageError: the text is no address, or its file is missing or wrong.
     """
     if re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d{1,5}", text):
         return ClusterAddress("scheduler", text)
@@ -42,9 +45,32 @@ def cluster_address(text: str) -> ClusterAddress:
             raise UsageError(f"--dask {text!r}, expected local:1 to local:{MAX_LOCAL_WORKERS}")
         return ClusterAddress("local", local[1])
     if Path(text).suffix in (".yaml", ".yml"):
-        if not Path(text).is_file():
-            raise UsageError(f"--dask {text!r}: there is no such file")
+        _check_slurm(text)
         return ClusterAddress("slurm", str(Path(text).resolve()))
     raise UsageError(
         f"--dask {text!r}, expected tcp://HOST:PORT, local:N, or a file for SLURM that ends with .yaml"
     )
+
+
+def _check_slurm(text: str) -> None:
+    """Check what this project asks of a file for SLURM; SLURMCluster checks the rest, when it starts.
+
+    Raises:
+        UsageError: always with what is expected.
+    """
+    import yaml
+
+    def refuse(why: str) -> NoReturn:
+        raise UsageError(f"--dask {text!r}: {why}")
+
+    try:
+        settings = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        refuse(" ".join(str(error).split()))
+    if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
+        refuse("expected arguments of dask_jobqueue.SLURMCluster, such as 'cores: 4', each on a line")
+    jobs = settings.get("jobs", 1)
+    if type(jobs) is not int or not 1 <= jobs <= MAX_JOBS:
+        refuse(f"jobs: {jobs!r}, expected 1 to {MAX_JOBS}")
+    if settings.get("processes", 1) != 1:
+        refuse("processes: expected 1; a worker plays as many matches at once as it has cores")

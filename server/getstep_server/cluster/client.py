@@ -42,6 +42,7 @@ from .messages import (
     Joined,
     Left,
     Lost,
+    NotSubmitted,
     Play,
     Progress,
     Reported,
@@ -247,6 +248,8 @@ class Cluster:
                 self._publish(ClusterConnected(where))
             case Disconnected(why):
                 self._lose_all("the connection to the scheduler was lost")
+                self._note_trouble(why)
+            case NotSubmitted(why):
                 self._note_trouble(why)
             case Unfit(name, why):
                 self._refuse(name, why)

@@ -63,6 +63,12 @@ class Disconnected(msgspec.Struct, tag=True, array_like=True, frozen=True):
     why: str
 
 
+class NotSubmitted(msgspec.Struct, tag=True, array_like=True, frozen=True):
+    """A job of SLURM that has ended cannot be submitted again: ``why`` for people. The process tries again."""
+
+    why: str
+
+
 class Joined(msgspec.Struct, tag=True, array_like=True, frozen=True):
     """A worker has proved what it is. ``worker`` is its address, ``name`` for people, ``slots`` its threads."""
 
@@ -107,7 +113,9 @@ class Lost(msgspec.Struct, tag=True, array_like=True, frozen=True):
 
 
 ToProcess: TypeAlias = Play | Stop | GiveUp
-FromProcess: TypeAlias = Connected | Disconnected | Joined | Unfit | Left | Progress | Reported | Lost
+FromProcess: TypeAlias = (
+    Connected | Disconnected | NotSubmitted | Joined | Unfit | Left | Progress | Reported | Lost
+)
 
 _TO: msgspec.msgpack.Decoder[ToProcess] = msgspec.msgpack.Decoder(ToProcess)
 _FROM: msgspec.msgpack.Decoder[FromProcess] = msgspec.msgpack.Decoder(FromProcess)
@@ -152,3 +160,8 @@ def from_process(data: bytes) -> FromProcess:
 def shortened(text: str) -> str:
     """Return a reason that is not too long: its end says most."""
     return text if len(text) <= TEXT_CHARS else f"... {text[-TEXT_CHARS:]}"
+
+
+def described(error: BaseException) -> str:
+    """Return an error as a reason, on one line."""
+    return shortened(" ".join(f"{type(error).__name__}: {error}".split()))

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import dask.config
-import yaml
 from distributed import Client, LocalCluster
 
 from . import task
@@ -44,12 +43,14 @@ from .messages import (
     Left,
     Lost,
     MessageError,
+    NotSubmitted,
     Play,
     Progress,
     Reported,
     Stop,
     ToProcess,
     Unfit,
+    described,
     frame,
     length_of,
     shortened,
@@ -178,7 +179,7 @@ class _Connection:
         except TimeoutError:
             sent = frame(Unfit(name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
         except Exception as error:  # whatever the worker has raised, such as an ImportError
-            sent = frame(Unfit(name, _described(error)))
+            sent = frame(Unfit(name, described(error)))
         finally:
             future.release()
         if self._workers.get(address) == directory and self._is_connected:
@@ -200,7 +201,7 @@ class _Connection:
             future = self._submit(task.play, message.worker, name, message.id, message.order, files, self._topic)
             sent = frame(Reported(message.id, _bytes(await future.result())))
         except Exception as error:  # whatever the worker has raised, or a report that is too long
-            sent = frame(Lost(message.id, _described(error)))
+            sent = frame(Lost(message.id, described(error)))
         finally:
             if future is not None:
                 await self._release(future)
@@ -215,7 +216,7 @@ class _Connection:
             self._send(Progress(number, _bytes(data)))
         except (TypeError, MessageError) as error:
             self._orders.pop(number)[1].cancel()
-            self._send(Lost(number, _described(error)))
+            self._send(Lost(number, described(error)))
 
     def _submit(self, function: Any, worker: str, name: str, *args: Any) -> Any:
         return self._client.submit(
@@ -242,10 +243,6 @@ def _bytes(data: object) -> bytes:
     return data
 
 
-def _described(error: BaseException) -> str:
-    return shortened(" ".join(f"{type(error).__name__}: {error}".split()))
-
-
 class _Process:
     """The process: it keeps a connection, and passes on what the host says.
 
@@ -261,6 +258,8 @@ class _Process:
         self._queue = send
         self._connection: _Connection | None = None
         self._cluster: Any = None
+        self._keeping: asyncio.Task[None] | None = None
+        """It submits jobs of SLURM again that have ended."""
 
     def take(self, message: ToProcess) -> None:
         """Do what the host says; without a connection all is lost already."""
@@ -275,11 +274,10 @@ class _Process:
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
-                self._cluster = self._cluster or await _own_cluster(self._address)
-                where = self._address.text if self._cluster is None else self._cluster
+                where = await self._own_cluster() or self._address.text
                 client = await Client(where, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
             except Exception as error:  # distributed raises many kinds, such as OSError, ValueError, RuntimeError
-                self._send(Disconnected(f"{_described(error)}; it is tried again"))
+                self._send(Disconnected(f"{described(error)}; it is tried again"))
             else:
                 pause = FIRST_PAUSE_SECONDS
                 await self._serve(client)
@@ -287,11 +285,35 @@ class _Process:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
+    async def _own_cluster(self) -> Any:
+        """Return the cluster that this process starts; None if a scheduler runs elsewhere.
+
+        Raises:
+            Exception: it cannot be started; distributed and dask-jobqueue raise many kinds.
+        """
+        if self._cluster is None and self._address.kind == "local":
+            self._cluster = await LocalCluster(
+                n_workers=int(self._address.text),
+                threads_per_worker=1,
+                asynchronous=True,
+                dashboard_address=None,
+                memory_limit=0,  # the programs have limits of their own
+            )
+        elif self._cluster is None and self._address.kind == "slurm":
+            from .slurm import SlurmJobs  # dask-jobqueue is needed for nothing else
+
+            jobs = await SlurmJobs.start(Path(self._address.text))
+            self._cluster = jobs.cluster
+            self._keeping = asyncio.create_task(jobs.keep(lambda why: self._send(NotSubmitted(why))))
+        return self._cluster
+
     def _send(self, message: FromProcess) -> None:
         self._queue.put(frame(message))
 
     async def close(self) -> None:
         """End the workers that this process has started."""
+        if self._keeping is not None:
+            self._keeping.cancel()
         if self._cluster is not None:
             with contextlib.suppress(Exception):  # they also end without the scheduler
                 await asyncio.wait_for(self._cluster.close(), CLOSE_SECONDS)
@@ -307,27 +329,6 @@ class _Process:
             connection.close()
             with contextlib.suppress(Exception):  # nothing of it is needed any more
                 await asyncio.wait_for(client._close(fast=True), CONNECT_SECONDS)
-
-
-async def _own_cluster(address: ClusterAddress) -> Any:
-    """Return a cluster that this process starts; None if a scheduler runs elsewhere."""
-    if address.kind == "local":
-        return await LocalCluster(
-            n_workers=int(address.text),
-            threads_per_worker=1,
-            asynchronous=True,
-            dashboard_address=None,
-            memory_limit=0,  # the programs have limits of their own
-        )
-    if address.kind == "slurm":
-        from dask_jobqueue import SLURMCluster
-
-        settings = yaml.safe_load(Path(address.text).read_text(encoding="utf-8"))
-        jobs = settings.pop("jobs", 1)
-        cluster = await SLURMCluster(**settings, asynchronous=True)
-        cluster.scale(jobs=jobs)
-        return cluster
-    return None
 
 
 def main() -> None:
