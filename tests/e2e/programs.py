@@ -159,14 +159,15 @@ def write_contest(
     port: int = 0,
     classic_port: int | None = None,
     host: str = "127.0.0.1",
-    absent_seconds: float = 60.0,
+    absent_seconds: float = 4 * PATIENCE_SECONDS,
     database: str | None = None,
     judges: int = 1,
 ) -> Path:
     """Make a contest on free ports. ``teams`` has a line of TOML for each team, from id 1, beside its id and name.
 
     ``events`` holds further lines of TOML for each event, which may set another game and limit for it. No honest
-    bot misses ``move_seconds`` on a busy machine; ``budget_seconds`` for all of a player's moves takes its place.
+    bot misses ``move_seconds`` on a busy machine, or comes after ``absent_seconds``; ``budget_seconds`` for all of
+    a player's moves takes the place of a limit for each.
     The records are in the folder, or in ``database``.
     """
     folder.mkdir()

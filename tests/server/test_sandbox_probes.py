@@ -101,7 +101,11 @@ def test_all_protections_hold(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.long
 def test_without_the_sandbox_most_attempts_succeed() -> None:
     found = broken(check(Protections.NONE))
-    assert set(found) >= SUCCEED_WITHOUT | ALONE_WITHOUT
+    wanted = SUCCEED_WITHOUT | ALONE_WITHOUT
+    for _ in range(5):
+        if missing := sorted(wanted - found.keys()):  # on a busy machine an attempt may get no processor time
+            found |= broken(check(Protections.NONE, missing))
+    assert set(found) >= wanted
     assert len(found) >= 50
 
 

@@ -175,14 +175,14 @@ class Play:
 
     async def close(self, *, reset: bool = False) -> None:
         """Close the connection without a goodbye."""
+        if not self._said_goodbye:
+            self.left_at = trio.current_time()  # before it: the client may notice at once, and this process be late
         if reset:
             self.line.reset()
         else:
             await self.line.close()
         self.note("-", "the server resets the connection" if reset else "the server closes the connection")
         self._line = None
-        if not self._said_goodbye:
-            self.left_at = trio.current_time()
 
     async def finish(self) -> None:
         """Close what is open, after the case."""
