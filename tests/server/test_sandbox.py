@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_it_talks_through_pipes_and_has_its_own_copy_of_the_folder(tmp_path: Pat
         program.folder.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"made", "sub"}
     assert (tmp_path / "sub" / "given").read_text() == "after"
+
+
+def test_a_program_that_computes_too_long_is_told_from_its_first_moment(tmp_path: Path) -> None:
+    """The kernel counts the 30 ms of the launcher, too: the end comes less than a second after the start."""
+    with python("while True: pass", tmp_path, replace(PLAYING, cpu_seconds=1)) as program:
+        program.wait(PATIENCE_SECONDS)
+        assert program.describe_end() == "was killed: it used more than 1 s of processor time"
 
 
 def test_only_regular_files_are_read_and_saved(tmp_path: Path) -> None:

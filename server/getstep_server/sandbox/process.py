@@ -126,6 +126,7 @@ class SandboxedProcess:
         limits: Limits | None = None,
         cgroup: cgroups.Cgroup | None = None,
         *,
+        begin: float | None = None,
         group: bool = False,
     ) -> None:
         self.pid = pid
@@ -142,7 +143,7 @@ class SandboxedProcess:
         self._pidfd = pidfd
         self._group = group  # without a sandbox: its processes are a process group
         self._cpu = 0.0
-        self._begin = time.monotonic()
+        self._begin = time.monotonic() if begin is None else begin
         self._killed = False
         self._limits, self._cgroup = limits, cgroup
         self._out_of_memory = False
@@ -317,10 +318,11 @@ def start(
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         command = mounts.command(bubblewrap, mounts.options(_MOUNT, readable), as_root=uid is not None)
         command += [str(mounts.python()), "-I", "-S", "-c", _launcher_source(), str(theirs.fileno())]
+        begin = time.monotonic()  # the limit of processor time counts what the launcher takes, too
         popen = _popen(command, Path("/"), {}, (theirs.fileno(),))
         theirs.close()
         try:
-            return _meet(popen, ours, folder, settings, limits)
+            return _meet(popen, ours, folder, settings, limits, begin)
         except BaseException as error:
             popen.kill()
             popen.wait(_END_SECONDS)
@@ -334,7 +336,12 @@ def start(
 
 
 def _meet(
-    popen: subprocess.Popen[bytes], parent: socket.socket, folder: Path, settings: dict[str, Any], limits: Limits
+    popen: subprocess.Popen[bytes],
+    parent: socket.socket,
+    folder: Path,
+    settings: dict[str, Any],
+    limits: Limits,
+    begin: float,
 ) -> SandboxedProcess:
     """Do the parent's part of what `launcher` describes."""
     _send(parent, marshal.dumps(settings))
@@ -351,7 +358,7 @@ def _meet(
         _expect(parent, _READY)
         _send(parent, b"")
         _expect(parent, b"", NotExecutableError)
-        return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup)
+        return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup, begin=begin)
     except BaseException:
         popen.kill()
         popen.wait(_END_SECONDS)
