@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -430,7 +431,8 @@ def test_the_process_does_not_blame_the_team_for_the_host(tmp_path: Path) -> Non
 @pytest.mark.long  # it plays two games in the sandbox for each game of the contest
 def test_the_process_stores_a_program_that_plays(tmp_path: Path) -> None:
     shutil.copytree(STORED, tmp_path / "finished")
-    settings = (STORED / "contest.toml").read_text(encoding="utf-8").replace("_seconds = 0.6", "_seconds = 60")
+    settings = (STORED / "contest.toml").read_text(encoding="utf-8")
+    settings = re.sub("(move|budget)_seconds = .*", rf"\1_seconds = {PATIENCE_SECONDS}", settings)
     (tmp_path / "finished" / "contest.toml").write_text(settings, encoding="utf-8")
     assert cli.main(["new", str(tmp_path / "my_bot.py"), "--game", "all"]) == 0
     folder = io.BytesIO()
