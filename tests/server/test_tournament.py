@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from getstep_server.records.reasons import VoidReason
+from getstep_server.config.scoring import Scoring
+from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.tournament.tournament import Tournament
-from tests.server.hosts import KNOCKOUT, LADDER, SWISS, Host, assert_it_can_be_made_again, result_of, with_teams
+from tests.server.hosts import (
+    KNOCKOUT,
+    LADDER,
+    SWISS,
+    DecidingHost,
+    Host,
+    assert_it_can_be_made_again,
+    result_of,
+    with_teams,
+)
 from tests.server.players import make_contest
 
 
@@ -118,6 +131,32 @@ def test_open_matches_of_a_withdrawn_team_are_cancelled(tmp_path: Path) -> None:
     back = Host(contest, host.records)
     assert back.issue_pairings() == []  # what was cancelled stays so
     assert_it_can_be_made_again(back)
+
+
+@pytest.mark.parametrize("event", [SWISS, LADDER], ids=lambda event: str(event["format"]))
+def test_what_a_format_sees_is_the_same_after_any_records(tmp_path: Path, event: dict[str, Any]) -> None:
+    """A tournament that has been asked all the time makes only a part of it anew."""
+    dice = random.Random(5)
+    host = DecidingHost(make_contest(tmp_path, 5, event))
+    scorings = [Scoring(), Scoring(win=3, draw=1, loss=0)]
+    done = Counter[str]()
+    for _ in range(150):
+        kind = dice.choice([*["play"] * 6, "withdraw", "disqualify", "reinstate", "replay"])
+        with contextlib.suppress(RecordError):  # not every decision is possible now
+            if kind == "play" and host.tournament.open():
+                match = dice.choice(list(host.tournament.open()))
+                attempt = host.tournament.attempts[match.number] + 1
+                host.play(match, strong=dice.choice(match.teams), attempt=attempt)
+            elif kind == "replay":
+                host.decide(DecisionKind.REPLAY, match=dice.randint(1, len(host.tournament.matches) or 1))
+            elif kind != "play":
+                host.decide(DecisionKind(kind), team=dice.randint(1, 5))
+            done[kind] += 1
+        host.issue_pairings()
+        teams, scoring = dice.sample(range(1, 6), dice.choice([4, 5, 5])), dice.choice(scorings)
+        again = Tournament(host.contest, host.records)
+        assert host.tournament._state(1).history(scoring, teams) == again._state(1).history(scoring, teams)
+    assert min(done[kind] for kind in ("play", "withdraw", "disqualify", "reinstate", "replay")) >= 2
 
 
 def test_a_round_ends_when_the_last_that_was_open_is_cancelled(tmp_path: Path) -> None:

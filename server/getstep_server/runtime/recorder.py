@@ -63,6 +63,9 @@ REFRESH_SECONDS = 1.0
 TEAMS_PAIRED_AT_ONCE = 16
 """Pairings of more teams are made in a thread: those of a round robin of 64 take 27 ms, too long for the loop."""
 
+MATCHES_PAIRED_AT_ONCE = 1000
+"""Pairings after more matches are, too: the next pair of a duel with a test takes 1 ms for each thousand."""
+
 
 PutWorker = Callable[[Callable[[int], Record]], Awaitable[int]]
 """Puts a worker of a cluster on record; see `Recorder.put_worker`."""
@@ -319,7 +322,11 @@ class Recorder:
         return await self._store_alone(entry, "the record of pairings")
 
     async def _next_pairings(self, event: ContestEvent, present: Collection[int]) -> Record | None:
-        if event.format.pair_in_thread or len(event.teams) > TEAMS_PAIRED_AT_ONCE:
+        large = (
+            len(event.teams) > TEAMS_PAIRED_AT_ONCE
+            or self._tournament.issued(event.number) > MATCHES_PAIRED_AT_ONCE
+        )
+        if event.format.pair_in_thread or large:
             return await trio.to_thread.run_sync(self._make_pairings, event, present)
         return self._make_pairings(event, present)
 

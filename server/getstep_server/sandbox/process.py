@@ -126,7 +126,6 @@ class SandboxedProcess:
         limits: Limits | None = None,
         cgroup: cgroups.Cgroup | None = None,
         *,
-        begin: float | None = None,
         group: bool = False,
     ) -> None:
         self.pid = pid
@@ -143,7 +142,7 @@ class SandboxedProcess:
         self._pidfd = pidfd
         self._group = group  # without a sandbox: its processes are a process group
         self._cpu = 0.0
-        self._begin = time.monotonic() if begin is None else begin
+        self.begin = 0.0  # of its launcher: the limit of processor time counts what that takes, too
         self._killed = False
         self._limits, self._cgroup = limits, cgroup
         self._out_of_memory = False
@@ -211,7 +210,7 @@ class SandboxedProcess:
             return f"was killed: it used more than {self._limits.memory_bytes // MIB} MB of memory"
         if code == -signal.SIGKILL and not self._killed:
             # The kernel has done it. It may also run out of memory itself.
-            if self._limits is not None and time.monotonic() - self._begin >= self._limits.cpu_seconds:
+            if self._limits is not None and time.monotonic() - self.begin >= self._limits.cpu_seconds:
                 return f"was killed: it used more than {self._limits.cpu_seconds} s of processor time"
             return "was killed by the system"
         if code == -signal.SIGXFSZ:
@@ -318,11 +317,11 @@ def start(
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         command = mounts.command(bubblewrap, mounts.options(_MOUNT, readable), as_root=uid is not None)
         command += [str(mounts.python()), "-I", "-S", "-c", _launcher_source(), str(theirs.fileno())]
-        begin = time.monotonic()  # the limit of processor time counts what the launcher takes, too
-        popen = _popen(command, Path("/"), {}, (theirs.fileno(),))
+        begin, popen = time.monotonic(), _popen(command, Path("/"), {}, (theirs.fileno(),))
         theirs.close()
         try:
-            return _meet(popen, ours, folder, settings, limits, begin)
+            program = _meet(popen, ours, folder, settings, limits)
+            program.begin = begin
         except BaseException as error:
             popen.kill()
             popen.wait(_END_SECONDS)
@@ -333,15 +332,11 @@ def start(
             if isinstance(error, OSError | EOFError):
                 raise SandboxError(f"the sandbox cannot be started: {said or error}{_advice(said)}") from error
             raise
+        return program
 
 
 def _meet(
-    popen: subprocess.Popen[bytes],
-    parent: socket.socket,
-    folder: Path,
-    settings: dict[str, Any],
-    limits: Limits,
-    begin: float,
+    popen: subprocess.Popen[bytes], parent: socket.socket, folder: Path, settings: dict[str, Any], limits: Limits
 ) -> SandboxedProcess:
     """Do the parent's part of what `launcher` describes."""
     _send(parent, marshal.dumps(settings))
@@ -358,7 +353,7 @@ def _meet(
         _expect(parent, _READY)
         _send(parent, b"")
         _expect(parent, b"", NotExecutableError)
-        return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup, begin=begin)
+        return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup)
     except BaseException:
         popen.kill()
         popen.wait(_END_SECONDS)

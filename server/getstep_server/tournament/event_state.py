@@ -6,8 +6,8 @@ event, which updates what follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,6 +56,15 @@ class IssuedPairing(Struct):
     """The match was open when a later record of pairings no longer listed one of its teams."""
 
 
+class _History(NamedTuple):
+    """What `EventState.history` has made, if no team leaves: for which scoring, and from which results."""
+
+    scoring: Scoring | None
+    rebuilt: int
+    results: int
+    games: list[Played]
+
+
 def issued_in(fields: Mapping[str, Any]) -> list[IssuedPairing]:
     """Return the pairings of a record. Raises RecordError."""
     return [IssuedPairing(pairing, match) for pairing, match in pairings_in(fields)]
@@ -87,6 +96,13 @@ class EventState:
         self.version = 0
         """Changes with each record that concerns the event."""
         self._by_number: dict[int, IssuedPairing] = {}
+        self._places: dict[int, int] = {}
+        """The place of each match in ``issued``."""
+        self._ended: list[int] = []
+        """The places of all matches with a result, in the order of the results."""
+        self._known = _History(None, 0, 0, [])
+        self._rebuilt = 0
+        """Changes when the points of a match may have changed without a result of it."""
         self._results = results
         self._statuses = statuses
 
@@ -116,6 +132,7 @@ class EventState:
             self.programs = {
                 entry["team"]: (entry["version"], entry["sha256"]) for entry in head.get("programs", ())
             }
+        self._note_places(issued, len(self.issued))
         self.issued += issued
         self._by_number |= {new.match.number: new for new in issued if new.match is not None}
         self.forfeits.note_pairings(head, [new.pairing for new in issued])
@@ -127,7 +144,13 @@ class EventState:
         gone = {old.match.number for old in left_behind if old.match is not None}
         self.open = (self.open - gone) | {new.match.number for new in issued if new.match is not None}
         self.cancelled |= gone
+        self._rebuilt += bool(gone)
         self.version += 1
+
+    def _note_places(self, issued: Sequence[IssuedPairing], begin: int) -> None:
+        self._places |= {
+            new.match.number: place for place, new in enumerate(issued, begin) if new.match is not None
+        }
 
     def apply_result(self, result: Result) -> None:
         """Apply a result that is among the tournament's results already."""
@@ -137,6 +160,7 @@ class EventState:
         if missed or number in self.round_losses:
             self.recompute()
         self.open.discard(number)
+        self._ended.append(self._places[number])
         self.version += 1
 
     def apply_adjudication(self, number: int) -> None:
@@ -154,6 +178,7 @@ class EventState:
             return
         # Without the rule, only these matches change: hundreds of rematches would each look at all matches.
         self.cancelled, self.open = self.cancelled - set(numbers), self.open | set(numbers)
+        self._rebuilt += 1
         self.version += 1
 
     def recompute(self) -> None:
@@ -165,6 +190,7 @@ class EventState:
         ]
         self.round_losses = round_losses(standing, self._results) if self.has_missed_limit_rule else {}
         self.open = entries.keys() - self.cancelled - self._results.keys() - self.round_losses.keys()
+        self._rebuilt += 1
         self.version += 1
 
     # --- answer questions ---
@@ -184,6 +210,7 @@ class EventState:
         shown.head = head
         shown.issued = [replace(entry) for entry in self.issued[:issued]]
         shown._by_number = {entry.match.number: entry for entry in shown.issued if entry.match is not None}
+        shown._note_places(shown.issued, 0)
         shown.recompute()
         return shown
 
@@ -233,16 +260,32 @@ class EventState:
         return None
 
     def history(self, scoring: Scoring, teams: Collection[int]) -> list[Played]:
-        """Return all issued pairings as a format sees them, if ``teams`` take part from now on."""
-        left_behind = {id(entry) for entry in self.open_without(teams)}
-        return [
-            Played(
-                entry.pairing,
-                self._points(entry, scoring),
-                id(entry) in left_behind or self.is_cancelled(entry),
-            )
-            for entry in list(self.issued)
-        ]
+        """Return all issued pairings as a format sees them, if ``teams`` take part from now on.
+
+        A format may ask after each result. So only what has changed since the last call is made anew: all of it
+        takes 28 ms after 10,000 matches, mostly in the event loop. Any thread may call this, while another one
+        applies a record: what changes after the first line is noted as new, and made anew the next time.
+        """
+        rebuilt, results = self._rebuilt, len(self._ended)
+        known = self._known
+        if (known.scoring, known.rebuilt) == (scoring, rebuilt):
+            games = known.games.copy()
+            for place in self._ended[known.results : results]:
+                if place < len(games):
+                    games[place] = self._played(self.issued[place], scoring)
+        else:
+            games = []
+        games += [self._played(entry, scoring) for entry in self.issued[len(games) :]]
+        self._known = _History(scoring, rebuilt, results, games)
+        games = games.copy()
+        for entry in self.open_without(teams):
+            place = len(games) if entry.match is None else self._places[entry.match.number]
+            if place < len(games):
+                games[place] = replace(games[place], cancelled=True)
+        return games
+
+    def _played(self, entry: IssuedPairing, scoring: Scoring) -> Played:
+        return Played(entry.pairing, self._points(entry, scoring), self.is_cancelled(entry))
 
     def _points(self, entry: IssuedPairing, scoring: Scoring) -> tuple[float, float] | None:
         if entry.match is None:

@@ -31,6 +31,7 @@ class Score:
         self.faults: Counter[int] = Counter()
         """The number of turns of each team that got the game's penalty."""
         self._outcomes: dict[int, dict[int, str]] = {}
+        self._over: dict[int, PairOutcomes] = {}
 
     def take(self, result: Result) -> bool:
         """Count a result, and return True if it completes a pair."""
@@ -39,26 +40,27 @@ class Score:
             self.faults[match.teams[player]] += result.faults[player]
         won = result.winner is not None and match.teams[result.winner] == self.team
         pair[match.leg] = "draw" if result.winner is None else "win" if won else "loss"
+        if len(pair) == 2:
+            self._over[match.pairing] = (pair[1], pair[2])
         return len(pair) == 2
 
     @property
     def pairs(self) -> list[PairOutcomes | None]:
         """The pairs that have begun, in order; None for one that is not over."""
-        begun = range(1, max(self._outcomes, default=0) + 1)
-        return [_both(self._outcomes.get(number, {})) for number in begun]
+        return [self._over.get(number) for number in range(1, max(self._outcomes, default=0) + 1)]
 
     @property
     def over(self) -> list[PairOutcomes]:
         """The pairs that are over."""
-        return [pair for pair in self.pairs if pair is not None]
+        return list(self._over.values())
 
     @property
     def elo(self) -> Estimate | None:
         """The Elo difference of the team with its 95 % interval; None before the first pair is over."""
-        points = [sum(HALF_POINTS[outcome] for outcome in pair) for pair in self.over]
-        if not points:
-            return None
-        return Estimate(*map(_elo, mean_interval([points.count(result) for result in range(5)])))
+        points = [0] * 5
+        for pair, count in Counter(self.over).items():
+            points[sum(HALF_POINTS[outcome] for outcome in pair)] += count
+        return Estimate(*map(_elo, mean_interval(points))) if any(points) else None
 
     def test(self) -> Sprt | None:
         """Return the sequential test; None if the options have none."""
@@ -66,11 +68,14 @@ class Score:
 
     def line(self) -> str:
         """Return the score as one line of text."""
-        outcomes = Counter(outcome for pair in self.over for outcome in pair)
+        over, outcomes = self.over, Counter[str]()
+        for pair, count in Counter(over).items():
+            for outcome in pair:
+                outcomes[outcome] += count
         games, elo, test = max(1, outcomes.total()), self.elo, self.test()
         share = (outcomes["win"] + outcomes["draw"] / 2) / games
         parts = [
-            f"{pluralize(len(self.over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
+            f"{pluralize(len(over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
             f" {outcomes['loss']} lost ({share:.1%})"
         ]
         if elo is not None:
@@ -115,10 +120,6 @@ def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | N
         f"All {played} pairs are copies of {few}, move for move. Bots that hardly vary cannot be tested:"
         f" the numbers above overstate what {few} can show."
     )
-
-
-def _both(legs: Mapping[int, str]) -> PairOutcomes | None:
-    return (legs[1], legs[2]) if len(legs) == 2 else None
 
 
 def _elo(score: float) -> float:
