@@ -68,19 +68,23 @@ async def _pauses_grow(play: Play, drop: Script, need: Need = "must") -> None:
 
     ``need`` is the word of protocol.md for coming back at all.
     """
-    pauses = []
+    pauses, at_most, begin = [], [], 0.0
     for number in range(_ATTEMPTS):
         await Accept(need=need).do(play)
+        now = trio.current_time()
         if number:
-            pauses.append(trio.current_time() - play.left_at)
+            pauses.append(now - play.left_at)
+            at_most.append(now - begin)
+        begin = now
         await drop(play)
     if sum(pauses) < len(pauses) * play.times.of_pause(_SPIN_SECONDS):
         raise NotAsRequired(
             f"it connected {_ATTEMPTS} times within {sum(pauses):.2f} s, expected growing pauses", "must"
         )
     long = play.times.of_pause(_LONG_SECONDS)
-    if min(pauses[-3:]) < long:
-        last = ", ".join(f"{pause:.2f} s" for pause in pauses[-3:])
+    # On a busy machine the end of a connection is seen here some time after the client's pause has begun.
+    if min(at_most[-3:]) < long:
+        last = ", ".join(f"{pause:.2f} s" for pause in at_most[-3:])
         raise NotAsRequired(
             f"the last pauses were {last}, expected growing ones, at least {long:.2f} s now", "should"
         )
