@@ -111,7 +111,8 @@ def test_it_passes_the_strict_cases_of_the_conformance_suite(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = of_sdk(name, "conformance_bot", tmp_path)
-    assert run_command(["conformance", "--json", str(tmp_path / "report.json"), "--", *command]) == 0
+    options = ["--patience=60", "--json", str(tmp_path / "report.json")]
+    assert run_command(["conformance", *options, "--", *command]) == 0
     report = json.loads((tmp_path / "report.json").read_text())
     assert {case["verdict"] for case in report["cases"]} <= {"pass", "informational"}
 
