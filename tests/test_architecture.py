@@ -157,7 +157,7 @@ def test_the_hosts_side_imports_what_it_asks_for() -> None:
         # the extra `dask`; in processes of its own
         "server/getstep_server/cluster/address.py": {"yaml"},  # comes with Dask; imported where it is used
         "server/getstep_server/cluster/process.py": {"dask", "distributed"},
-        "server/getstep_server/cluster/slurm.py": {"dask_jobqueue", "distributed", "yaml"},
+        "server/getstep_server/cluster/slurm.py": {"dask_jobqueue", "distributed"},
         "server/getstep_server/cluster/task.py": {"distributed"},
         "server/getstep_server/storage/postgres.py": {"psycopg"},  # the extra `postgres`; imported where it is used
         "server/getstep_server/tournament/_numpy.py": {"numpy"},  # the extra `ratings`; without it, a stand-in

@@ -194,6 +194,11 @@ def test_a_file_for_slurm_is_checked(tmp_path: Path, settings: str, expected: st
         cluster_address(str(file))
 
 
+def test_a_file_for_slurm_that_is_not_there_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^--dask 'gone\.yaml': No such file or directory$"):
+        cluster_address("gone.yaml")
+
+
 def test_only_the_process_and_its_workers_import_dask() -> None:
     """It takes a second, and a host without a cluster need not have it."""
     code = "import sys, getstep_server.cli.main, getstep_server.cli._cluster; print('distributed' in sys.modules)"

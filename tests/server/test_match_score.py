@@ -51,13 +51,34 @@ def test_a_pair_is_over_with_its_second_game_in_any_order() -> None:
     ]
 
 
+def test_the_test_counts_each_pair_once_and_in_order_and_one_that_is_played_again_anew() -> None:
+    dice = Random(4)
+    options = MatchOptions(at_once=9, pairs=60, elo0=0, elo1=100)
+    score, winners = Score(options, (A, "one"), "other"), dict[tuple[int, int], int | None]()
+    games = [(pair, leg) for pair in range(1, 61) for leg in (1, 2)]
+    dice.shuffle(games)
+    for pair, leg in [*games, *dice.sample(games, 20)]:
+        winners[pair, leg] = dice.choice([A, A, B, None])
+        score.take(result(pair, leg, winners[pair, leg]))
+        said = {A: "win", B: "loss", None: "draw"}
+        legs = [[winners.get((number, leg), 0) for leg in (1, 2)] for number in range(1, 61)]
+        expected = options.test(None if 0 in (a, b) else (said[a], said[b]) for a, b in legs)
+        test = score.test()
+        assert test is not None
+        assert expected is not None
+        assert (test.counts, test.llr, test.verdict) == (expected.counts, expected.llr, expected.verdict)
+    last = score.test()
+    assert last is not None
+    assert sum(last.counts) == 60
+
+
 def test_the_score_waits_for_a_running_pair() -> None:
     score = Score(MatchOptions(at_once=2, elo0=0, elo1=100), (A, "one"), "other")
     for pair, leg in [(1, 1), (2, 1), (2, 2)]:
         score.take(result(pair, leg, A))
     test = score.test()
     assert test is not None
-    assert (score.pairs, test.llr) == ([None, ("win", "win")], 0)
+    assert (score.over, test.counts, test.llr) == ([("win", "win")], (0,) * 5, 0)
     assert "1 pair: 2 won" in score.line()
     score.take(result(1, 2, A))
     test = score.test()

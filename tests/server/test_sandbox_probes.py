@@ -101,11 +101,10 @@ def test_all_protections_hold(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.long
 def test_without_the_sandbox_most_attempts_succeed() -> None:
     found = broken(check(Protections.NONE))
-    wanted = SUCCEED_WITHOUT | ALONE_WITHOUT
     for _ in range(5):
-        if missing := sorted(wanted - found.keys()):  # on a busy machine an attempt may get no processor time
-            found |= broken(check(Protections.NONE, missing))
-    assert set(found) >= wanted
+        if "compute_while_suspended" not in found:  # on a busy machine it may get no processor time
+            found |= broken(check(Protections.NONE, ["compute_while_suspended"]))
+    assert set(found) >= SUCCEED_WITHOUT | ALONE_WITHOUT
     assert len(found) >= 50
 
 

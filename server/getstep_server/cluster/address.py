@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal
 
 from getstep_server.errors import UsageError
 
@@ -45,32 +45,36 @@ def cluster_address(text: str) -> ClusterAddress:
             raise UsageError(f"--dask {text!r}, expected local:1 to local:{MAX_LOCAL_WORKERS}")
         return ClusterAddress("local", local[1])
     if Path(text).suffix in (".yaml", ".yml"):
-        _check_slurm(text)
+        try:
+            slurm_settings(Path(text))
+        except ValueError as error:
+            raise UsageError(f"--dask {text!r}: {error}") from error
         return ClusterAddress("slurm", str(Path(text).resolve()))
     raise UsageError(
         f"--dask {text!r}, expected tcp://HOST:PORT, local:N, or a file for SLURM that ends with .yaml"
     )
 
 
-def _check_slurm(text: str) -> None:
-    """Check what this project asks of a file for SLURM; SLURMCluster checks the rest, when it starts.
+def slurm_settings(file: Path) -> tuple[int, dict[str, Any]]:
+    """Return the number of jobs, and the arguments of `SLURMCluster`, which checks them itself.
 
     Raises:
-        UsageError: always with what is expected.
+        ValueError: the file cannot be read, or asks for what is not possible here; always with what is expected.
     """
-    import yaml
-
-    def refuse(why: str) -> NoReturn:
-        raise UsageError(f"--dask {text!r}: {why}")
+    import yaml  # it comes with Dask, which a host without a cluster need not have
 
     try:
-        settings = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        refuse(" ".join(str(error).split()))
+        settings = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ValueError(error.strerror) from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ValueError(" ".join(str(error).split())) from error
     if not isinstance(settings, dict) or not all(isinstance(key, str) for key in settings):
-        refuse("expected arguments of dask_jobqueue.SLURMCluster, such as 'cores: 4', each on a line")
-    jobs = settings.get("jobs", 1)
+        raise ValueError("expected arguments of dask_jobqueue.SLURMCluster, such as 'cores: 4', each on a line")
+    jobs = settings.pop("jobs", 1)
     if type(jobs) is not int or not 1 <= jobs <= MAX_JOBS:
-        refuse(f"jobs: {jobs!r}, expected 1 to {MAX_JOBS}")
-    if settings.get("processes", 1) != 1:
-        refuse("processes: expected 1; a worker plays as many matches at once as it has cores")
+        raise ValueError(f"jobs: {jobs!r}, expected 1 to {MAX_JOBS}")
+    # Dask finds the job of a lost worker by its name, which is also the worker's only if it is the only one.
+    if settings.setdefault("processes", 1) != 1:
+        raise ValueError("processes: expected 1; a worker plays as many matches at once as it has cores")
+    return jobs, settings

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import yaml
 from dask_jobqueue import SLURMCluster
 from distributed import Status
 
+from .address import slurm_settings
 from .messages import described
 
 RESUBMIT_SECONDS = 15.0
@@ -38,10 +37,7 @@ class SlurmJobs:
         Raises:
             Exception: the settings are wrong, or SLURM takes no job; dask-jobqueue raises many kinds.
         """
-        settings: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-        jobs = settings.pop("jobs", 1)
-        # Dask finds the job of a lost worker by its name, which is also the worker's only if it is the only one.
-        settings["processes"] = 1
+        jobs, settings = slurm_settings(file)
         started = cls(await SLURMCluster(**settings, asynchronous=True), jobs)
         try:
             await started._submit_missing()

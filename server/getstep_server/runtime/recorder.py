@@ -64,7 +64,7 @@ TEAMS_PAIRED_AT_ONCE = 16
 """Pairings of more teams are made in a thread: those of a round robin of 64 take 27 ms, too long for the loop."""
 
 MATCHES_PAIRED_AT_ONCE = 1000
-"""Pairings after more matches are, too: the next pair of a duel with a test takes 1 ms for each thousand."""
+"""Pairings after more matches are, too: the next pair of a duel with a test takes 2 ms for each thousand."""
 
 
 PutWorker = Callable[[Callable[[int], Record]], Awaitable[int]]

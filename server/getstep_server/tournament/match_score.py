@@ -32,6 +32,10 @@ class Score:
         """The number of turns of each team that got the game's penalty."""
         self._outcomes: dict[int, dict[int, str]] = {}
         self._over: dict[int, PairOutcomes] = {}
+        """The pairs that are over, by number; made once, because they are counted after each pair."""
+        self._test = options.test([])
+        self._tested = 0
+        """The test has counted the pairs up to this number."""
 
     def take(self, result: Result) -> bool:
         """Count a result, and return True if it completes a pair."""
@@ -40,14 +44,15 @@ class Score:
             self.faults[match.teams[player]] += result.faults[player]
         won = result.winner is not None and match.teams[result.winner] == self.team
         pair[match.leg] = "draw" if result.winner is None else "win" if won else "loss"
-        if len(pair) == 2:
-            self._over[match.pairing] = (pair[1], pair[2])
-        return len(pair) == 2
-
-    @property
-    def pairs(self) -> list[PairOutcomes | None]:
-        """The pairs that have begun, in order; None for one that is not over."""
-        return [self._over.get(number) for number in range(1, max(self._outcomes, default=0) + 1)]
+        if len(pair) < 2:
+            return False
+        self._over[match.pairing] = (pair[1], pair[2])
+        if match.pairing <= self._tested:  # it was played again
+            self._test, self._tested = self.options.test([]), 0
+        while self._test is not None and self._tested + 1 in self._over:
+            self._tested += 1
+            self._test.add(*self._over[self._tested])
+        return True
 
     @property
     def over(self) -> list[PairOutcomes]:
@@ -63,8 +68,8 @@ class Score:
         return Estimate(*map(_elo, mean_interval(points))) if any(points) else None
 
     def test(self) -> Sprt | None:
-        """Return the sequential test; None if the options have none."""
-        return self.options.test(self.pairs)
+        """Return the sequential test, which counts pairs in order; None if the options have none."""
+        return self._test
 
     def line(self) -> str:
         """Return the score as one line of text."""
