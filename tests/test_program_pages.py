@@ -34,7 +34,7 @@ def text_of(name: str) -> str:
 
 def block_of(name: str, language: str, beginning: str = "") -> str:
     blocks = re.findall(rf"^```{language}\n(.*?)^```$", text_of(name), re.MULTILINE | re.DOTALL)
-    (found,) = [block for block in blocks if block.startswith(beginning)]
+    (found,) = [block for block in blocks if re.search(f"^{beginning}", block, re.MULTILINE)]
     assert isinstance(found, str)
     return found
 
@@ -130,7 +130,10 @@ def test_the_program_of_a_page_plays_a_match_byte_by_byte_as_shown(
     play(name, program_of(name, tmp_path))
     talk = CONVENTIONS[name](PLAYERS[name])
     written = joined([("host", talk.begin().stdin), *exchange])
-    (start, *beginning), rest = shown(name)
+    first, rest = shown(name)
+    at = [side for side, _ in first].index("start")
+    before, start, beginning = first[:at], first[at], first[at + 1 :]
+    assert before == joined([("host", b"".join(talk.begin().files.values()))])
     assert (start[0], start[1].split()) == ("start", [b"./my_program", *map(str.encode, talk.arguments())])
     assert len(beginning) >= 4
     assert written[: len(beginning)] == beginning
@@ -147,7 +150,8 @@ def test_the_calls_of_topcoder_are_those_of_its_lines() -> None:
 
 
 def test_an_example_is_read_with_its_blanks_and_newlines() -> None:
-    (start, host, program, *_) = shown("csefest-file")[0]
+    (before, start, host, program, *_) = shown("csefest-file")[0]
+    assert before == ("host", b"G\n" + b"\n".join([b"No " * 8] * 8))
     assert start == ("start", b"./my_program R")
     assert host == ("host", b"R\n" + b"\n".join([b"No " * 8] * 8))
     assert program == ("program", b"0\n0 0\n")

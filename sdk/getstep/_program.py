@@ -259,7 +259,8 @@ class ProgramBot:
     def prepare(self, match: int, player: Player) -> RunningProgram | None:
         """Start the program for a match before its first turn, and return its process.
 
-        It gets no input until then. Returns None if the convention starts a process for each turn.
+        Until then, it gets only the files with which its convention begins. Returns None if the convention starts
+        a process for each turn.
 
         Raises:
             RuntimeError: it cannot be started.
@@ -297,7 +298,7 @@ class ProgramBot:
             self._process.running.resume()
             if not self._process.begun:
                 self._process.begun = True
-                self._process.send(talk.begin())
+                self._process.send(Input(talk.begin().stdin))  # its files were there before the start
             self._process.send(text)
         move = self._process.read(talk, deadline)
         if talk.process_per_turn:
@@ -308,6 +309,7 @@ class ProgramBot:
         if talk.output_file is not None:  # an answer to an earlier question, or an earlier match's question
             with _file_errors(talk.output_file, "removed"):
                 self._program.folder.remove(talk.output_file)
+        _write_files(self._program.folder, talk.begin())
         return _Process(self._program, talk)
 
 

@@ -161,7 +161,8 @@ def test_csefest_file() -> None:
 @pytest.mark.parametrize("player", [0, 1])
 def test_csefest_file_says_the_colour_and_the_board(player: Player) -> None:
     inputs, played = transcript("csefest-file", player)
-    questions = [text.files["shared_file.txt"] for text in inputs if text.files]
+    beginning, *questions = [text.files["shared_file.txt"] for text in inputs if text.files]
+    assert beginning == b"GR"[player : player + 1] + b"\n" + NONE_8  # nobody's turn but the opponent's
     assert len(questions) == len([state for state in played.states[:-1] if state.to_move == player])
     colour, cells = b"RG"[player : player + 1], rb"((No|[RG][123]) ){8}"
     assert all(re.fullmatch(colour + (rb"\n" + cells) * 8, question) for question in questions)

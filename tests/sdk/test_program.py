@@ -27,7 +27,7 @@ from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep._turn import Turn
 from getstep.cli import main
 from getstep.conventions import CONVENTIONS, ConventionError, Talk
-from getstep_engines import GAMES
+from getstep_engines import GAMES, Player
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 
@@ -131,7 +131,29 @@ def test_a_question_of_an_earlier_match_is_never_answered(tmp_path: Path) -> Non
     (tmp_path / "shared_file.txt").write_text("R\n" + "\n".join(["No " * 8] * 8))
     with bot_of(tmp_path, "csefest-file") as bot:
         bot.prepare(1, 0)
-        assert not (tmp_path / "shared_file.txt").exists()
+        assert (tmp_path / "shared_file.txt").read_bytes() == b"G\n" + b"\n".join([b"No " * 8] * 8)
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("prepared", [False, True])
+def test_a_program_that_opens_the_file_at_its_start_finds_that_it_is_the_opponents_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, player: Player, prepared: bool
+) -> None:
+    """Such a program plays, whether it is started before its match or in its first turn."""
+    found: list[bytes] = []
+
+    def start(program: LocalProgram, talk: Talk) -> RunningProgram:
+        found.append((tmp_path / "shared_file.txt").read_bytes())
+        return _LocalProcess([sys.executable, str(tmp_path / "program.py"), *talk.arguments()], program.folder)
+
+    monkeypatch.setattr(LocalProgram, "start", start)
+    source = "import sys\nassert open('shared_file.txt').read(1) in 'RG'\n" + PROGRAMS["csefest-file"]
+    with bot_of(tmp_path, "csefest-file", source) as bot:
+        if prepared:
+            bot.prepare(1, player)
+        board = GAMES["chain_reaction"].start().board()
+        assert bot.get_step(board, player == 0, turn_of("chain_reaction", 1 + player)) == (0, 0)
+    assert found == [b"GR"[player : player + 1] + b"\n" + b"\n".join([b"No " * 8] * 8)]
 
 
 def test_a_program_that_ends(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ public static class Example
         }
         catch (IOException)
         {
-            return new string[0]; // it is not there yet, or the host is writing it
+            return new string[0]; // the host is writing it: Windows then refuses to read it
         }
     }
 

@@ -34,7 +34,7 @@ public class Example {
         try {
             return Files.readAllLines(FILE);
         } catch (IOException error) {
-            return List.of(); // it is not there yet, or the host is writing it
+            return List.of(); // the host is writing it: Windows then refuses to read it
         }
     }
 

@@ -31,7 +31,7 @@ def read_lines() -> list[str]:
     try:
         return FILE.read_text().splitlines()
     except OSError:
-        return []  # it is not there yet, or the host is writing it
+        return []  # the host is writing it: Windows then refuses to read it
 
 
 def orbs(cell: str, colour: str) -> int:

@@ -8,6 +8,10 @@ COLOURS = ("R", "G")
 """The colours of the first and the second player."""
 
 
+EMPTY: Board = [[0] * 8 for _ in range(8)]
+"""The board before the first move."""
+
+
 def board_lines(board: Board) -> bytes:
     """Return a line for each row, without a newline at the end.
 

@@ -78,7 +78,7 @@ class Talk(ABC):
         return ()
 
     def begin(self) -> Input:
-        """Return the input before the first turn."""
+        """Return the input before the first turn. Its files are written before the program is started."""
         return Input()
 
     @abstractmethod
