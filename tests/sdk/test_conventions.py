@@ -87,12 +87,28 @@ def test_prodrive_reads_all_moves_of_the_opponent_and_nothing_else(player: Playe
     assert read == b"%d\n" % player + b"".join(b"%d %d\n" % (column, row) for row, column in theirs)
 
 
-@pytest.mark.parametrize("text", [b"7 2\n", b"7 2\r\n", b"\n  7  2 \n", b"7 2"])
+@pytest.mark.parametrize("text", [b"7 2\n", b"7 2\r\n", b"\n  7  2 \n", b"7 2", b"7\n2\n", b"7\r\n\r\n2\r\n"])
 def test_prodrive_moves(text: bytes) -> None:
     talk = CONVENTIONS["prodrive"](0)
     assert talk.arguments() == ()
     assert talk.read(Output(text, ended=True)) == ((2, 7), len(text))  # row, column
     assert talk.read(Output(b"7 2", silent=True)) is None  # its programs print a newline
+
+
+@pytest.mark.parametrize("begun", [b"7", b"7\n", b"7\n\n", b"7\r\n2", b"7 2"])
+def test_prodrive_moves_that_may_go_on(begun: bytes) -> None:
+    assert CONVENTIONS["prodrive"](0).read(Output(begun)) is None
+
+
+@pytest.mark.parametrize(("text", "named"), [(b"hello\n1 2\n", "'hello'"), (b"7\n\nto\n2\n", r"'7\nto'")])
+def test_prodrive_names_the_line_with_the_mistake(text: bytes, named: str) -> None:
+    with pytest.raises(ConventionError, match=re.escape(f"wrote {named}; expected")):
+        CONVENTIONS["prodrive"](0).read(Output(text))
+
+
+def test_csefest_has_both_numbers_on_one_line() -> None:
+    with pytest.raises(ConventionError, match="wrote '3'; expected"):
+        CONVENTIONS["csefest-console"](0).read(Output(b"3\n4\n"))
 
 
 # --- csefest ----------------------------------------------------------------------------------------------------

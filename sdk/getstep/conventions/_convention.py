@@ -101,11 +101,16 @@ class Talk(ABC):
 SILENCE_SECONDS = 0.05
 """After that, a move without a newline counts. A C program that prints both numbers with one call needs less."""
 
-_NUMBERS = re.compile(rb"\s*([+-]?\d{1,9})[ \t]+([+-]?\d{1,9})[ \t]*(\r?\n|\Z)")
-_BEGINNING = re.compile(rb"\s*(?:[+-]?\d{0,9}|[+-]?\d{1,9}[ \t]+[+-]?\d{0,9}[ \t]*\r?)\Z")
+_NUMBERS = rb"\s*([+-]?\d{1,9})%b([+-]?\d{1,9})[ \t]*(\r?\n|\Z)"
+_BEGINNING = rb"\s*(?:[+-]?\d{0,9}|[+-]?\d{1,9}%b[+-]?\d{0,9}[ \t]*\r?)\Z"
+_ON_ONE_LINE, _ON_ONE_OR_TWO = (
+    (re.compile(_NUMBERS % between), re.compile(_BEGINNING % between)) for between in (rb"[ \t]+", rb"\s+")
+)
 
 
-def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tuple[int, int], int] | None:
+def read_two_numbers(
+    output: bytes, names: str, *, complete: bool, two_lines: bool = False
+) -> tuple[tuple[int, int], int] | None:
     """Return two numbers on a line, and the number of bytes they take; None if there may be more to come.
 
     Empty lines, and spaces before a line, are skipped.
@@ -114,20 +119,25 @@ def read_two_numbers(output: bytes, names: str, *, complete: bool) -> tuple[tupl
         output: the bytes that the program has written.
         names: the names of the numbers, for the message, such as ``"row and column on a line"``.
         complete: True if two numbers without a newline count.
+        two_lines: True if each number may stand on a line of its own.
 
     Raises:
         ConventionError: the line has something else.
     """
-    found = _NUMBERS.match(output)
+    numbers, beginning = _ON_ONE_OR_TWO if two_lines else _ON_ONE_LINE
+    found = numbers.match(output)
     if found and (found[3] or complete):
         return (int(found[1]), int(found[2])), found.end()
     if len(output) > MAX_OUTPUT:
         raise ConventionError(f"more than {MAX_OUTPUT} bytes without a move; expected {names}, such as 3 4")
-    if found or _BEGINNING.match(output):
+    if found or beginning.match(output):
         return None
-    raise ConventionError(f"wrote {shown(output)}; expected {names}, such as 3 4")
+    # After a number alone, the mistake is on the next line.
+    lines = 2 if two_lines and beginning.match(output.strip().partition(b"\n")[0]) else 1
+    raise ConventionError(f"wrote {shown(output, lines)}; expected {names}, such as 3 4")
 
 
-def shown(output: bytes) -> str:
-    """Return the first line of the output with more than spaces, for a message."""
-    return short_repr(output.strip().partition(b"\n")[0].decode("utf-8", "replace"))
+def shown(output: bytes, lines: int = 1) -> str:
+    """Return the first lines of the output with more than spaces, for a message."""
+    written = [line for line in output.strip().split(b"\n") if line.strip()]
+    return short_repr(b"\n".join(written[:lines]).decode("utf-8", "replace"))

@@ -3,8 +3,9 @@
 The first line that the program reads is its player id: ``0`` moves first, ``1`` second. (An example of the
 original shows ``1`` and ``2``; its text and all public programs have ``0`` and ``1``.) Before each of its moves,
 but not before the first one of player 0, it reads the opponent's last move. A move is ``x y``: x is the column and
-y the row, both from 0. (Some programs swap them; the game is symmetric.) The program also reads the opponent's last
-move of the game, after its own last one: programs exist that wait for it and end with an error without it.
+y the row, both from 0. (Some programs swap them; the game is symmetric.) As in the original, each may stand on a
+line of its own. The program also reads the opponent's last move of the game, after its own last one: programs exist
+that wait for it and end with an error without it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class Prodrive(Talk):
         return Input() if question.last_move is None else _move(question.last_move)
 
     def read(self, output: Output) -> tuple[Any, int] | None:
-        found = read_two_numbers(output.data, "x and y (column and row) on a line", complete=output.ended)
+        names = "x and y (column and row) on a line"
+        found = read_two_numbers(output.data, names, complete=output.ended, two_lines=True)
         if found is None:
             return None
         (column, row), length = found
