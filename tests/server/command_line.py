@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from getstep_server.cli._parser import EXIT_USAGE
 from getstep_server.cli.main import run_command
 
 
@@ -33,10 +34,10 @@ class Command:
             code = int(end.code or 0)
         return Ran(code, *self._capsys.readouterr())
 
-    def complaint(self, *arguments: str) -> str:
-        """Return the error message of a mistake: exit code 2, nothing on standard output."""
+    def complaint(self, *arguments: str, code: int = EXIT_USAGE) -> str:
+        """Return the error message of a mistake: an exit code, nothing on standard output."""
         ran = self(*arguments)
-        assert (ran.code, ran.out) == (2, "")
+        assert (ran.code, ran.out) == (code, "")
         lines = ran.err.splitlines()
         assert all(line.startswith("getstep-server: ") for line in lines)
         return "\n".join(line.removeprefix("getstep-server: ") for line in lines)

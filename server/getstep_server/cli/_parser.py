@@ -11,6 +11,8 @@ from pathlib import Path
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
 
+EXIT_NO_GAME = 3
+"""For every error of ``gamehost``, whose exit codes 1 and 2 name the winner."""
 
 Commands = argparse._SubParsersAction
 

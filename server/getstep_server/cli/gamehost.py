@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import os
 import re
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from getstep._errors import BotError
 from getstep._games import Board
@@ -23,7 +26,10 @@ from getstep_engines import GAMES, IllegalMove, Player
 from getstep_server.errors import UsageError
 from getstep_server.text import escape_control_chars
 
-from ._parser import EXIT_OK
+from ._parser import EXIT_NO_GAME
+
+EXIT_DRAW, EXIT_WINS = 0, (1, 2)
+"""The exit codes of the original. Errors, which have 1 and 2 in other commands, have `EXIT_NO_GAME`."""
 
 CONVENTION = "prodrive"
 GAME = GAMES[CONVENTIONS[CONVENTION].game]
@@ -53,12 +59,18 @@ by their length from 1 up; player 1's have its bonus group:
   player 0 wins
 The third one is "draw" in a draw, and has the reason after a fault:
   player 0 wins; fault of player 1: (3, 4) is occupied
+What the programs write to standard error is shown as they write it.
 
 examples:
   getstep-server gamehost ./mine "" ./theirs ""
   getstep-server gamehost java "-jar mine.jar" python3 "theirs.py" -s 1
 
-exit codes: 0 played, 2 the command cannot be used, 130 stopped with Ctrl-C
+exit codes, which name the winner as those of the original do:
+  0    a draw
+  1    PROGRAM1 wins
+  2    PROGRAM2 wins
+  {EXIT_NO_GAME}    no result: the command cannot be used, or the host has failed
+  130  stopped with Ctrl-C
 """
 
 _USAGE = 'getstep-server gamehost [-h] PROGRAM1 "ARGS" PROGRAM2 "ARGS" [-s CPU]'
@@ -84,10 +96,10 @@ def _gamehost(args: argparse.Namespace) -> int:
     commands = [_Command(program, arguments) for program, arguments in (words[:2], words[2:])]
     players = _bare(commands) if core is None else _sandboxed(commands, _core(core))
     with players as asked:
-        lines = play(asked)
-    for line in lines:
+        played = play(asked)
+    for line in played.lines:
         print(escape_control_chars(line))
-    return EXIT_OK
+    return EXIT_DRAW if played.winner is None else EXIT_WINS[played.winner]
 
 
 class _Command:
@@ -155,12 +167,25 @@ def _sandboxed(commands: Sequence[_Command], core: int) -> Iterator[list[Ask]]:
             for number, command in enumerate(commands):
                 _check_size(command.folder, PLAYING.files, PLAYING.file_bytes)
                 job = playing.Job(CONVENTION, command.in_sandbox(), command.folder, core=core)
-                player = stack.enter_context(playing.Player(job, 1, 1 if number else 0))
+                player = stack.enter_context(playing.Player(job, 1, 1 if number else 0, _Shown().write))
                 player.prepare(START_SECONDS)
                 asked.append(player.call)
             yield asked
     except SandboxError as error:
         raise UsageError(f"-s: {error}") from None
+
+
+class _Shown:
+    """Shows the standard error of a program that is not trusted: a terminal obeys nothing in it."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two parts
+
+    def write(self, data: bytes) -> None:
+        """Write to this process's standard error, line by line."""
+        lines = self._decoder.decode(data).split("\n")
+        sys.stderr.write("\n".join(escape_control_chars(line.removesuffix("\r")) for line in lines))
+        sys.stderr.flush()
 
 
 def _core(text: str) -> int:
@@ -182,8 +207,15 @@ def _check_size(folder: Path, most_files: int, most_bytes: int) -> None:
                 raise UsageError(f"{folder}: too much for the sandbox; put the program into a folder of its own")
 
 
-def play(players: Sequence[Ask]) -> list[str]:
-    """Play one game and return the lines of its result."""
+class Played(NamedTuple):
+    """A game that is over: the lines of its result, and the winner; None in a draw."""
+
+    lines: list[str]
+    winner: Player | None
+
+
+def play(players: Sequence[Ask]) -> Played:
+    """Play one game."""
     match, reason = MatchState(GAME, {}, GAME.time_control, LAG_SECONDS), ""
     while match.outcome is None:
         reason = _play_turn(match, players)
@@ -191,7 +223,7 @@ def play(players: Sequence[Ask]) -> list[str]:
     lines = [f"player {number}: {'-'.join(map(str, score)) or '0'}" for number, score in enumerate(scores)]
     winner = match.outcome.winner
     result = "draw" if winner is None else f"player {winner} wins"
-    return [*lines, f"{result}; {reason}" if reason else result]
+    return Played([*lines, f"{result}; {reason}" if reason else result], winner)
 
 
 def _play_turn(match: MatchState, players: Sequence[Ask]) -> str:

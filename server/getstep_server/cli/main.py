@@ -16,7 +16,16 @@ from typing import TypeAlias
 from getstep_server import __version__
 from getstep_server.text import escape_control_chars
 
-from ._parser import EXIT_FAILED, EXIT_STOPPED, EXIT_USAGE, AsWritten, add_command, add_hidden, help_by_default
+from ._parser import (
+    EXIT_FAILED,
+    EXIT_NO_GAME,
+    EXIT_STOPPED,
+    EXIT_USAGE,
+    AsWritten,
+    add_command,
+    add_hidden,
+    help_by_default,
+)
 
 _EXAMPLES = """\
 see it work, without any preparation:
@@ -65,9 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal may lack letters of a team's name
             stream.reconfigure(errors="backslashreplace")
+    words = sys.argv[1:] if arguments is None else arguments
     try:
         gc.disable()  # what imports make is no garbage: to search it takes 10 ms
-        args = _parse(arguments)
+        args = _parse(words)
         gc.freeze()
         gc.enable()
         code = _run(args)
@@ -77,7 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"getstep-server: {error}", file=sys.stderr)
         # Python flushes once more at exit; without this it would report the same error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = EXIT_FAILED
+        code = _error_code(_called(words), EXIT_FAILED)
+    except Exception:
+        # Python's own exit code after a traceback is 1.
+        if _called(words) not in _ERROR_CODES:
+            raise
+        import traceback  # here: it takes 4 ms, and most commands never need it
+
+        traceback.print_exc()
+        code = _error_code(_called(words), EXIT_FAILED)
     gc.freeze()  # the process ends: to search its memory for garbage first takes 15 ms
     sys.exit(code)
 
@@ -88,24 +106,41 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: the command line is not valid, or asks for help.
     """
-    return _run(_parse(arguments))
+    return _run(_parse(sys.argv[1:] if arguments is None else arguments))
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    words = sys.argv[1:] if arguments is None else arguments
-    called = next((word for word in words if not word.startswith("-")), None)
+def _called(words: Sequence[str]) -> str | None:
+    """Return the name of the command, if the command line has one."""
+    return next((word for word in words if not word.startswith("-")), None)
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    called = _called(words)
     # A command that comes first is the only one that the parser needs: 21 of them take 10 ms.
     names = [called] if called in _COMMANDS and called == words[0] else list(_COMMANDS)
-    return _parser(called, names).parse_args(words)
+    try:
+        return _parser(called, names).parse_args(words, argparse.Namespace(called=called))
+    except SystemExit as end:
+        if end.code == EXIT_USAGE:
+            raise SystemExit(_error_code(called, EXIT_USAGE)) from None
+        raise
+
+
+_ERROR_CODES = {"gamehost": EXIT_NO_GAME}
+"""The exit code of errors in a command whose results are the usual exit codes of errors."""
+
+
+def _error_code(called: str | None, usual: int) -> int:
+    return _ERROR_CODES.get(called or "", usual)
 
 
 def _run(args: argparse.Namespace) -> int:
     command: Callable[[argparse.Namespace], int] = args.command
-    code = EXIT_FAILED
+    code = _error_code(args.called, EXIT_FAILED)
     try:
         code = command(args)
     except* _wrong_input() as group:
-        code = EXIT_USAGE
+        code = _error_code(args.called, EXIT_USAGE)
         _print_errors(group)
     except* _failures() as group:
         _print_errors(group)

@@ -123,17 +123,18 @@ class HostedProgram:
 
     ``failure`` is set if the host has failed, and not the program. The first process cannot be started: the files
     are as they were built and tried, so the sandbox does not work; later the program itself may have changed or
-    deleted them. Or its files cannot be kept, because of the disk.
+    deleted them. Or its files cannot be kept, because of the disk. ``show_errors`` gets what it writes to standard
+    error.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, show_errors: Callable[[bytes], object] | None = None) -> None:
         self._job = job
         self._started = False
         self._closed = False
         self.turn = 0
         """The number of the turn that it is asked in."""
         self.failure: SandboxError | None = None
-        self.errors = ErrorTail()
+        self.errors = ErrorTail(show_errors)
         self._home = Path(tempfile.mkdtemp(prefix="getstep-program-", dir=job.home))
         self.folder = _Files(self._home / "program")
         shutil.copytree(job.files, self.folder.path, symlinks=True)
@@ -268,11 +269,14 @@ class Player:
         job: the program.
         match: the number of the match.
         seat: its player, 0 for the first.
+        show_errors: called in a thread with all that the program writes to standard error.
     """
 
-    def __init__(self, job: Job, match: int, seat: Seat) -> None:
+    def __init__(
+        self, job: Job, match: int, seat: Seat, show_errors: Callable[[bytes], object] | None = None
+    ) -> None:
         self._job = job
-        self._program = HostedProgram(job)
+        self._program = HostedProgram(job, show_errors)
         self._match, self._seat = match, seat
         self._failure = ""
         """The reason why the program was not ready, which its first turn tells."""
@@ -290,6 +294,7 @@ class Player:
         """End the program, and delete its folder."""
         self._program.close()
         self._bot.close()
+        self._program.errors.finish()
         self._program.__exit__()
 
     def prepare(self, seconds: float) -> bool:
