@@ -229,6 +229,17 @@ def test_the_referee_is_pure() -> None:
         assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
 
 
+def test_one_place_decides_a_turn() -> None:
+    """A change of the rules of time and penalty is one edit: every other module calls `getstep.referee`."""
+    for package in ("getstep", "getstep_server"):
+        for path in PACKAGES[package].rglob("*.py"):
+            if path.parent == PACKAGES["getstep"] / "referee":
+                continue
+            calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and node.args]
+            names = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
+            assert not names & {"fault", "lose"}, shown(path)  # the engines' own `fault()` takes no argument
+
+
 # --- the rooms of the server ------------------------------------------------------------------------------------
 
 ROOMS: dict[str, tuple[int, set[str], str]] = {

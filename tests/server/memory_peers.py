@@ -7,8 +7,9 @@ from typing import Any
 
 import trio
 
+from getstep.referee import Answer
 from getstep.wire import GetStep, Goodbye, Message, Start, Step
-from getstep_server.net.seat import Answer, Seat
+from getstep_server.net.seat import Seat
 from tests.server.players import first_legal
 
 Reply = Callable[["MemoryPeer", GetStep], Any]

@@ -82,7 +82,7 @@ def test_a_fault_loses_and_is_told(first: Callable[..., Any], lines: list[str]) 
 def test_a_late_move_loses(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 1.0, 10.0, 13.2])  # the beginning and the end of each turn
     monkeypatch.setattr("getstep_server.cli.gamehost.time", SimpleNamespace(monotonic=lambda: next(times)))
-    assert result(first_empty, last_empty)[2] == "player 0 wins; fault of player 1: no move within 3 s"
+    assert result(first_empty, last_empty)[2] == "player 0 wins; fault of player 1: no answer within 3 s"
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import trio
 
-from getstep.referee import Clocks
+from getstep.referee import Answer, Clocks
 from getstep.wire import GetStep, Penalty, Raised, Resign, Step
 from getstep_engines import GAMES, TimeControl
 from getstep_server.events import (
@@ -15,7 +15,7 @@ from getstep_server.events import (
     ServerLate,
     TurnFaulted,
 )
-from getstep_server.net.seat import Answer, Received
+from getstep_server.net.seat import Received
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.mailbox import MatchMailbox, MatchScript, Run, WaitUntil
 from tests.server.memory_peers import MemoryPeer, Reply, after, honest

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from getstep import referee
 from getstep._text import short_repr
 from getstep._turn import as_move
 from getstep.draw import Picture
-from getstep.referee import STALLED_MISSES, EndCode, FaultCode, MatchOutcome, MatchState
-from getstep_engines import Game, IllegalMove, State, TimeControl
+from getstep.referee import EndCode, FaultCode, MatchOutcome, MatchState
+from getstep_engines import Game, State, TimeControl
 from getstep_engines import Player as Colour
 
 from .players import Answer, Player
@@ -117,18 +118,18 @@ class _Match:
         player = self._players[colour]
         limit = state.clocks.limit(colour)
         if limit <= 0:
-            self._missed(colour, limit, heard=False)
+            self._decide(lambda: self._missed(limit, heard=False))
             return
         heard = bool(state.silences[colour]) and player.take_sign_of_life()
         if state.is_stalled(colour) and not heard:
-            self._fault(colour, FaultCode.STALLED, f"nothing heard since {STALLED_MISSES} missed limits", 0.0)
+            self._decide(lambda: referee.stalled(state))
             return
         answer = player.ask(self._question(colour, limit), limit + LAG_SECONDS) if player.alive else None
         if answer is None:
             heard = player.take_sign_of_life() or heard
-            self._missed(colour, limit, heard=heard)
+            self._decide(lambda: self._missed(limit, heard=heard))
         else:
-            self._judge(colour, answer)
+            self._decide(lambda: self._answered(answer), answer)
 
     def _question(self, colour: Colour, limit: float) -> dict[str, Any]:
         state, control = self._state, self._match.control
@@ -150,71 +151,52 @@ class _Match:
             },
         }
 
-    def _judge(self, colour: Colour, answer: Answer) -> None:
-        ms = round(answer.seconds * 1000, 3) if self._players[colour].timed else 0.0
+    def _missed(self, limit: float, *, heard: bool) -> referee.Turn:
+        player = self._players[self._state.state.to_move]
+        timing = {"ms": round(limit * 1000, 3)}
+        away, why = not player.alive, f": {player.ended}"
+        return referee.missed(self._state, limit, timing, away=away, heard=heard, away_why=why)
+
+    def _answered(self, answer: Answer) -> referee.Turn:
+        state = self._state
+        timed = self._players[state.state.to_move].timed
+        timing = {"ms": round(answer.seconds * 1000, 3) if timed else 0.0}
         if answer.error == EndCode.RESIGNED:
-            self._lose(colour, EndCode.RESIGNED, f"{self._match.game.players[colour]} resigned", ms)
-        elif answer.error is not None:
-            self._fault(colour, FaultCode.RAISED, answer.error, ms, answer)
-        else:
-            self._move(colour, answer, ms)
+            return referee.resigned(state, timing)
+        if answer.error is not None:
+            return referee.raised(state, answer.error, timing)
+        return referee.moved(state, answer.move, timing)
 
-    def _move(self, colour: Colour, answer: Answer, ms: float) -> None:
+    def _decide(self, decide: Callable[[], referee.Turn], answer: Answer | None = None) -> None:
+        """Let the referee decide the turn, and add it with pictures and words for the bot's author."""
         game, state, number = self._match.game, self._state, self._state.move_number
-        before = state.state.copy()
-        try:
-            state.move(answer.move, ms)
-        except IllegalMove as error:
-            self._fault(colour, FaultCode.ILLEGAL_MOVE, str(error), ms, answer)
+        before, colour = state.state.copy(), state.state.to_move
+        turn = decide()
+        if "move" in turn:
+            picture = Picture.after(game, game.trace(before, turn["move"]))
+            self._add(number, colour, "move", picture, turn["ms"], move=turn["move"])
             return
-        picture = Picture.after(game, game.trace(before, answer.move))
-        self._add(number, colour, "move", picture, ms, move=answer.move)
-
-    def _missed(self, colour: Colour, limit: float, *, heard: bool) -> None:
-        state, player = self._state, self._players[colour]
-        away, ms = not player.alive, round(limit * 1000, 3)
-        if away and (why := state.absence(colour)):
-            self._lose(colour, EndCode.ABSENT, why, ms)
+        picture = Picture(game.look, game.view(before))
+        if "end" in turn:
+            self._add(number, colour, "end", picture, turn["ms"], code=str(turn["end"]), reason=turn["detail"])
             return
-        detail = f"no answer within {limit:g} s" + (f": {player.ended}" if away else "")
-        self._fault(colour, FaultCode.MISSED_LIMIT, detail, ms, away=away, heard=heard)
-
-    def _fault(
-        self,
-        colour: Colour,
-        code: FaultCode,
-        detail: str,
-        ms: float,
-        answer: Answer | None = None,
-        *,
-        away: bool = False,
-        heard: bool = False,
-    ) -> None:
-        game, state, player = self._match.game, self._state, self._players[colour]
-        number, picture = state.move_number, Picture(game.look, game.view(state.state))
-        illegal = code == FaultCode.ILLEGAL_MOVE and answer is not None
-        moves = list(state.state.legal_moves())
-        state.fault(code, ms, away=away, heard=heard)
+        player, code = self._players[colour], turn["fault"]
+        tried = answer.move if answer is not None and code == FaultCode.ILLEGAL_MOVE else None
+        moves = list(before.legal_moves())
         self._add(
             number,
             colour,
             "fault",
-            picture.with_fault(answer.move) if illegal and answer else picture,
-            ms,
-            move=answer.move if illegal and answer else None,
+            picture if tried is None else picture.with_fault(tried),
+            turn["ms"],
+            move=tried,
             code=str(code),
-            reason=detail,
+            reason=turn["detail"],
             where=player.late_at if answer is None else "",
             problem=(answer.problem if answer else "") or (player.late_calls if not answer else ""),
             legal=tuple(short_repr(as_move(_as_wire(move))) for move in moves[:MOST_LEGAL]),
             legal_count=len(moves),
         )
-
-    def _lose(self, colour: Colour, code: EndCode, detail: str, ms: float) -> None:
-        game, state = self._match.game, self._state
-        number, picture = state.move_number, Picture(game.look, game.view(state.state))
-        state.lose(colour, code, detail, ms)
-        self._add(number, colour, "end", picture, ms, code=str(code), reason=detail)
 
     def _add(self, number: int, colour: Colour, kind: str, picture: Picture, ms: float, **more: Any) -> None:
         left = self._state.clocks.limit(colour) if self._match.control.kind == "budget" else None

@@ -1,10 +1,27 @@
 """The pure part of judging: position, clocks, penalties and outcome of one match.
 
 It knows neither sockets nor processes and reads no clock: the caller measures the time of each turn. The server's
-judge and practice at home decide with it, so a game at home has the contest's rules of time and penalty.
+judge, friendly matches and practice at home decide with it, so all of them have the same rules of time and penalty.
+
+What comes in: a player's answer (`answered`, `moved`, `raised`, `resigned`), that there was none (`missed`,
+`stalled`), or a broken protocol (`violated`), with the time of the turn. What goes out: the turn as it goes on
+record; the `MatchState` has changed.
 """
 
 from .codes import FINISHED, EndCode, FaultCode
+from .decision import (
+    Answer,
+    Timing,
+    Turn,
+    answered,
+    missed,
+    moved,
+    penalty_text,
+    raised,
+    resigned,
+    stalled,
+    violated,
+)
 from .limits import ABSENT_MISSES, STALLED_MISSES
 from .match_state import (
     EDITION,
@@ -22,11 +39,22 @@ __all__ = [
     "FINISHED",
     "STALLED_MISSES",
     "UNANSWERED",
+    "Answer",
     "Clocks",
     "EndCode",
     "FaultCode",
     "MatchOutcome",
     "MatchState",
+    "Timing",
+    "Turn",
     "WrongTurn",
+    "answered",
     "forfeit_scores",
+    "missed",
+    "moved",
+    "penalty_text",
+    "raised",
+    "resigned",
+    "stalled",
+    "violated",
 ]

@@ -15,14 +15,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from getstep import referee
 from getstep._errors import BotError
 from getstep._games import Board
 from getstep._program import LocalProgram, ProgramBot, ProgramCallback
 from getstep._program_file import check_startable, start_command
 from getstep._turn import CallResult, Turn, as_move
 from getstep.conventions import CONVENTIONS
-from getstep.referee import FaultCode, MatchState
-from getstep_engines import GAMES, IllegalMove, Player
+from getstep.referee import MatchState
+from getstep_engines import GAMES, Player
 from getstep_server.errors import UsageError
 from getstep_server.text import escape_control_chars
 
@@ -235,17 +236,12 @@ def _play_turn(match: MatchState, players: Sequence[Ask]) -> str:
     call = players[player](match.state.board(), player == 0, turn)
     ms = (time.monotonic() - began) * 1000
     if ms > 1000 * (seconds + LAG_SECONDS):
-        match.fault(FaultCode.MISSED_LIMIT, ms)
-        return f"fault of player {player}: no move within {seconds:g} s"
-    if call.error is not None:
-        match.fault(FaultCode.RAISED, ms)
-        return f"fault of player {player}: {call.error}"
-    try:
-        match.move(call.move, ms)
-    except IllegalMove as error:
-        match.fault(FaultCode.ILLEGAL_MOVE, ms)
-        return f"fault of player {player}: {error}"
-    return ""
+        decided = referee.missed(match, seconds, {"ms": ms})
+    elif call.error is not None:
+        decided = referee.raised(match, call.error, {"ms": ms})
+    else:
+        decided = referee.moved(match, call.move, {"ms": ms})
+    return "" if "move" in decided else f"fault of player {player}: {decided['detail']}"
 
 
 def _turn(match: MatchState, player: Player, seconds: float) -> Turn:

@@ -8,22 +8,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import trio
 
+from getstep.referee import Answer
 from getstep.wire import (
     MAX_ID,
     End,
     GetStep,
     Goodbye,
-    MalformedAnswer,
     Message,
     Penalty,
-    Raised,
-    Resign,
     Start,
-    Step,
 )
 from getstep_server.config.contest import Team
 from getstep_server.events import Publish, TeamArrived, TeamLeft
@@ -37,9 +34,6 @@ class ProtocolViolation:
 
     code: str
     detail: str
-
-
-Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
 
 
 class Received(NamedTuple):

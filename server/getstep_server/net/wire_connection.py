@@ -10,12 +10,13 @@ import msgspec
 
 import getstep_server
 from getstep import wire
+from getstep.referee import Answer
 from getstep.wire import Goodbye, Hello, Join, Message, Raised
 from getstep_server.text import escape_control_chars
 
 from .connection import _READING, FULL_RETRY_MS, Connection, PeerClosed
 from .registry import ConnectionRegistry
-from .seat import Answer, Seat, choose_seat
+from .seat import Seat, choose_seat
 from .welcome import hosted_program, welcome
 
 SOFTWARE = f"getstep-server {getstep_server.__version__}"

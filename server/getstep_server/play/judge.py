@@ -1,7 +1,7 @@
 """The judge: one function plays one match.
 
-The engine enforces the rules of the game. The judge enforces time limits and the protocol. It works on seats, not
-on sockets, and announces nothing before it is written: a turn before the next question, a result not at all.
+`getstep.referee` decides each turn. The judge asks, measures the time, writes and tells: it works on seats, not on
+sockets, and announces nothing before it is written: a turn before the next question, a result not at all.
 Telling the players the result is the director's work, once the record is in the database.
 
 The judge is a generator: it yields where it waits, and `mailbox` resumes it in the task that reads the answer
@@ -17,11 +17,12 @@ from typing import Any
 
 import trio
 
-from getstep.referee import STALLED_MISSES, EndCode, FaultCode, MatchState
-from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start, Step
-from getstep_engines import IllegalMove, Player, TimeControl
+from getstep import referee
+from getstep.referee import STALLED_MISSES, Answer, FaultCode, MatchState
+from getstep.wire import End, Start, Step
+from getstep_engines import Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
-from getstep_server.net.seat import Answer, ProtocolViolation, Received, Seat
+from getstep_server.net.seat import ProtocolViolation, Received, Seat
 from getstep_server.records.game import tried_fields
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
@@ -193,9 +194,7 @@ def _skipped(p: _Progress, player: Player) -> Generator[Effect, Any, bool]:
             _close_question(p, player)
         return False
     p.skipped[player] = p.skipped.get(player, 0) + 1
-    yield from _fault(
-        p, player, FaultCode.STALLED, f"nothing heard since {STALLED_MISSES} missed limits", {"ms": 0.0}
-    )
+    yield from _fault(p, referee.stalled(p.state))
     return True
 
 
@@ -215,62 +214,46 @@ def _poll(p: _Progress, player: Player) -> Received | None:
 
 def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
     """Decide a turn that was answered on time."""
-    timed: dict[str, Any] = {"ms": ms, "timed": "kernel" if stamped else "wake"}
-    if type(answer) is Step:  # nearly always
-        move = answer.move
-        try:
-            p.state.move(move, ms)
-        except IllegalMove as error:
-            yield from _fault(p, player, FaultCode.ILLEGAL_MOVE, str(error), {**timed, **tried_fields(move)})
-            return
-        yield from _write(p, {"player": player, "move": move, **timed})
-        p.publish(MovePlayed(p.match, player, move, ms / 1000, stamped))
-    elif type(answer) is Resign:
-        yield from _lose(p, player, EndCode.RESIGNED, f"{p.state.game.players[player]} resigned", timed)
-    elif type(answer) is Raised:
-        yield from _fault(p, player, FaultCode.RAISED, answer.error or "no reason given", timed)
-    elif type(answer) is MalformedAnswer:
-        yield from _fault(p, player, FaultCode.MALFORMED_ANSWER, answer.detail, timed)
+    turn = referee.answered(p.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
+    if "fault" not in turn:
+        yield from _write(p, turn)
+        if "move" in turn:
+            p.publish(MovePlayed(p.match, player, turn["move"], ms / 1000, stamped))
+        return
+    if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
+        turn |= tried_fields(answer.move)
+    yield from _fault(p, turn)
 
 
 def _missed(p: _Progress, player: Player, limit: float, waited: float) -> MatchScript:
     seat = p.seats[player]
     seat.time_is_up()
     away, heard = not seat.connected, seat.take_sign_of_life()
-    timed = {"ms": _ms(limit), "waited_ms": _ms(waited), "away": away}
-    if heard and not away and limit > 0 and p.state.silences[player]:
-        timed["heard"] = True
-    if away and (why := p.state.absence(player)):
-        yield from _lose(p, player, EndCode.ABSENT, why, timed)
-        return
-    detail = f"no answer within {limit:g} s" + (", and no connection" if away else "")
-    yield from _fault(p, player, FaultCode.MISSED_LIMIT, detail, timed)
+    timing = {"ms": _ms(limit), "waited_ms": _ms(waited)}
+    turn = referee.missed(p.state, limit, timing, away=away, heard=heard)
+    if "fault" in turn:
+        yield from _fault(p, turn)
+    else:
+        yield from _write(p, turn)
 
 
-def _fault(p: _Progress, player: Player, code: str, detail: str, timed: dict[str, Any]) -> MatchScript:
-    detail = detail[:MAX_TEXT]
-    p.state.fault(code, timed["ms"], away=timed.get("away", False), heard=timed.get("heard", False))
-    yield from _write(p, {"player": player, "fault": code, "detail": detail, **timed})
-    p.publish(TurnFaulted(p.match, player, code, detail, timed["ms"] / 1000))
+def _fault(p: _Progress, turn: dict[str, Any]) -> MatchScript:
+    """Write a turn with a penalty, and tell the player, unless it is stalled."""
+    player, code = turn["player"], turn["fault"]
+    yield from _write(p, turn)
+    p.publish(TurnFaulted(p.match, player, code, turn["detail"], turn["ms"] / 1000))
     if code == FaultCode.STALLED:
         return
     if p.state.is_stalled(player) and p.state.outcome is None:
         p.skipped[player] = 0
         p.publish(PlayerStalled(p.match, player))
     else:
-        p.seats[player].penalize(code, f"{detail}: {p.state.game.penalty}"[:MAX_TEXT])
-
-
-def _lose(p: _Progress, loser: Player, reason: str, detail: str, timed: dict[str, Any]) -> MatchScript:
-    p.state.lose(loser, reason, detail, timed["ms"])
-    yield from _write(p, {"player": loser, "end": reason, "detail": detail[:MAX_TEXT], **timed})
+        p.seats[player].penalize(code, referee.penalty_text(p.state, turn))
 
 
 def _forfeit(p: _Progress, received: Received, violation: ProtocolViolation) -> MatchScript:
     player: Player = 0 if received.seat is p.seats[0] else 1
-    name = p.state.game.players[player]
-    detail = f"{name} broke the protocol ({violation.code}): {violation.detail}"
-    yield from _lose(p, player, EndCode.HOSTILE, detail, {"ms": 0.0})
+    yield from _write(p, referee.violated(p.state, player, violation.code, violation.detail))
 
 
 def _write(p: _Progress, turn: dict[str, Any]) -> MatchScript:

@@ -12,15 +12,23 @@ from dataclasses import dataclass
 
 import trio
 
-from getstep.referee import STALLED_MISSES, EndCode, FaultCode
-from getstep.wire import MAX_TEXT, End, MalformedAnswer, Raised, Resign, Start
-from getstep_engines import IllegalMove, Player, TimeControl
+from getstep import referee
+from getstep.referee import STALLED_MISSES, FaultCode
+from getstep.wire import End, Start, Step
+from getstep_engines import Player, TimeControl
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import BotFailed
-from getstep_server.net.seat import Answer, ProtocolViolation, Received, Seat
+from getstep_server.net.seat import ProtocolViolation, Received, Seat
 
 from .person import Person
 from .person_game import BOT_SECONDS, PATIENT, PersonGame, milliseconds
+
+FAULT_WORDS = {
+    FaultCode.MISSED_LIMIT: "missed the limit",
+    FaultCode.RAISED: "raised an exception",
+    FaultCode.MALFORMED_ANSWER: "sent a malformed answer",
+    FaultCode.ILLEGAL_MOVE: "made an illegal move",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ class FriendlyGame(PersonGame):
         limit = BOT_SECONDS if self._patient else state.clocks.limit(player)
         if limit <= 0:  # the budget is spent: the bot is not asked
             await trio.lowlevel.checkpoint()
-            self._bots_fault(FaultCode.MISSED_LIMIT, "missed the limit", "no time is left", 0.0)
+            self._show_bots_fault(referee.missed(state, limit, {"ms": 0.0}))
             return
         asked = seat.ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
         received: Received | None = None
@@ -161,33 +169,23 @@ class FriendlyGame(PersonGame):
             received = await self._mailbox.next()
         if received is None:
             seat.time_is_up()
-            heard = seat.take_sign_of_life() and state.silences[player] > 0
-            detail = f"no answer within {limit:g} s"
-            self._bots_fault(FaultCode.MISSED_LIMIT, "missed the limit", detail, 1000 * limit, heard=heard)
+            heard = seat.take_sign_of_life()
+            self._show_bots_fault(referee.missed(state, limit, {"ms": 1000 * limit}, heard=heard))
             if state.is_stalled(player) and state.outcome is None:
                 raise BotFailed(f"the bot of {self._bot_name} has not answered for {STALLED_MISSES} limits.")
         elif isinstance(received.what, ProtocolViolation):
             raise BotFailed(f"the bot of {self._bot_name} broke the protocol ({received.what.code}).")
         else:
-            self._judge(received.what, milliseconds(received.at - asked))
+            timing = {"ms": milliseconds(received.at - asked)}
+            answer = received.what
+            if isinstance(answer, Step):
+                turn = self._play(answer.move, timing)
+            else:
+                turn = referee.answered(state, answer, timing)
+            if "fault" in turn:
+                self._show_bots_fault(turn)
 
-    def _judge(self, answer: Answer, ms: float) -> None:
-        """Decide a turn that was answered on time. The text of an exception is for the bot's author only."""
-        state, player = self._state, self._its
-        if isinstance(answer, Resign):
-            state.lose(player, EndCode.RESIGNED, f"{state.game.players[player]} resigned", ms)
-        elif isinstance(answer, Raised):
-            self._bots_fault(FaultCode.RAISED, "raised an exception", answer.error or "no reason given", ms)
-        elif isinstance(answer, MalformedAnswer):
-            self._bots_fault(FaultCode.MALFORMED_ANSWER, "sent a malformed answer", answer.detail, ms)
-        else:
-            try:
-                self._apply(answer.move, ms)
-            except IllegalMove as error:
-                self._bots_fault(FaultCode.ILLEGAL_MOVE, "made an illegal move", str(error), ms)
-
-    def _bots_fault(self, code: FaultCode, words: str, detail: str, ms: float, *, heard: bool = False) -> None:
-        penalty = self._state.game.penalty
-        self._person.note(f"{self._bot_name} {words}: {penalty}.")
-        self._fault(code, ms, heard=heard)
-        self._seat.penalize(code, f"{detail[:MAX_TEXT]}: {penalty}"[:MAX_TEXT])
+    def _show_bots_fault(self, turn: referee.Turn) -> None:
+        """Show the fault to the person, and tell the bot. An exception's text is for the bot's author only."""
+        self._show_fault(f"{self._bot_name} {FAULT_WORDS[turn['fault']]}")
+        self._seat.penalize(turn["fault"], referee.penalty_text(self._state, turn))

@@ -13,7 +13,8 @@ from typing import Any
 
 import trio
 
-from getstep.referee import EndCode, FaultCode, MatchState
+from getstep import referee
+from getstep.referee import MatchState
 from getstep_engines import Game, Player, TimeControl
 from getstep_server.errors import BotFailed
 from getstep_server.limits import PERSON_AWAY_SECONDS
@@ -111,35 +112,34 @@ class PersonGame(ABC):
         if limit > 0:
             with trio.move_on_after(limit + LAG_SECONDS) as scope:
                 move = await person.ask(state.game, state.state)
-        ms = milliseconds(trio.current_time() - began)
+        timing = {"ms": milliseconds(trio.current_time() - began)}
         if move is RESIGNED:
-            state.lose(me, EndCode.RESIGNED, f"{state.game.players[me]} resigned", ms)
+            referee.resigned(state, timing)
         elif limit <= 0 or scope.cancelled_caught:
-            self._miss(ms)
+            # A person who does not click may have left.
+            turn = referee.missed(state, limit, timing, away=True)
+            if "fault" in turn:
+                self._show_fault("You missed the limit")
         else:
-            self._apply(move, ms)
-
-    def _miss(self, ms: float) -> None:
-        state, person, me = self._state, self._person, self._me
-        if why := state.absence(me):
-            state.lose(me, EndCode.ABSENT, why, ms)
-            return
-        person.note(f"You missed the limit: {state.game.penalty}.")
-        self._fault(FaultCode.MISSED_LIMIT, ms, away=True)  # a person who does not click may have left
+            self._play(move, timing)
 
     # --- the position ---
 
-    def _apply(self, move: Any, ms: float) -> None:
+    def _play(self, move: Any, timing: referee.Timing) -> referee.Turn:
+        """Decide a turn that was answered by a move; show it if it is legal."""
         state, person = self._state, self._person
         player, before = state.state.to_move, state.state.copy()
-        state.move(move, ms)
-        who = "You" if player == self._me else self._bot_name
-        person.note(f"{who}: {state.game.notation(move)}")
-        person.show_board(state.game, state.state, touched_by(state.game, before, move))
-        self._note_passes()
+        turn = referee.moved(state, move, timing)
+        if "move" in turn:
+            who = "You" if player == self._me else self._bot_name
+            person.note(f"{who}: {state.game.notation(move)}")
+            person.show_board(state.game, state.state, touched_by(state.game, before, move))
+            self._note_passes()
+        return turn
 
-    def _fault(self, code: FaultCode, ms: float, *, away: bool = False, heard: bool = False) -> None:
-        self._state.fault(code, ms, away=away, heard=heard)
+    def _show_fault(self, what: str) -> None:
+        """Show a turn with the game's penalty."""
+        self._person.note(f"{what}: {self._state.game.penalty}.")
         self._person.show_board(self._state.game, self._state.state)
         self._note_passes()
 

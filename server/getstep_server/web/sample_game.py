@@ -10,8 +10,8 @@ from typing import Any
 
 import trio
 
-from getstep.referee import FaultCode
-from getstep_engines import Game, IllegalMove, Player, TimeControl
+from getstep import referee
+from getstep_engines import Game, Player, TimeControl
 from getstep_server.bot_runner.sample_bots import SampleBot
 from getstep_server.errors import BotFailed
 
@@ -60,16 +60,15 @@ class SampleGame(PersonGame):
             if limit > 0:
                 with trio.move_on_after(min(limit, BOT_SECONDS)) as scope:
                     move = await bot.move(state.state.board(), player == 0, self._turn(player, limit))
-            ms = milliseconds(trio.current_time() - began)
+            timing = {"ms": milliseconds(trio.current_time() - began)}
         if limit <= 0 or scope.cancelled_caught:
             await bot.stop()
-            self._person.note(f"{self._bot_name} missed the limit.")
-            self._fault(FaultCode.MISSED_LIMIT, ms)
+            referee.missed(state, limit, timing)
+            self._show_fault(f"{self._bot_name} missed the limit")
             return
-        try:
-            self._apply(move, ms)
-        except IllegalMove as error:
-            raise BotFailed(f"{self._bot_name}: an illegal move ({error})") from error
+        turn = self._play(move, timing)
+        if "fault" in turn:
+            raise BotFailed(f"{self._bot_name}: an illegal move ({turn['detail']})")
 
     def _turn(self, player: Player, limit: float) -> dict[str, Any]:
         state = self._state
