@@ -232,6 +232,11 @@ class ProgramBot:
         self._talk: Talk | None = None
         self._process: _Process | None = None
 
+    @property
+    def running(self) -> bool:
+        """True if a process of it runs that can be asked again."""
+        return self._process is not None
+
     def get_step(self, board: Board, is_black: bool, turn: Turn) -> Any:
         """Return the program's move.
 

@@ -8,7 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import getstep_bots
+from getstep_server.config.contest import load_contest
+from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
 
 from .hosted import wait_until
 
@@ -16,10 +20,31 @@ if TYPE_CHECKING:
     from .programs import Server
 
 
+LOOP = "def get_step(board, is_black):\n    while True: pass\n"
+RANDOM = Path(str(getstep_bots.__file__)).with_name("random_bot.py").read_text(encoding="utf-8")
+"""Files of get_step: one that hangs, and one that plays any game."""
+
+
 def game_heads(folder: Path) -> list[dict[str, Any]]:
     """Return the headers of the records of games."""
     with Store(folder / "contest.db", reading=True) as store:
         return [fields for fields in store.record_headers() if fields["type"] == "game"]
+
+
+def turns_of(folder: Path) -> list[list[dict[str, Any]]]:
+    """Return the turns of all games."""
+    with Store(folder / "contest.db", reading=True) as store:
+        records = [parse(stored.line) for stored in store.records()]
+    return [fields["turns"] for fields in records if fields["type"] == "game"]
+
+
+def limits_of_a_hung_program(folder: Path) -> list[dict[str, Any]]:
+    """Return the turns of team 1, whose program hangs, in the only game."""
+    (turns,) = turns_of(folder)
+    with Store(folder / "contest.db", reading=True) as store:
+        assert verify(load_contest(folder), store).played == 1
+    teams = [team["id"] for team in game_heads(folder)[0]["teams"]]
+    return [turn for turn in turns if turn["player"] == teams.index(1)]
 
 
 def wait_for(path: Path) -> None:

@@ -21,7 +21,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, verify
 from tests.added_programs import GET_STEP, add_program
 from tests.e2e.hosted import wait_until
-from tests.e2e.hosted_contests import game_heads, kill
+from tests.e2e.hosted_contests import LOOP, RANDOM, game_heads, kill, limits_of_a_hung_program
 from tests.e2e.slurm import Slurm, needs_slurm
 from tests.patience import PATIENCE_SECONDS
 from tests.server.hosting import needs_sandbox
@@ -101,6 +101,19 @@ def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
     assert all(len(rows) == 1 for rows in _workers_of_pairings(folder).values())
     assert verified(folder).played == len(games)
     assert "The cluster has 2 workers, for 2 matches at once" in server.output
+
+
+def test_a_program_that_a_worker_had_to_end_costs_its_opponent_three_limits(
+    programs: Programs, make_contest: MakeContest
+) -> None:
+    folder = make_contest(["", ""], events=["settings.legs = 1\n"], move_seconds=0.1)
+    add_program(folder, 1, GETSTEP, LOOP)
+    add_program(folder, 2, GETSTEP, RANDOM)
+    server = programs.serve(folder, "--dask", "local:1", "--now")
+    assert server.wait(seconds=WAIT_SECONDS) == 0
+    limits = limits_of_a_hung_program(folder)
+    assert [turn["fault"] for turn in limits[:4]] == ["missed_limit"] * 3 + ["stalled"]
+    assert {turn["fault"] for turn in limits[3:]} == {"stalled"}
 
 
 def _workers_of_pairings(folder: Path) -> dict[tuple[int, int], set[int]]:

@@ -9,11 +9,12 @@ import shutil
 import signal
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from getstep_server.config.contest import load_contest
+from getstep_server.play.deadlines import StallMonitor
 from getstep_server.programs.version import GETSTEP
 from getstep_server.records.record import parse
 from getstep_server.reports.report import as_html, load_report_data
@@ -22,7 +23,15 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.added_programs import GET_STEP, add_program
 from tests.e2e.hosted import CRASH_SERVER, wait_until
-from tests.e2e.hosted_contests import game_heads, kill, wait_for
+from tests.e2e.hosted_contests import (
+    LOOP,
+    RANDOM,
+    game_heads,
+    kill,
+    limits_of_a_hung_program,
+    turns_of,
+    wait_for,
+)
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 from tests.server.hosting import needs_sandbox
@@ -85,11 +94,29 @@ def hosted_processes(parent: int) -> list[int]:
     return found
 
 
-def turns_of(folder: Path) -> list[list[dict[str, Any]]]:
-    """Return the turns of all games."""
-    with Store(folder / "contest.db", reading=True) as store:
-        records = [parse(stored.line) for stored in store.records()]
-    return [fields["turns"] for fields in records if fields["type"] == "game"]
+@pytest.mark.parametrize("judges", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_program_that_the_host_had_to_end_costs_its_opponent_three_limits(
+    programs: Programs, make_contest: MakeContest, judges: int
+) -> None:
+    folder = make_contest(["", ""], events=["settings.legs = 1\n"], move_seconds=0.1, judges=judges)
+    add_program(folder, 1, GETSTEP, LOOP)
+    add_program(folder, 2, GETSTEP, RANDOM)
+    assert programs.serve_in_thread(folder).wait() == 0
+    limits = limits_of_a_hung_program(folder)
+    assert [turn["fault"] for turn in limits[:4]] == ["missed_limit"] * 3 + ["stalled"]
+    assert {turn["fault"] for turn in limits[3:]} == {"stalled"}
+
+
+def test_a_late_program_has_missed_its_limit_on_a_host_that_was_late_itself(
+    programs: Programs, make_contest: MakeContest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The judge gives the host's own lateness back, and what the host says of a program it has ended comes then."""
+    monkeypatch.setattr(StallMonitor, "stall_since", lambda *_: 1.5)
+    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"], move_seconds=0.2)
+    add_program(folder, 1, GETSTEP, LOOP)
+    add_program(folder, 2, GETSTEP, GET_STEP)
+    assert programs.serve_in_thread(folder).wait() == 0
+    assert [turn["fault"] for turn in limits_of_a_hung_program(folder) if "fault" in turn] == ["missed_limit"]
 
 
 @pytest.mark.long

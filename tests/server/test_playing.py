@@ -155,6 +155,33 @@ def test_a_file_with_get_step(tmp_path: Path) -> None:
     ]
 
 
+CLOSES = "import os\ninput()\nos.close(1)\nwhile True: pass\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "seconds", "silent"),
+    [("while input(): pass\n", 0.1, True), (CLOSES, 0.1, True), ("input()\n", PATIENCE_SECONDS, False)],
+)
+def test_a_program_is_silent_if_its_time_was_up_when_it_was_ended(
+    tmp_path: Path, source: str, seconds: float, silent: bool
+) -> None:
+    board = GAMES["longest_path"].start().board()
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        assert player.call(board, True, turn_of("longest_path", seconds=seconds)).error
+        assert player.silent is silent
+        assert not player.call(board, True, turn_of("hop")).move
+        assert not player.silent
+
+
+def test_what_get_step_raises_late_is_said_by_the_program(tmp_path: Path) -> None:
+    source = "import time\ndef get_step(board, is_black):\n    time.sleep(0.2)\n    raise ValueError\n"
+    with player_of(tmp_path, GETSTEP, source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        assert player.call([[0]], True, turn_of("hop", seconds=0.1)).error == "ValueError"
+        assert not player.silent
+
+
 @pytest.mark.parametrize(
     ("source", "error"),
     [

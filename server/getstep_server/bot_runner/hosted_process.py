@@ -4,6 +4,8 @@ Its job is a line of JSON on its standard input: see `job.Job`. It starts the pr
 logs in, and answers questions. It does not reconnect: the server and this process are on one machine, and if one of
 them fails the match is played again.
 
+It sends nothing for a program that had to be ended: whether the limit is missed is for the judge's clock to say.
+
 It ends, and the program with it, when its standard input ends or the connection does. So neither outlives the
 server, however that one dies. The program itself is in the sandbox; this process is not.
 """
@@ -64,6 +66,8 @@ def _play(connection: ServerConnection, login: Login, player: Player) -> None:
                 match = Match(message)
             elif isinstance(message, GetStep) and match is not None and connection.open_question == message.id:
                 call = player.call(message.board, message.is_black, match.turn(message))
+                if player.silent:  # an answer from here would have the judge believe that the program is alive
+                    continue
                 connection.send(
                     Step(id=message.id, move=call.move)
                     if call.error is None

@@ -278,6 +278,11 @@ class Player:
         self._job = job
         self._program = HostedProgram(job, show_errors)
         self._match, self._seat = match, seat
+        self.silent = False
+        """True if the latest call ended the program, or saw its end, with its time up and nothing said.
+
+        It has nothing to send then: the host's own words about it are no sign of life.
+        """
         self._failure = ""
         """The reason why the program was not ready, which its first turn tells."""
         self._bot: _FileBot | _ConventionBot = (
@@ -320,14 +325,17 @@ class Player:
         Raises:
             SandboxError: the sandbox does not work, or the disk. This is no fault of the program.
         """
+        self.silent = False
         if self._failure:
             failure, self._failure = self._failure, ""
             return CallResult(None, sendable_text(failure), failure, 0.0)
         self._program.turn = turn.move_number
+        time_is_up = time.monotonic() + turn.time_left_ms / 1000
         call = self._bot.call(board, is_black, turn)
         self._check_sandbox()
         if call.error is None:
             return call
+        self.silent = time.monotonic() >= time_is_up and not self._bot.running
         return replace(call, error=self._told(call.error))
 
     def _check_sandbox(self) -> None:
@@ -368,6 +376,11 @@ class _ConventionBot:
             time.sleep(POLL_SECONDS)
         process.suspend()
 
+    @property
+    def running(self) -> bool:
+        """True if a process of it runs that can be asked again."""
+        return self._bot.running
+
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         return self._callback.call(board, is_black, turn)
 
@@ -382,6 +395,11 @@ class _FileBot:
         self._program = program
         self._process: HostedProcess | None = None
         self._replies: queue.Queue[bytes] = queue.Queue(PROGRAM_REPLIES)
+
+    @property
+    def running(self) -> bool:
+        """True if a process of it runs that can be asked again."""
+        return self._process is not None
 
     def prepare(self, match: int, seat: Seat, seconds: float) -> None:  # noqa: ARG002 - each question says both
         """Start it and wait until it has loaded the file. Raises RuntimeError."""
