@@ -159,7 +159,6 @@ def test_the_hosts_side_imports_what_it_asks_for() -> None:
         "server/getstep_server/cluster/slurm.py": {"dask_jobqueue", "distributed"},
         "server/getstep_server/cluster/task.py": {"distributed"},
         "server/getstep_server/storage/postgres.py": {"psycopg"},  # the extra `postgres`; imported where it is used
-        "server/getstep_server/tournament/_numpy.py": {"numpy"},  # the extra `ratings`; without it, a stand-in
     }
 
 
@@ -182,6 +181,13 @@ def test_the_engines_need_nothing() -> None:
 def test_msgpack_is_known_to_one_module() -> None:
     knowing = [shown(p) for package in PACKAGES for p in modules(package) if "msgpack" in imported(p, package)]
     assert knowing == ["sdk/getstep/wire/_frames.py"]
+
+
+def test_numpy_is_asked_for_and_known_to_one_module_of_the_server() -> None:
+    """That module limits its threads; the commands that show no ratings never import it (`test_cli_start`)."""
+    assert "numpy" in requirements(PROJECTS["getstep_server"])
+    knowing = [shown(p) for p in modules("getstep_server") if "numpy" in imported(p, "getstep_server")]
+    assert knowing == ["server/getstep_server/tournament/_numpy.py"]
 
 
 def test_the_engines_are_pure() -> None:
@@ -311,7 +317,6 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         {
             "json_text",
             "config",
-            "errors",
             "events",
             "incident",
             "formats",
@@ -369,7 +374,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "events": (4, {"incident", "records"}, "an event speaks of matches and results"),
     "tournament": (
         4,
-        {"json_text", "config", "errors", "formats", "limits", "records", "text", "validation"},
+        {"json_text", "config", "formats", "limits", "records", "text", "validation"},
         "a pure projection of records",
     ),
     "programs": (

@@ -17,17 +17,6 @@ class UsageError(Exception):
     """
 
 
-class NumpyMissingError(UsageError):
-    """Raised when ratings are to be computed and numpy cannot be imported. Exit code 2.
-
-    The screens that show more than ratings catch it and print its message; only a command that shows nothing but
-    ratings ends with it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__('ratings need numpy; pip install "getstep-server[ratings]"')
-
-
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
     """Raised when a contest cannot continue: a bot ended, or the server failed in the same match again and again.
 

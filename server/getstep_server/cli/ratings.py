@@ -17,8 +17,6 @@ the team is stronger than the next one. Below 95 % the matches do not decide
 which of the two is stronger. The first player's advantage and the frequency of
 draws are estimated from the same matches.
 
-Ratings need numpy, an extra: pip install "getstep-server[ratings]".
-
 For more than 64 teams the intervals use fewer bootstrap replicates, and for
 more than 256 teams a normal approximation.
 

@@ -28,7 +28,7 @@ from getstep_server.storage.store import Store, StoredRecord
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.combined import Combined
 from getstep_server.tournament.estimate import Estimate
-from getstep_server.tournament.ratings import ratings_of, require_numpy
+from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
@@ -295,7 +295,6 @@ class RatingEstimates(DataSet):
     columns = RATING_COLUMNS
 
     def __init__(self, tournament: Tournament, event: ContestEvent) -> None:
-        require_numpy()  # before the command opens the output file
         self._tournament = tournament
         self._event = event
 

@@ -249,8 +249,6 @@ class Progress:
         code = self._code(left) if tables is None and not board else []
         parts = [*top, *code, *board, *messages, *bottom]
         room = left - 1 - HEADING_LINES - 1  # an empty line, the table's heading, and the line below the table
-        if tables is not None and tables.elo_missing:
-            room -= 1
         if tables is not None and room > 0:
             parts += [Text(), *self.table(tables, room)]
         return Group(*parts)
@@ -304,8 +302,7 @@ class Progress:
                 standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo),
             )
         more = [f"and {pluralize(teams - lines, 'more team')}"] if teams > lines else []
-        missing = [tables.elo_missing] if tables.elo_missing else []
-        return [one_line_per_team(table), *map(_one_line, [*more, *missing])]
+        return [one_line_per_team(table), *map(_one_line, more)]
 
     def bar(self) -> RenderableType:
         """Return the matches played as a number and a bar, and when the contest is expected to end."""

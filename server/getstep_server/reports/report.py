@@ -21,7 +21,6 @@ from msgspec import structs
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
-from getstep_server.errors import NumpyMissingError
 from getstep_server.incident import IncidentRow
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.game import GameRecord, validate_game
@@ -114,7 +113,7 @@ class Plots:
 
 @dataclass(frozen=True, slots=True)
 class EventPart:
-    """One event; a part without content is None. ``plots_missing`` is the reason why ratings are missing."""
+    """One event; a part without content is None."""
 
     key: str
     name: str
@@ -123,7 +122,6 @@ class EventPart:
     standings: Grid
     crosstable: CrosstableGrid | None
     plots: Plots | None
-    plots_missing: str
     endings: Grid | None
     faults_table: Grid | None
     matches: Grid | None
@@ -251,7 +249,6 @@ def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing],
     key = f"event-{event.number}"
     results = [result for result in data.tournament.results if result.match.event == event.number]
     games = [game for game in data.games if game.event == event.number]
-    plots, plots_missing = _plots_if_possible(data, event, results, key, step)
     return EventPart(
         key=key,
         name=event.name,
@@ -261,8 +258,7 @@ def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing],
             _grid(f"{key}-standings", "Standings", standings_table(data.contest, event, rows)), rows, data
         ),
         crosstable=_crosstable(data, event, rows, results) if len(rows) <= CROSSTABLE_TEAMS else None,
-        plots=plots,
-        plots_missing=plots_missing,
+        plots=_plots(data, event, results, key, step) if results else None,
         endings=_endings(results, key) if results else None,
         faults_table=_faults_table(data.contest, results, games, key),
         matches=_match_list(data, event, key),
@@ -428,16 +424,6 @@ def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:
 
 
 # --- ratings ----------------------------------------------------------------------------------------------------
-
-
-def _plots_if_possible(
-    data: ReportData, event: ContestEvent, results: Sequence[Result], key: str, step: Step
-) -> tuple[Plots | None, str]:
-    """Return the ratings, and why they cannot be computed, or ""."""
-    try:
-        return (_plots(data, event, results, key, step) if results else None), ""
-    except NumpyMissingError as error:
-        return None, str(error)
 
 
 def _plots(data: ReportData, event: ContestEvent, results: Sequence[Result], key: str, step: Step) -> Plots | None:

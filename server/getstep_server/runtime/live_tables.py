@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from getstep_server.errors import NumpyMissingError
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.tournament import Tournament
@@ -49,9 +48,6 @@ class LiveTables:
         remaining = tournament.open_by_team()
         if len(events) > 1 or events[0].format.rates:
             return replace(tournament.tables(), expected=expected, remaining=remaining)
-        try:
-            ratings = ratings_of(tournament, events[0], replicates=0)
-        except NumpyMissingError as error:
-            return replace(tournament.tables(), elo_missing=str(error), expected=expected, remaining=remaining)
+        ratings = ratings_of(tournament, events[0], replicates=0)
         elo = {rating.team: rating.elo for rating in ratings.table if rating.elo is not None}
         return replace(tournament.tables(), elo=elo, expected=expected, remaining=remaining)

@@ -51,9 +51,8 @@ class Combined(Struct, frozen=True):
 class Tables(Struct, frozen=True):
     """All tables of a contest: each event's by its number, and the combined one, empty if there is one event.
 
-    Tables for a live view have four more fields, which are ignored when tables are compared. ``elo`` has the
-    ratings by team, with intervals, if there is one event. ``elo_missing`` is the reason why ratings cannot be
-    computed, or "".
+    Tables for a live view have three more fields, which are ignored when tables are compared. ``elo`` has the
+    ratings by team, with intervals, if there is one event.
     ``expected`` is the number of matches in all: the issued ones, and those to come as far as the formats can tell.
     ``remaining`` is the number of each team's open matches, running ones included.
     """
@@ -61,7 +60,6 @@ class Tables(Struct, frozen=True):
     events: dict[int, tuple[Standing, ...]]
     combined: tuple[Combined, ...] = ()
     elo: Mapping[int, Estimate] = field(default_factory=dict)
-    elo_missing: str = ""
     expected: int = 0
     remaining: dict[int, int] = field(default_factory=dict)
 

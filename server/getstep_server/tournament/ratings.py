@@ -36,7 +36,6 @@ from getstep_server.records.result import Result
 from ._bradley_terry import ELO as ELO
 from ._bradley_terry import Model, as_results, sums
 from ._numpy import Floats, np
-from ._numpy import require_numpy as require_numpy
 from ._superiority import Superiority
 from .estimate import Estimate
 from .tournament import Tournament
@@ -227,9 +226,6 @@ def ratings_of(tournament: Tournament, event: ContestEvent, replicates: int | No
 
     By default there are as many ``replicates`` as `replicates_for` says. The ratings are cached until there are
     new results. A thread other than the one that applies records may call this.
-
-    Raises:
-        NumpyMissingError: numpy is not installed.
     """
 
     def make() -> Ratings:

@@ -9,7 +9,6 @@ from typing import Any
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
-from getstep_server.errors import NumpyMissingError
 from getstep_server.records.match import Match
 from getstep_server.reports.tables import combined_table, describe_event, standings_table
 from getstep_server.reports.text_table import TextTable
@@ -94,10 +93,7 @@ def _ratings(tournament: Tournament, event: ContestEvent) -> TableJson:
         return {"notes": [f"Ratings of more than {RATED_TEAMS} teams: getstep-server ratings computes them."]}
     from getstep_server.reports.ratings_table import ratings_table  # here: it imports numpy, which takes 100 ms
 
-    try:
-        return table_json(ratings_table(tournament, event))
-    except NumpyMissingError:
-        return {"notes": ["The host's server has no numpy, which ratings need."]}
+    return table_json(ratings_table(tournament, event))
 
 
 def _standings(contest: Contest, number: int, tables: Tables) -> TableJson:
