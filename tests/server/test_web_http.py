@@ -117,6 +117,25 @@ async def test_what_is_no_valid_request_is_refused(request_: bytes, expected: in
         assert status(await answer(connect, request_)) == expected
 
 
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 6\r\n",
+        b"transfer-encoding: Chunked\r\ncontent-length: 0\r\n",
+    ],
+)
+async def test_a_request_with_two_lengths_gets_no_second_answer(lengths: bytes) -> None:
+    smuggled = b"POST / HTTP/1.1\r\nHost: localhost\r\n" + lengths + b"\r\n0\r\n\r\n" + HEAD
+    async with serving() as (_, connect), await connect() as stream:
+        await stream.send_all(smuggled)
+        with trio.fail_after(PATIENCE_SECONDS):
+            text = await all_of(stream)
+    assert text.count(b"HTTP/1.1 ") == 1
+    assert status(text) == 400
+    assert b"connection: close\r\n" in text.lower()
+
+
 async def test_a_head_has_at_most_16_kib() -> None:
     async with serving() as (_, connect):
         long = HEAD.replace(b"\r\n\r\n", b"\r\nX: " + b"x" * 60_000 + b"\r\n\r\n")

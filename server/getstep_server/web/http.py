@@ -354,6 +354,12 @@ class HttpServer:
 
     def _request(self, head: h11.Request, address: str) -> Request | Response:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy in front may believe the length, h11 believes the encoding: the next request on this connection
+            # could be smuggled in the body of this one (RFC 9112, section 6.3). The connection ends, as after each
+            # refusal whose body was not read.
+            text = "expected a Content-Length or a Transfer-Encoding, not both"
+            return replace(problem(400, text), headers=(("Connection", "close"),))
         method = head.method.decode("latin-1")
         if not self._hosts.allows(headers.get("host", "")):
             return problem(421, "this name is not one of the server's; see web_names in contest.toml")
