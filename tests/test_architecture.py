@@ -332,6 +332,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "web": (
         7,
         {
+            "addresses",
             "json_text",
             "bot_runner",
             "config",
@@ -352,7 +353,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "net": (
         5,
-        {"config", "errors", "events", "incident", "limits", "login_limits", "text"},
+        {"addresses", "config", "errors", "events", "incident", "limits", "login_limits", "text"},
         "a socket knows no game, result or tournament",
     ),
     "storage": (
@@ -398,6 +399,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         {"errors", "formats", "limits", "text", "validation"},
         "what the host writes comes before what happens",
     ),
+    "addresses": (1, set(), "several rooms count by address"),
     "pauses": (1, set(), "it needs a clock and nothing else"),
     "file_lock": (1, set(), "several rooms keep other processes away from a folder"),
     "formats": (1, {"validation"}, "pairing algorithms are pure"),
@@ -405,7 +407,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "incident": (1, set(), "it is published, stored and shown"),
     "json_text": (2, {"limits"}, "records and processes speak JSON"),
     "limits": (1, set(), "every room obeys them"),
-    "login_limits": (2, {"limits"}, "bots and browsers log in with the same tokens"),
+    "login_limits": (2, {"addresses", "limits"}, "bots and browsers log in with the same tokens"),
     "text": (1, set(), "every room shows text"),
     "validation": (0, set(), "every room checks what comes from outside"),
 }

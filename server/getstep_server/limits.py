@@ -300,6 +300,9 @@ JOURNAL_TAIL_BYTES = 1 << 20
 MAX_SAMPLE_GAMES = 8
 """The people who play against sample bots at the same time: each bot is a process of 25 MB."""
 
+MAX_SAMPLE_GAMES_PER_ADDRESS = 4
+"""The same from one address: half of the games stay for all other addresses."""
+
 MAX_TEAM_PLAYERS = 64
 """The people who play for their teams in the contest at the same time: each has a connection to the server."""
 
@@ -311,6 +314,9 @@ A program could begin and resign a hundred games a second.
 
 MAX_FRIENDLY_GAMES = 32
 """The people who play friendly matches at the same time. Each needs a bot that a team has connected for them."""
+
+MAX_FRIENDLY_GAMES_PER_ADDRESS = 16
+"""The same from one address: a class behind one NAT, which leaves half of the games to all others."""
 
 MAX_FRIENDLY_CONNECTIONS = 256
 """The open connections of bots for friendly matches: few enough to leave most of 1,024 open files to spectators."""

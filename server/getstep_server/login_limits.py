@@ -11,6 +11,7 @@ from collections import deque
 
 import trio
 
+from getstep_server.addresses import source_of
 from getstep_server.limits import (
     BAD_LOGIN_FIRST_SECONDS,
     BAD_LOGIN_FORGET_SECONDS,
@@ -30,7 +31,7 @@ class LoginLimiter:
 
     def record_failure(self, address: str) -> float:
         """Record a failed login, and return the seconds by which its answer has to be delayed."""
-        now = trio.current_time()
+        now, address = trio.current_time(), source_of(address)
         count, last = self._failures.pop(address, (0, now))
         if now - last > BAD_LOGIN_FORGET_SECONDS:
             count = 0

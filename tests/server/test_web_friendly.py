@@ -332,10 +332,22 @@ async def test_so_many_people_play_friendly_matches(tmp_path: Path) -> None:
     async with friendly(contest) as bots, page(contest, bots) as people, seated(port_of(bots), 1):
         await until(lambda: bots.is_free(1))
         for number in range(32):
-            people._places[str(number)] = place = _Place(Person(), "friendly")
+            people._places[str(number)] = place = _Place(Person(), "friendly", f"10.0.0.{number}")
             place.person.topic.subscribers = 1
         assert (await submit(people, {})).status == 503
         del people._places["0"]
+        assert (await submit(people, {})).status == 303
+
+
+async def test_one_computer_leaves_friendly_matches_to_others(tmp_path: Path) -> None:
+    contest = make_contest(tmp_path)
+    async with friendly(contest) as bots, page(contest, bots) as people, seated(port_of(bots), 1):
+        await until(lambda: bots.is_free(1))
+        for number in range(16):
+            people._places[str(number)] = place = _Place(Person(), "friendly", "127.0.0.1")
+            place.person.topic.subscribers = 1
+        assert (await submit(people, {})).status == 503
+        people._places["0"].address = "10.0.0.1"
         assert (await submit(people, {})).status == 303
 
 

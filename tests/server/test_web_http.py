@@ -75,6 +75,22 @@ async def test_every_answer_has_the_security_headers() -> None:
     assert b"X-Content-Type-Options: nosniff" in text
 
 
+async def test_a_client_is_counted_by_the_address_that_it_cannot_choose() -> None:
+    async def address(request: Request) -> Response:
+        return Response(request.address.encode())
+
+    server = HttpServer(address, HostCheck())
+    try:
+        (listener,) = await trio.open_tcp_listeners(0, host="::1")
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server.serve, listener)
+        text = await answer(lambda: trio.open_tcp_stream("::1", listener.socket.getsockname()[1]), HEAD)
+        nursery.cancel_scope.cancel()
+    assert text.endswith(b"\r\n\r\n::/64")
+
+
 async def test_a_head_request_gets_no_body() -> None:
     async with serving() as (_, connect):
         text = await answer(connect, HEAD.replace(b"GET", b"HEAD"))

@@ -31,10 +31,10 @@ from tests.server.made_programs import stored
 HOP = {"game": "hop", "bot": "random_bot", "me": "0", "time": "patient"}
 
 
-def request(path: str, form: Any = None, **headers: str) -> Request:
+def request(path: str, form: Any = None, address: str = "127.0.0.1", **headers: str) -> Request:
     method = "GET" if form is None else "POST"
     found = {"host": "localhost", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    return Request(method, path, {}, found, urlencode(form or {}).encode(), "127.0.0.1")
+    return Request(method, path, {}, found, urlencode(form or {}).encode(), address)
 
 
 def render(template: str, *, status: int = 200, **values: object) -> Response:
@@ -66,9 +66,9 @@ async def answer(people: People, path: str, form: Any = None, **headers: str) ->
     return found
 
 
-async def begin(people: People, **form: str) -> str:
+async def begin(people: People, address: str = "127.0.0.1", **form: str) -> str:
     """Begin a game; return the browser's cookie."""
-    found = await answer(people, "/play/sample", {**HOP, **form})
+    found = await answer(people, "/play/sample", {**HOP, **form}, address=address)
     assert found.status == 303
     return dict(found.headers)["Set-Cookie"].partition(";")[0]
 
@@ -114,10 +114,34 @@ async def test_without_a_cookie_there_is_no_game() -> None:
 
 async def test_so_many_people_play_at_the_same_time() -> None:
     async with peopled() as people:
-        cookies = [await begin(people) for _ in range(8)]
+        cookies = [await begin(people, f"10.0.0.{number}") for number in range(8)]
         found = await answer(people, "/play/sample", HOP)
         assert (found.status, b"try again" in found.body) == (503, True)
         assert (await answer(people, "/play/sample", HOP, cookie=cookies[0])).status == 303
+
+
+async def test_one_computer_leaves_games_to_others() -> None:
+    async with peopled() as people:
+        cookies = [await begin(people, "10.0.0.1") for _ in range(4)]
+        found = await answer(people, "/play/sample", HOP, address="10.0.0.1")
+        assert (found.status, b"at your address" in found.body) == (503, True)
+        moved = await answer(people, "/play/sample", HOP, address="10.0.0.1", cookie=cookies[0])
+        assert moved.status == 303, "a new game in place of its own"
+        for _ in range(4):
+            await begin(people, "10.0.0.2")
+
+
+async def test_an_address_that_holds_its_share_displaces_nobody_else(autojump_clock: MockClock) -> None:
+    async with peopled() as people:
+        other = await begin(people, "10.0.0.2")
+        await trio.sleep(IDLE_SECONDS + 1)
+        for _ in range(4):
+            await begin(people, "10.0.0.1")
+        assert (await answer(people, "/play/sample", HOP, address="10.0.0.1")).status == 503
+        await trio.sleep(IDLE_SECONDS + 1)
+        await begin(people, "10.0.0.1")
+        place = people._places[other.removeprefix("getstep_play=")]
+        assert not place.over
 
 
 async def test_so_many_finished_games_are_kept() -> None:
@@ -135,8 +159,8 @@ async def test_so_many_finished_games_are_kept() -> None:
 
 async def test_a_game_that_nobody_follows_makes_room(autojump_clock: MockClock) -> None:
     async with peopled() as people:
-        for _ in range(8):
-            await begin(people)
+        for number in range(8):
+            await begin(people, f"10.0.0.{number}")
         await trio.sleep(IDLE_SECONDS + 1)
         await begin(people)
 
@@ -229,6 +253,6 @@ async def test_a_team_plays_on_as_many_pages_as_it_has_seats() -> None:
 async def test_so_many_people_play_for_their_teams() -> None:
     async with peopled(Team(id=7, name="Ada", token="test-token-7", seats=16), NOBODY) as people:
         for number in range(64):
-            people._places[str(number)] = place = _Place(Person(), "team", number)
+            people._places[str(number)] = place = _Place(Person(), "team", "127.0.0.1", number)
             place.person.topic.subscribers = 1
         assert (await answer(people, "/play/team", {"x": "y"})).status == 503

@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 import trio
 
 from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
+from getstep_server.addresses import plain
 from getstep_server.limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
 
 from .connection import _READING, Connection, PeerClosed, State
@@ -40,12 +40,6 @@ def question_bytes(move_id: int, board: list[list[int]], *, is_black: bool) -> b
 def stop_bytes() -> bytes:
     """Return the frame that ends a client; as long as a question, because clients read a whole frame first."""
     return FRAME.pack(*[0] * (SIZE * SIZE + 3))
-
-
-def _plain(address: str) -> IPv4Address | IPv6Address:
-    """Return an address that can be compared: to a dual-stack listener an IPv4 peer is ``::ffff:a.b.c.d``."""
-    parsed = ip_address(address)
-    return getattr(parsed, "ipv4_mapped", None) or parsed
 
 
 class ClassicReader:
@@ -193,7 +187,7 @@ class ClassicConnection(Connection):
             return f"no team has the id {number}"
         if not team.classic:
             return f"team {number} is not opened for the classic wire (classic = true in teams.toml)"
-        if team.classic_address is not None and _plain(self.address) != _plain(team.classic_address):
+        if team.classic_address is not None and plain(self.address) != plain(team.classic_address):
             return f"team {number} may play from {team.classic_address} only (classic_address in teams.toml)"
         if number in self.registry.hosted:
             return f"the host runs the program of team {number}, so its bots cannot log in"

@@ -41,6 +41,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import h11
 import trio
 
+from getstep_server.addresses import source_of
 from getstep_server.limits import (
     MAX_PAGE_CONNECTIONS,
     MAX_PAGE_CONNECTIONS_PER_ADDRESS,
@@ -77,7 +78,10 @@ _METHODS = ("GET", "HEAD", "POST")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request whose target and host are checked. Names of headers are in lower case."""
+    """A request whose target and host are checked. Names of headers are in lower case.
+
+    ``address`` is the client's as limits count it; see `addresses.source_of`.
+    """
 
     method: str
     path: str
@@ -243,7 +247,7 @@ class HttpServer:
     async def _run(self, stream: trio.SocketStream) -> None:
         async with stream:
             try:
-                address = str(stream.socket.getpeername()[0])
+                address = source_of(str(stream.socket.getpeername()[0]))
             except OSError:
                 return
             connection = _Connection(stream, address)
@@ -355,9 +359,9 @@ class HttpServer:
     def _request(self, head: h11.Request, address: str) -> Request | Response:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         if "transfer-encoding" in headers and "content-length" in headers:
-            # A proxy in front may believe the length, h11 believes the encoding: the next request on this connection
-            # could be smuggled in the body of this one (RFC 9112, section 6.3). The connection ends, as after each
-            # refusal whose body was not read.
+            # h11 follows the encoding. A proxy in front may follow the length, and take what comes after for a
+            # body: a smuggled request. RFC 9112, section 6.3 requires to close the connection; `_converse` does so
+            # after each refusal whose body was not read.
             text = "expected a Content-Length or a Transfer-Encoding, not both"
             return replace(problem(400, text), headers=(("Connection", "close"),))
         method = head.method.decode("latin-1")

@@ -23,7 +23,9 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.limits import (
     MAX_FINISHED_GAMES,
     MAX_FRIENDLY_GAMES,
+    MAX_FRIENDLY_GAMES_PER_ADDRESS,
     MAX_SAMPLE_GAMES,
+    MAX_SAMPLE_GAMES_PER_ADDRESS,
     MAX_TEAM_PLAYERS,
     PERSON_AWAY_SECONDS,
 )
@@ -63,6 +65,7 @@ class _Place:
 
     person: Person
     kind: str
+    address: str
     team: int | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     over: bool = False
@@ -141,7 +144,7 @@ class People(Boards):
         game, bot = GAMES.get(form.get("game", "")), form.get("bot", "")
         if game is None or not game.move_form.parts or bot not in BOTS or form.get("me") not in ("0", "1"):
             return self.start(request, text="Choose a game, a bot and a side.", status=400)
-        if not self._has_room("sample", MAX_SAMPLE_GAMES, self._place(request)):
+        if not self._has_room(request, "sample", MAX_SAMPLE_GAMES, MAX_SAMPLE_GAMES_PER_ADDRESS):
             return self.start(request, text=_FULL, status=503)
         return self._begin(request, "sample", self._sample_game(game, bot, form))
 
@@ -164,7 +167,7 @@ class People(Boards):
         if team.id not in event.teams:
             text = f"{team.name} does not take part in {event.name}. Choose another game for its bot."
             return self.start(request, text=text, status=409)
-        if not self._has_room("friendly", MAX_FRIENDLY_GAMES, self._place(request)):
+        if not self._has_room(request, "friendly", MAX_FRIENDLY_GAMES, MAX_FRIENDLY_GAMES_PER_ADDRESS):
             return self.start(request, text="Too many people play friendly matches on this page.", status=503)
         settings = FriendlySettings(event, 0 if form["me"] == "0" else 1, form.get("time") != "contest")
         return self._begin(request, "friendly", lambda person: self._friendly.play(person, team.id, settings))
@@ -196,7 +199,7 @@ class People(Boards):
         if self._connected(team) >= team.seats and "take" not in request.form():
             text = "Your team's bot is connected. To take its seat, say so in the form."
             return self.start(request, text=text, status=409)
-        if not self._has_room("team", MAX_TEAM_PLAYERS, place):
+        if not self._has_room(request, "team", MAX_TEAM_PLAYERS, MAX_TEAM_PLAYERS):
             return self.start(request, text="Too many people play for their teams on this page.", status=503)
         return self._begin(request, "team", lambda person: play_for_team(person, team, self._address), team.id)
 
@@ -219,10 +222,16 @@ class People(Boards):
 
     # --- inside ---
 
-    def _has_room(self, kind: str, most: int, own: _Place | None) -> bool:
+    def _has_room(self, request: Request, kind: str, most: int, most_per_address: int) -> bool:
         """Return True if a game of this kind may begin, perhaps in place of one that nobody follows."""
+        own = self._place(request)
         playing = [place for place in self._places.values() if place.kind == kind and not place.over]
-        if len(playing) < most or own in playing:
+        here = [place for place in playing if place.address == request.address]
+        if own in playing:
+            return True
+        if len(here) >= most_per_address:  # only a game from there may make room
+            playing = here
+        elif len(playing) < most:
             return True
         idle = max(playing, key=lambda place: place.person.away_seconds)
         if idle.person.away_seconds < IDLE_SECONDS:
@@ -239,7 +248,7 @@ class People(Boards):
             return problem(503, "the page has just started; load it again")
         self._end(request)
         self._forget()
-        place, key = _Place(Person(), kind, team), secrets.token_urlsafe(24)
+        place, key = _Place(Person(), kind, request.address, team), secrets.token_urlsafe(24)
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)
         cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
@@ -282,4 +291,7 @@ class People(Boards):
 
 
 _FAILED = "The page failed; its log has the reason."
-_FULL = f"{MAX_SAMPLE_GAMES} people are playing already; try again when one of them has finished."
+_FULL = (
+    f"{MAX_SAMPLE_GAMES} people are playing already, or {MAX_SAMPLE_GAMES_PER_ADDRESS} at your address;"
+    " try again when one of them has finished."
+)
