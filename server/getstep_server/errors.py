@@ -17,6 +17,10 @@ class UsageError(Exception):
     """
 
 
+class ContestInUse(UsageError):  # noqa: N818 - nothing is wrong
+    """Raised when another server runs the contest, whichever folder it was started from. Exit code 2."""
+
+
 class ContestStopped(Exception):  # noqa: N818 - an end with a reason
     """Raised when a contest cannot continue: a bot ended, or the server failed in the same match again and again.
 

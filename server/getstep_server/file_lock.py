@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 
 if sys.platform == "win32":
@@ -18,6 +19,17 @@ else:
     def lock(file: int) -> None:
         """Lock an open file, or raise OSError if another process has locked it."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def lock_byte(file: int, place: int) -> None:
+    """Lock one byte of a file, or raise OSError if it is locked already; do nothing where only Linux can do it.
+
+    The lock belongs to the open file. Unlike one of POSIX, it is not lost when another part of the process opens
+    and closes the same file; unlike one of `flock`, it does not hinder readers on NFS.
+    """
+    if sys.platform == "linux":
+        # struct flock: type, whence, start, length, pid
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
 
 
 _FAR = 1 << 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,9 +28,9 @@ from getstep_server.storage.store import Store
 from tests.patience import PATIENCE_SECONDS
 from tests.server.command_line import Command
 from tests.server.players import running
+from tests.server.stored_contests import STORED, copied
 from tests.server.stored_records import PAIRINGS
 
-STORED = Path(__file__).with_name("stored")
 ADVICE = (
     "put a copy of the contest's folder back. Without a copy: getstep-server verify names the first record that"
     " does not fit, getstep-server export --matches writes the records before the damage, and sqlite3 contest.db"
@@ -50,13 +49,6 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: No
     copied("finished", tmp_path / "finished")
     monkeypatch.chdir(tmp_path)
     return Path("finished")
-
-
-def copied(name: str, folder: Path) -> None:
-    """Copy a stored contest, and give it a port that slips can name."""
-    shutil.copytree(STORED / name, folder)
-    path = folder / "contest.toml"
-    path.write_text(path.read_text(encoding="utf-8").replace("port = 0", "port = 7777"), encoding="utf-8")
 
 
 def damage(path: Path, where: float) -> None:

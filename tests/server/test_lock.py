@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.errors import ConfigError
+from getstep_server.errors import ConfigError, ContestInUse
 from getstep_server.file_lock import lock
 from getstep_server.storage.lock import ContestLock, server_of
 
@@ -27,7 +27,7 @@ with ContestLock(Path(sys.argv[1])):
 
 def test_a_second_run_is_told_which_server_holds_the_lock(tmp_path: Path) -> None:
     with ContestLock(tmp_path):
-        with pytest.raises(ConfigError, match=rf"in use by process {os.getpid()} on .*, since \d{{4}}-") as caught:
+        with pytest.raises(ContestInUse, match=rf"in use by process {os.getpid()} on .*, since \d{{4}}-") as caught:
             ContestLock(tmp_path).__enter__()
         assert str(caught.value).endswith(f"watch with: getstep-server standings {tmp_path}")
     with ContestLock(tmp_path):
@@ -39,7 +39,7 @@ def test_the_lock_of_a_killed_server_is_gone(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == b"locked"
-        with pytest.raises(ConfigError, match=f"process {holder.pid} on"):
+        with pytest.raises(ContestInUse, match=f"process {holder.pid} on"):
             ContestLock(tmp_path).__enter__()
         holder.kill()
         holder.wait()

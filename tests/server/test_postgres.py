@@ -15,7 +15,7 @@ import trio
 
 from getstep_server.config.contest import load_contest
 from getstep_server.config.database_address import PostgresAddress, postgres_address
-from getstep_server.errors import ConfigError
+from getstep_server.errors import ConfigError, ContestInUse
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.storage import postgres as postgres_module
 from getstep_server.storage.contest_state import check_database
@@ -197,7 +197,7 @@ class TestServer:
             one.claim()
             with Store(address) as other:  # a decision of the host
                 await other.save(record_of_pairings(PAIRINGS))
-                with pytest.raises(StoreError, match="in use by another server"):
+                with pytest.raises(ContestInUse, match="in use by another server"):
                     other.claim()
         with Store(address) as other:
             other.claim()

@@ -6,9 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import trio
 
-from getstep_server.config.contest import Contest
 from getstep_server.events import Bus
-from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
+from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, run_opened
 from getstep_server.runtime.start import StartCondition
 
 END_SECONDS = 3.0
@@ -32,16 +31,16 @@ async def wait_or_end(process: trio.Process) -> int:
 
 
 async def run_with_helpers(
-    contest: Contest,
+    opened: OpenContest,
     bus: Bus,
     when: StartCondition,
     helpers: Sequence[Callable[[], Awaitable[None]]],
     make_cluster: MakeCluster | None = None,
 ) -> RunOutcome:
-    """Run a contest as `run_contest` does. Run the ``helpers`` beside it, and cancel them at its end."""
+    """Run a contest as `run_opened` does. Run the ``helpers`` beside it, and cancel them at its end."""
     async with trio.open_nursery() as nursery:
         for helper in helpers:
             nursery.start_soon(helper)
-        outcome = await run_contest(contest, bus, when, make_cluster)
+        outcome = await run_opened(opened, bus, when, make_cluster)
         nursery.cancel_scope.cancel()
     return outcome

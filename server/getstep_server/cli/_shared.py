@@ -21,7 +21,7 @@ from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError, not_there
-from getstep_server.storage.opening import database_exists
+from getstep_server.storage.lost_records import check_nothing_lost, has_database
 from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, fold
 from getstep_server.tournament.tournament import Tournament
@@ -235,12 +235,17 @@ def spinner() -> Iterator[Callable[[str], None]]:
         yield lambda text: progress.update(task, description=text)
 
 
-def records_of(contest: Contest) -> Store:
-    """Return a contest's database, which the caller opens with ``with``.
+@contextmanager
+def records_of(contest: Contest) -> Iterator[Store]:
+    """Open a contest's database to read it.
 
     Raises:
-        StoreError: the database does not exist yet.
+        StoreError: the database does not exist yet, or cannot be read.
+        ConfigError: there are no records, although matches were played.
     """
-    if not database_exists(contest.database):
+    if not has_database(contest):
         raise StoreError(f"{not_there(contest.database)}; nothing has been played yet")
-    return Store(contest.database, reading=True)
+    with Store(contest.database, reading=True) as store:
+        if not store.chain()[0]:
+            check_nothing_lost(contest)
+        yield store

@@ -27,7 +27,7 @@ from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
 from getstep_server.storage.contest_state import load_tournament
 from getstep_server.storage.database import not_there
-from getstep_server.storage.opening import database_exists
+from getstep_server.storage.lost_records import has_database
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import escape_control_chars, local_minute, pluralize, sentence, utc_time
@@ -342,7 +342,7 @@ def decide(args: argparse.Namespace, make: Callable[[Contest, Tournament], Decis
 
 def _decide_all(args: argparse.Namespace, make: Callable[[Contest, Tournament], list[Decision]]) -> int:
     contest = load_contest(args.contest)
-    if not database_exists(contest.database):
+    if not has_database(contest):
         raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
     dry_run = getattr(args, "dry_run", False)
     with Store(contest.database) as store:

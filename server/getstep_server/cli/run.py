@@ -22,13 +22,16 @@ from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.tables import all_tables, describe_event
-from getstep_server.runtime.run import RunOutcome, freeze_long_lived
+from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition
-from getstep_server.storage.contest_state import games_of, tournament_of, tournament_to_resume
+from getstep_server.storage.contest_state import games_of, tournament_of
+from getstep_server.storage.lock import ContestLock
+from getstep_server.storage.lost_records import set_aside
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Store
 from getstep_server.text import join_limited, pluralize
 from getstep_server.tournament.settings_record import shortened
+from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
 from ._announcer_process import Announcer
@@ -81,7 +84,7 @@ examples:
   getstep-server run autumn --dask tcp://lab1:8786
 
 exit codes: 0 the contest is over, 1 it had to stop, 2 the command or a file
-cannot be used, 130 stopped with Ctrl-C
+cannot be used, or another server runs the contest, 130 stopped with Ctrl-C
 """
 
 
@@ -92,6 +95,8 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     start = parser.add_mutually_exclusive_group()
     start.add_argument("--at", metavar="HH:MM", help="start at this time of day, even if teams are missing")
     start.add_argument("--now", action="store_true", help="start at once, even if teams are missing")
+    anew = "begin the contest anew after its records were lost; what is left of it is kept in a folder earlier-..."
+    parser.add_argument("--anew", action="store_true", help=anew)
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
     parser.add_argument("--port", type=int, help="listen on this port instead of the one in contest.toml")
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
@@ -113,8 +118,24 @@ def _run(args: argparse.Namespace) -> int:
         now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty()
     )
     make_cluster = cluster_maker(args.dask)
+    if args.anew:
+        _begin_anew(contest)
+    with open_contest(contest) as opened:  # before the first line: another server may run the contest
+        return _run_opened(opened, args, when, make_cluster)
+
+
+def _begin_anew(contest: Contest) -> None:
+    with ContestLock(contest.folder):
+        kept = set_aside(contest)
+    print("Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}.")
+
+
+def _run_opened(
+    opened: OpenContest, args: argparse.Namespace, when: StartCondition, make_cluster: MakeCluster | None
+) -> int:
+    contest = opened.contest
     progress = _progress(contest, plain=args.plain)
-    _print_header(contest, progress, when)
+    _print_header(contest, opened.tournament, progress, when)
     if args.dask is not None:
         progress.say(f"Matches between programs are played on a cluster: {cluster_address(args.dask)}")
     bus = Bus()
@@ -127,7 +148,7 @@ def _run(args: argparse.Namespace) -> int:
     if not args.no_announce:
         helpers.append(partial(Announcer(contest, bus).run))
     with listener or nullcontext(), progress.shown():
-        outcome = trio.run(run_with_helpers, contest, bus, when, helpers, make_cluster)
+        outcome = trio.run(run_with_helpers, opened, bus, when, helpers, make_cluster)
         if outcome is RunOutcome.STOPPED:
             progress.hurry()
     if outcome is RunOutcome.FINISHED:
@@ -159,8 +180,7 @@ def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> Pro
     return Progress(contest, terminal, live=live, board=live_board(contest) if live and with_board else None)
 
 
-def _print_header(contest: Contest, progress: Progress, when: StartCondition) -> None:
-    tournament = tournament_to_resume(contest)
+def _print_header(contest: Contest, tournament: Tournament, progress: Progress, when: StartCondition) -> None:
     house = f" and {pluralize(len(contest.house_bots), 'house bot')}" if contest.house_bots else ""
     progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
     for event in contest.events:
@@ -287,7 +307,7 @@ def _demo_folder(keep: Path | None) -> AbstractContextManager[str]:
 def _demo_undisturbed(folder: Path, games: list[str], args: argparse.Namespace) -> int:
     contest, bots = demo_contest(folder, games, args.teams, args.seed)
     progress = _progress(contest, plain=args.plain, with_board=True)
-    _print_header(contest, progress, StartCondition())
+    _print_header(contest, tournament_of(contest), progress, StartCondition())
     bus = Bus()
     bus.subscribe(progress, EXCEPT_MOVES)
     with progress.shown():

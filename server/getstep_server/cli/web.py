@@ -39,9 +39,10 @@ def add_web(parser: argparse.ArgumentParser) -> None:
 
 def _web(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    frozen = tournament_of(contest).frozen_at is not None
     with page_listener(contest) as listener:
         print_address(console(), page_address(listener))
-        if tournament_of(contest).frozen_at is not None:
+        if frozen:
             reveal = shell_command("reveal", args.contest)
             say_notes([f"the page hides the results since the freeze; show them with: {reveal}"])
         trio.run(serve, args.contest, listener)

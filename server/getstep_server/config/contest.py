@@ -264,6 +264,10 @@ class Contest(Struct, frozen=True, dict=True):
             raise _usage_error(error) from error
 
 
+_EXPORTED = b'{"record":'
+"""The first bytes of each record."""
+
+
 def contest_path(folder: Path) -> Path:
     return folder / "contest.toml"
 
@@ -286,6 +290,8 @@ def load_contest(folder: Path) -> Contest:
     Raises:
         ConfigError: a file is missing or wrong; the message names file and line.
     """
+    if folder.is_file():
+        raise ConfigError(_not_a_folder(folder))
     if not contest_path(folder).exists():
         raise ConfigError(f"{folder}: no contest.toml here; make a contest with: getstep-server init {folder}")
     file = load(contest_path(folder), ContestFile)
@@ -293,6 +299,19 @@ def load_contest(folder: Path) -> Contest:
     house = [house_team(number, bot) for number, bot in house_bots(file).items()]
     _check_apart(folder, teams, house)
     return Contest(folder, file, {team.id: team for team in (*teams, *house)})
+
+
+def _not_a_folder(path: Path) -> str:
+    """Return the message for a file that was given instead of a contest's folder."""
+    with path.open("rb") as file:
+        begins = file.read(len(_EXPORTED))
+    if begins != _EXPORTED:
+        return f"{path}: a file, expected the folder of a contest"
+    return (
+        f"{path}: the records of a contest, as export --matches writes them, expected the contest's folder."
+        " The file is a backup of the records, which also other programs can read. If the folder's database is lost"
+        f" or damaged, restore it with: getstep-server rescue CONTEST --records {path}"
+    )
 
 
 def house_bots(file: ContestFile) -> dict[int, str]:

@@ -6,8 +6,9 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from getstep_server.storage.contest_state import check_database, load_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.lock import ContestLock
+from getstep_server.storage.lost_records import has_database
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
@@ -87,8 +89,49 @@ def freeze_long_lived(_: Event) -> None:
     gc.freeze()
 
 
+@dataclass(frozen=True)
+class OpenContest:
+    """A contest that this process may run: no other server can, and its records are read."""
+
+    contest: Contest
+    store: Store
+    tournament: Tournament
+
+
+@contextmanager
+def open_contest(contest: Contest) -> Iterator[OpenContest]:
+    """Lock a contest and its database, and read its records.
+
+    Raises:
+        ContestInUse: another server runs it.
+        ConfigError: contest.toml no longer fits what is on record, or the records are lost.
+        StoreError: the database cannot be used.
+        RecordError: a record is damaged.
+    """
+    check_teams(contest)
+    check_matches(contest)
+    check_judges(contest)
+    with ContestLock(contest.folder):
+        has_database(contest)  # before an empty one is made
+        with Store(contest.database) as store:
+            store.claim()
+            yield OpenContest(contest, store, load_tournament(contest, store))
+
+
 async def run_contest(
     contest: Contest,
+    bus: Bus,
+    when: StartCondition,
+    make_cluster: MakeCluster | None = None,
+    enough: trio.Event | None = None,
+) -> RunOutcome:
+    """Open a contest, and run it; see `open_contest` and `run_opened`."""
+    with open_contest(contest) as opened:
+        return await run_opened(opened, bus, when, make_cluster, enough)
+
+
+async def run_opened(
+    opened: OpenContest,
     bus: Bus,
     when: StartCondition,
     make_cluster: MakeCluster | None = None,
@@ -97,34 +140,29 @@ async def run_contest(
     """Run a contest, or the rest of it, to its end or to the host's Ctrl-C.
 
     Args:
-        contest: the contest.
+        opened: the contest.
         bus: gets all events.
         when: the condition for the first match.
         make_cluster: makes the venue of matches between hosted programs; None if this machine plays them.
         enough: set when no more matches are needed; the run then stops as after Ctrl-C.
 
     Raises:
-        ConfigError: another server runs it, a port is busy, or contest.toml no longer fits what is on record.
+        ConfigError: a port is busy, or the log cannot be written.
         StoreError: the database cannot be used.
         JournalError, RecordError: the journal or a record of an earlier run is damaged.
         ContestStopped: a match could not be played or stored.
     """
-    check_teams(contest)
-    check_matches(contest)
-    check_judges(contest)
+    contest, store, tournament = opened.contest, opened.store, opened.tournament
     sys.setswitchinterval(THREAD_TURN_SECONDS)
-    with ContestLock(contest.folder), Store(contest.database) as store:
-        store.claim()
-        tournament = load_tournament(contest, store)
-        with open_ports(contest) as ports:
-            sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))
-            async with RunLog(contest, store, bus) as run_log:
-                with closing(sheets):
-                    outcome = await _run(
-                        contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster, enough
-                    )
-                run_log.outcome = outcome.value
-                return outcome
+    with open_ports(contest) as ports:
+        sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))
+        async with RunLog(contest, store, bus) as run_log:
+            with closing(sheets):
+                outcome = await _run(
+                    contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster, enough
+                )
+            run_log.outcome = outcome.value
+            return outcome
 
 
 async def _run(

@@ -14,7 +14,7 @@ from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
 from .database import advice, damaged
-from .opening import database_exists
+from .lost_records import check_nothing_lost, has_database
 from .store import Store
 
 
@@ -26,8 +26,6 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
         StoreError: records are missing, or there are too many.
         RecordError: a record is damaged.
     """
-    from .journal import segments  # here and below: tables do not need the journal, which takes 1 ms to import
-
     store.check_end()
     try:
         tournament = Tournament(contest, store.record_headers())
@@ -36,11 +34,8 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     if incompatibility := tournament.settings.incompatibility(contest):
         path = contest_path(contest.folder)
         raise ConfigError(f"{path}: {incompatibility}; put it back, or make a new contest folder")
-    if not tournament.matches and segments(contest.running):
-        raise ConfigError(
-            f"{contest.database}: no matches in it, and there is a journal of some in {contest.running};"
-            " put the database back, or delete that folder"
-        )
+    if not tournament.place:
+        check_nothing_lost(contest)
     return tournament
 
 
@@ -68,25 +63,19 @@ def check_database(address: DatabaseAddress, stop: Callable[[], bool]) -> None:
 
 
 def tournament_of(contest: Contest) -> Tournament:
-    """Return the tournament on record; an empty one if the contest has not run yet."""
-    if not database_exists(contest.database):
-        return Tournament(contest)
-    with Store(contest.database, reading=True) as store:
-        return Tournament(contest, store.record_headers())
-
-
-def tournament_to_resume(contest: Contest) -> Tournament:
-    """Return the tournament that a run would resume, without starting one.
+    """Return the tournament on record; an empty one if the contest has not run yet.
 
     Raises:
-        ConfigError, StoreError, RecordError: like `load_tournament`.
+        ConfigError: there are no records, although matches were played.
+        StoreError, RecordError: the database or a record is damaged.
     """
-    from .journal import segments
-
-    if not database_exists(contest.database) and not segments(contest.running):
+    if not has_database(contest):
         return Tournament(contest)
     with Store(contest.database, reading=True) as store:
-        return load_tournament(contest, store)
+        tournament = Tournament(contest, store.record_headers())
+    if not tournament.place:
+        check_nothing_lost(contest)
+    return tournament
 
 
 def results_of(contest: Contest) -> list[Result]:
@@ -95,11 +84,18 @@ def results_of(contest: Contest) -> list[Result]:
 
 
 def incidents_of(contest: Contest) -> list[IncidentRow]:
-    """Return the incidents of all runs."""
-    if not database_exists(contest.database):
+    """Return the incidents of all runs.
+
+    Raises:
+        ConfigError: there are no records, although matches were played.
+    """
+    if not has_database(contest):
         return []
     with Store(contest.database, reading=True) as store:
-        return store.incidents()
+        incidents = store.incidents()
+        if not incidents and not store.chain()[0]:
+            check_nothing_lost(contest)
+    return incidents
 
 
 def games_of(database: DatabaseAddress) -> dict[int, object]:

@@ -102,7 +102,7 @@ class Database(Protocol):
         """Take the lock of the server that runs the contest, until `close`.
 
         Raises:
-            StoreError: another server has it.
+            ContestInUse: another server has it.
         """
 
     def damage(self, stop: Callable[[], bool]) -> str:

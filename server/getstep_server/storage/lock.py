@@ -1,5 +1,7 @@
 """The lock of a contest's folder: only one server runs a contest at a time.
 
+The file can be renamed or deleted, so a server also locks the database itself: see `database.Database.claim`.
+
 The operating system releases the lock when the process ends, also after a crash, so there is nothing to clean up.
 The text in the file only names the process that holds the lock.
 """
@@ -12,7 +14,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from getstep_server.errors import ConfigError
+from getstep_server.errors import ConfigError, ContestInUse
 from getstep_server.file_lock import lock
 from getstep_server.text import utc_time
 
@@ -25,7 +27,8 @@ class ContestLock:
     """The lock of a contest's folder, as a context manager.
 
     Raises:
-        ConfigError: another process holds the lock; the message names it.
+        ContestInUse: another process holds the lock; the message names it.
+        ConfigError: the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,10 +45,7 @@ class ContestLock:
         except OSError:
             holder = _holder(self._path)
             self.__exit__(None, None, None)
-            raise ConfigError(
-                f"{self._path.parent}: in use by {holder}; only one server can run a contest."
-                f" Stop that one first, or watch with: getstep-server standings {self._path.parent}"
-            ) from None
+            raise in_use(self._path.parent, holder, self._path.parent) from None
         os.ftruncate(self._file, 0)
         me = f"process {os.getpid()} on {socket.gethostname()}, since {utc_time(time.time())}"
         os.lseek(self._file, 0, os.SEEK_SET)
@@ -58,6 +58,14 @@ class ContestLock:
         if self._file >= 0:
             os.close(self._file)  # this releases the lock
             self._file = -1
+
+
+def in_use(place: object, holder: str = "another server", folder: object = "CONTEST") -> ContestInUse:
+    """Return the error for a contest that another server runs."""
+    return ContestInUse(
+        f"{place}: in use by {holder}; only one server can run a contest."
+        f" Stop that one first, or watch with: getstep-server standings {folder}"
+    )
 
 
 def server_of(folder: Path) -> str | None:

@@ -40,6 +40,7 @@ from .database import (
     ServerAwayError,
     StoreError,
 )
+from .lock import in_use
 
 SCHEMA_VERSION = 1
 _TABLES = """
@@ -171,10 +172,10 @@ class PostgresDatabase:
         """Take the lock of the server that runs this contest; it is held until `close`.
 
         Raises:
-            StoreError: another server has it.
+            ContestInUse: another server has it.
         """
         if not _claim(self._open(), self._address.schema):
-            raise StoreError(f"{self._address}: in use by another server; only one can run a contest")
+            raise in_use(self._address)
         self._claimed = True
 
     def error(self, error: Exception) -> Exception:

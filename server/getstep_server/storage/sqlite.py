@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from getstep_server.file_lock import lock_byte
 
 from .database import DatabaseError, DatabaseProblem, IncidentColumns, RecordRow, StoreError, damaged
 
@@ -70,6 +73,10 @@ SELECT count(*), ifnull(max(place), 0),
 FROM records
 """
 
+_CLAIMED_BYTE = (1 << 30) + 1024
+"""In the page from byte 2**30 on there are never data. SQLite locks the first 512 bytes of it
+(https://sqlite.org/fileformat.html, section 1.4)."""
+
 _STEPS = 100_000
 """SQLite instructions between two calls of ``stop``: a few milliseconds."""
 
@@ -89,6 +96,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, *, reading: bool) -> None:
         self._path = path
+        self._claimed = -1
         try:
             self.connection = (_to_read if reading else _to_write)(path)
         except sqlite3.Error as error:
@@ -106,6 +114,9 @@ class SqliteDatabase:
         """Close the file."""
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
+        if self._claimed >= 0:  # not before: it would release the locks of this process's connections, too
+            os.close(self._claimed)
+            self._claimed = -1
 
     def begin(self) -> None:
         """Begin a transaction in which all reads see one state."""
@@ -163,7 +174,20 @@ class SqliteDatabase:
         return _file_id(self._path) == self._file
 
     def claim(self) -> None:
-        """Do nothing: the folder's lock is enough."""
+        """Lock a byte of the file that SQLite never reads or locks.
+
+        The folder's lock is a file that can be renamed, and the same database may be linked from two folders.
+        """
+        try:
+            self._claimed = os.open(self._path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror or error}") from error
+        try:
+            lock_byte(self._claimed, _CLAIMED_BYTE)
+        except OSError:
+            from .lock import in_use  # here: it takes 2 ms to import, and tables claim nothing
+
+            raise in_use(self._path, folder=self._path.parent) from None
 
     def damage(self, stop: Callable[[], bool]) -> str:
         """Return the first damage that SQLite's quick check finds."""
@@ -310,5 +334,5 @@ def _check_log(path: Path) -> None:
     if size and not _size(path):
         raise StoreError(
             f"{path}: empty or not there, and {log.name} beside it has {size} bytes that belong to it;"
-            f" put the database back, or delete {log.name}"
+            f" put the database back, or save what is left with: getstep-server rescue {path.parent}"
         )

@@ -129,7 +129,7 @@ class Store:
         """Take the lock of the server that runs the contest, until the end; the folder's own lock is `lock`'s.
 
         Raises:
-            StoreError: another server has it.
+            ContestInUse: another server has it.
         """
         self._run(lambda: self._db.claim())
 

@@ -1,0 +1,157 @@
+"""Records that are gone are not taken for a new contest, and a contest is not run twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from getstep_server.config.contest import load_contest
+from getstep_server.errors import ContestInUse
+from getstep_server.storage.store import Store
+from tests.server.command_line import Command
+from tests.server.stored_contests import copied
+
+LOGGED = '{"event": "match_started", "match": 1}\n'
+CLAIMER = """
+import sys
+from pathlib import Path
+from getstep_server.storage.store import Store
+with Store(Path(sys.argv[1])) as store:
+    store.claim()
+    print("claimed", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: None) -> Path:
+    copied("finished", tmp_path / "finished")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "finished" / "contest.log").write_text(LOGGED, encoding="utf-8")
+    return Path("finished")
+
+
+# --- an empty database --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lost", ["emptied", "deleted", "without records"])
+def test_no_command_takes_lost_records_for_a_new_contest(finished: Path, command: Command, lost: str) -> None:
+    path = finished / "contest.db"
+    path.unlink()
+    if lost == "emptied":
+        path.touch()
+    elif lost == "without records":
+        with Store(path):
+            pass
+    before = path.read_bytes() if path.exists() else None
+    commands = [
+        *("run finished --now --port 0", "standings finished", "verify finished", "export finished --matches"),
+        *("report finished", "ratings finished", "incidents finished", "show finished 1", "web finished"),
+        "teams withdraw finished Ada --why late",
+    ]
+    for words in commands:
+        ran = command(*words.split())
+        assert (ran.code, ran.out) == (2, ""), words
+        assert "no records in it, and matches were played: contest.log in finished say so" in ran.err
+        assert "getstep-server rescue finished" in ran.err
+        assert "getstep-server run finished --anew" in ran.err
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+@pytest.mark.parametrize("name", ["contest.log.2", "contest.db.bak", "running/segment-4.journal"])
+def test_each_kind_of_evidence_is_enough(finished: Path, command: Command, name: str) -> None:
+    (finished / "contest.log").unlink()
+    database = finished / "contest.db"
+    evidence = finished / name
+    evidence.parent.mkdir(exist_ok=True)
+    evidence.write_bytes(database.read_bytes() if name.endswith("bak") else LOGGED.encode())
+    database.write_bytes(b"")
+    ran = command("verify", "finished")
+    assert ran.code == 2
+    assert f"matches were played: {name.split('/')[0]} in finished" in ran.err
+
+
+def test_a_contest_of_which_nothing_was_played_is_new(finished: Path, command: Command) -> None:
+    (finished / "contest.log").write_text('{"event": "run_began"}\n', encoding="utf-8")
+    (finished / "contest.db").unlink()
+    assert command("standings", "finished").code == 0
+
+
+def test_a_contest_is_begun_anew_on_purpose(finished: Path, command: Command) -> None:
+    (finished / "contest.db").write_bytes(b"")
+    ran = command("run", "finished", "--anew", "--at", "25:00")
+    assert ran.code == 2  # the command line is checked before anything is moved
+    assert (finished / "contest.log").exists()
+    ran = command("run", "finished", "--anew", "--now", "--host", "256.0.0.1", "--no-web", "--no-announce")
+    assert "The old files are in finished/earlier-" in ran.out
+    (kept,) = finished.glob("earlier-*")
+    assert (kept / "contest.log").read_text(encoding="utf-8") == LOGGED
+    assert (kept / "contest.db").read_bytes() == b""
+    assert command("standings", "finished").code == 0
+
+
+def test_records_are_not_put_aside(finished: Path, command: Command) -> None:
+    ran = command("run", "finished", "--anew")
+    assert ran.code == 2
+    assert "--anew: finished/contest.db has " in ran.err
+    assert (finished / "contest.log").exists()
+
+
+# --- an exported file ---------------------------------------------------------------------------------------------
+
+
+def test_a_file_instead_of_a_folder(finished: Path, command: Command) -> None:
+    command("export", "finished", "--matches", "--output", "matches.jsonl")
+    said = command("verify", "matches.jsonl")
+    assert said.code == 2
+    assert "matches.jsonl: the records of a contest, as export --matches writes them" in said.err
+    assert "getstep-server rescue CONTEST --records matches.jsonl" in said.err
+    assert command("verify", "finished/contest.toml").err == (
+        "getstep-server: finished/contest.toml: a file, expected the folder of a contest\n"
+    )
+
+
+# --- two servers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has locks of open files")
+def test_a_second_server_is_refused_although_the_lock_was_renamed(finished: Path, command: Command) -> None:
+    """It is refused before its first line, from the folder itself and from another with the same database."""
+    other = Path("other")
+    copied("finished", other)
+    (other / "contest.db").unlink()
+    (other / "contest.db").symlink_to(Path("../finished/contest.db"))
+    arguments = [sys.executable, "-c", CLAIMER, str(finished / "contest.db")]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"claimed\n"
+        for folder in (finished, other):
+            ran = command("run", str(folder), "--now", "--port", "0")
+            assert (ran.code, ran.out) == (2, "")
+            assert "in use by another server" in ran.err
+        assert command("standings", "finished").code == 0
+        assert command("verify", "finished").code == 0
+        first.kill()
+    with Store(load_contest(finished).database) as store:
+        store.claim()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has locks of open files")
+def test_a_reader_in_the_servers_process_does_not_release_its_lock(finished: Path) -> None:
+    path = finished / "contest.db"
+    with Store(path) as store:
+        store.claim()
+        with Store(path, reading=True) as reader:
+            reader.check_end()
+        os.close(os.open(path, os.O_RDONLY))
+        with Store(path) as second, pytest.raises(ContestInUse):
+            second.claim()
