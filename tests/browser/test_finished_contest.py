@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.browser.pages import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.e2e.programs import Program
+from tests.old_contests.contests import unpack
 from tests.quick import quick
 
-STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
 PAGES = {
     "/": ".results li",
     "/event/1": ".crosstable",
@@ -30,7 +28,7 @@ PAGES = {
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The pages of the stored contest, served by the command."""
     folder = tmp_path_factory.mktemp("finished") / "contest"
-    shutil.copytree(STORED, folder)
+    unpack("0.1.0-before-settings/finished", folder)
     command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
     program = Program(command)
     yield program.expect(r"^Live page .*: (http://\S+)/$")[1]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.e2e.programs import Program
+from tests.old_contests.contests import unpack
 from tests.quick import quick
 
-STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
 TEAM, TOKEN = "3", "sdku-u26c-4kp4"
 REFUSED = "error: Failed to load resource: the server responded with a status of 403"
 
@@ -23,7 +21,7 @@ REFUSED = "error: Failed to load resource: the server responded with a status of
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The pages of the stored contest, served by the command."""
     folder = tmp_path_factory.mktemp("finished") / "contest"
-    shutil.copytree(STORED, folder)
+    unpack("0.1.0-before-settings/finished", folder)
     with (folder / "contest.toml").open("a", encoding="utf-8") as file:
         file.write("\n[programs]\nsubmissions = true\n")
     command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]

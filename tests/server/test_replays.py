@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from getstep_server.records.replay import steps
 from getstep_server.reports.replays import match_replays, replay_of
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
+from tests.old_contests.contests import unpack
 from tests.replays import decoded, not_installed, with_texts
 from tests.server.recorded import (
     INCREMENT,
@@ -27,8 +27,6 @@ from tests.server.recorded import (
     scenes_of_increments,
     scenes_of_stalling,
 )
-
-STORED = Path(__file__).with_name("stored")
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +77,8 @@ def test_each_turn_is_the_one_on_record(contests: list[Contest]) -> None:
 
 
 def test_a_pass_is_shown(tmp_path: Path) -> None:
-    # A copy: SQLite makes files beside a database that it reads, and other tests copy that folder meanwhile.
-    shutil.copy(STORED / "finished" / "contest.db", tmp_path)
-    with Store(tmp_path / "contest.db", reading=True) as store:
+    folder = unpack("0.1.0-before-settings/finished", tmp_path / "finished")
+    with Store(folder / "contest.db", reading=True) as store:
         games = [parse(record.line) for record in store.records() if record.number]
     passes = [game for game in games if any("pass" in turn for turn in game["turns"])]
     for fields in passes:
@@ -147,8 +144,7 @@ def test_all_attempts_at_a_match_and_what_became_of_them(contests: list[Contest]
 
 
 def test_a_match_that_was_interrupted_comes_from_the_journal(tmp_path: Path) -> None:
-    shutil.copytree(STORED / "killed", tmp_path / "killed")
-    contest = load_contest(tmp_path / "killed")
+    contest = load_contest(unpack("0.1.0-before-settings/killed", tmp_path / "killed"))
     with Store(contest.database, reading=True) as store:
         recorded = {record.number for record in store.records() if record.number}
         running = [

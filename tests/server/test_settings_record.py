@@ -15,6 +15,7 @@ from getstep_server.config.contest import Contest, contest_path, database_path, 
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.settings_record import contest_on_record, settings_of
+from tests.old_contests.contests import unpack
 from tests.server.command_line import Command
 from tests.server.forgery import Forged
 from tests.server.made_up import make_up
@@ -250,7 +251,7 @@ def test_the_files_count_for_a_contest_of_an_earlier_version(
     command: Command, tmp_path: Path, nobody_returns: None
 ) -> None:
     folder = tmp_path / "finished"
-    shutil.copytree(Path(__file__).with_name("stored") / "finished", folder)
+    unpack("0.1.0-before-settings/finished", folder)
     edit(contest_path(folder), ("scoring.win = 3", "scoring.win = 30"), ("lag_ms = 50", "lag_ms = 75"))
     edit(teams_path(folder), ('"Ada"', '"Eve"'))
     ran = command("standings", str(folder))

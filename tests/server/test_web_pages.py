@@ -29,11 +29,11 @@ from getstep_server.web.http import EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
 from getstep_server.web.process import TableMaker, serve
 from tests.e2e.programs import write_contest
+from tests.old_contests.contests import unpack
 from tests.patience import PATIENCE_SECONDS
 from tests.server.sites import Site, following
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
-STORED = Path(__file__).with_name("stored")
 MOST_SCRIPT_BYTES = 80_000
 
 
@@ -41,7 +41,7 @@ MOST_SCRIPT_BYTES = 80_000
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     """The contest that is over, whose teams have made every mistake."""
     folder = tmp_path / "finished"
-    shutil.copytree(STORED / "finished", folder)
+    unpack("0.1.0-before-settings/finished", folder)
     async with trio.open_nursery() as nursery:
         yield await following(folder, nursery)
         nursery.cancel_scope.cancel()
@@ -269,7 +269,7 @@ async def test_subscribers_are_bounded(site: Site) -> None:
 async def test_a_request_waits_until_the_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is loaded while its process starts must not tell a spectator that there is no match."""
     folder = tmp_path / "finished"
-    shutil.copytree(STORED / "finished", folder)
+    unpack("0.1.0-before-settings/finished", folder)
     asked, project = threading.Event(), feed_module._project
 
     def late(*arguments: Any) -> Any:
@@ -328,7 +328,7 @@ async def test_only_a_database_server_that_is_away_is_waited_for(
 
 async def test_a_match_that_was_interrupted_keeps_its_board(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
-    shutil.copytree(STORED / "killed", folder)
+    unpack("0.1.0-before-settings/killed", folder)
     async with trio.open_nursery() as nursery:
         site = await following(folder, nursery)
         with trio.fail_after(PATIENCE_SECONDS):
