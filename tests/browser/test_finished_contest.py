@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from tests.browser.pages import LAPTOP, PHONE, WALL, Visitor, barriers, expect_t
 from tests.e2e.programs import Program
 from tests.old_contests.contests import unpack
 from tests.quick import quick
+from tests.server.made_up import make_up
 
 PAGES = {
     "/": ".results li",
@@ -29,6 +32,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The pages of the stored contest, served by the command."""
     folder = tmp_path_factory.mktemp("finished") / "contest"
     unpack("0.1.0-before-settings/finished", folder)
+    with served(folder) as found:
+        yield found
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve the pages of a contest, and yield their address."""
     command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
     program = Program(command)
     yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
@@ -42,6 +52,14 @@ def test_a_page_keeps_nobody_out(url: str, visitor: Visitor, path: str) -> None:
         page.wait_for_selector(PAGES[path])
         assert no_sideways_scrolling(page), size
         assert barriers(page) == [], (size, scheme)
+
+
+def test_the_page_of_an_event_links_the_orders_of_each_round(tmp_path: Path, visitor: Visitor) -> None:
+    ladder = {"game": "linkage", "format": "ladder", "settings": {"rounds": 1, "games": 2}}
+    with served(make_up(tmp_path / "ladder", [ladder], ["Ada", "Blaise"]).folder) as url:
+        page = visitor.open(f"{url}/event/1", LAPTOP)
+        address = page.get_by_role("link", name="Round 1: all orders").get_attribute("href")
+        assert "Ada (M) - Blaise (F)" in page.request.get(f"{url}{address}").text()
 
 
 def test_the_wall_needs_no_scrolling(url: str, visitor: Visitor) -> None:

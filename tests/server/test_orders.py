@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import trio
+
 from getstep_engines import GAMES
 from getstep_server.reports.orders import order_files, order_texts
 from getstep_server.reports.report import load_report_data
@@ -14,6 +16,7 @@ from getstep_server.storage.store import Store
 
 from .made_up import make_up
 from .recorded import Scene, clumsy, play_scenes, silent
+from .sites import Site, following
 
 LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
 LINE = re.compile(r" *\d+ [MF] (?:[RBGY][A-G][1-7][A-G][1-7]|Skip|\(\w+\))")
@@ -47,3 +50,43 @@ def test_a_round_is_published_when_it_is_over(tmp_path: Path) -> None:
     several = make_up(tmp_path / "b", [LADDER, {**LADDER, "name": "other"}, {"game": "hop"}], ["A", "B", "C"])
     names = [f"orders/event-{event}-round-{round_}.txt" for event in (1, 2) for round_ in (1, 2)]
     assert sorted(order_files(tournament_of(several)).values()) == names
+
+
+async def offered(site: Site) -> dict[int, str]:
+    """Return the rounds that the event's page offers, and check that the site would have the same texts."""
+    page = await site.json("/api/event/1.json")
+    addresses = {one["round"]: one["address"] for one in page["orders"] or []}
+    tournament, store = site.app.feed.tournament, site.app.feed.store
+    assert store is not None
+    texts = await trio.to_thread.run_sync(lambda: dict(order_texts(tournament, store)))
+    for address in addresses.values():
+        assert (await site.get(address)).body.decode() == texts[address.removeprefix("/")]
+    assert len(texts) == len(addresses)
+    return addresses
+
+
+async def test_the_live_page_offers_each_round_that_is_over(tmp_path: Path) -> None:
+    contest = await trio.to_thread.run_sync(lambda: make_up(tmp_path / "a", [LADDER], ["A", "B", "C"], most=6))
+    async with trio.open_nursery() as nursery:
+        site = await following(contest.folder, nursery)
+        assert await offered(site) == {1: "/orders/round-1.txt"}
+        assert (await site.get("/orders/round-2.txt")).status == 404
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_live_page_hides_the_orders_that_a_freeze_hides(tmp_path: Path) -> None:
+    """The freeze comes in the middle of the second round, which is over on record."""
+    contest = await trio.to_thread.run_sync(lambda: make_up(tmp_path / "a", [LADDER], ["A", "B", "C"], freeze=6))
+    assert list(order_files(tournament_of(contest))) == [(1, 1), (1, 2)]
+    async with trio.open_nursery() as nursery:
+        site = await following(contest.folder, nursery)
+        assert await offered(site) == {1: "/orders/round-1.txt"}
+        assert (await site.get("/orders/round-2.txt")).status == 404
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_game_without_orders_offers_none(tmp_path: Path) -> None:
+    contest = await trio.to_thread.run_sync(lambda: make_up(tmp_path / "a", [{"game": "hop"}], ["A", "B"]))
+    async with trio.open_nursery() as nursery:
+        assert await offered(await following(contest.folder, nursery)) == {}
+        nursery.cancel_scope.cancel()

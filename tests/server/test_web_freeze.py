@@ -59,6 +59,7 @@ async def everything(site: Site) -> dict[str, bytes]:
     paths += [f"/{kind}" for team in tournament.contest.teams for kind in (f"api/team/{team}.json", f"team/{team}")]
     for event in tournament.contest.events:
         paths += [f"/api/event/{event.number}.json", f"/event/{event.number}"]
+    paths += [f"/orders/round-{round_}.txt" for round_ in range(1, 4)]
     answers = {}
     for path in paths:
         answer = await site.get(path)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from getstep_engines import GAMES
@@ -24,13 +23,20 @@ _LETTERS = "MF"  # More moves first
 
 def order_files(tournament: Tournament) -> dict[tuple[int, int], str]:
     """Return the names of the files by event and round: one for each round of linkage that is over."""
-    events = [event for event in tournament.contest.events if event.game.name == GAME]
-    names = {}
-    for event in events:
-        prefix = f"{ORDERS}round-" if len(events) == 1 else f"{ORDERS}event-{event.number}-round-"
-        for round_ in _rounds_over(tournament, event):
-            names[event.number, round_] = f"{prefix}{round_}.txt"
-    return names
+    return {
+        (event.number, round_): name
+        for event in tournament.contest.events
+        for round_, name in event_orders(tournament, event).items()
+    }
+
+
+def event_orders(tournament: Tournament, event: ContestEvent) -> dict[int, str]:
+    """Return the names of an event's files by round."""
+    if event.game.name != GAME:
+        return {}
+    alone = [other.game.name for other in tournament.contest.events].count(GAME) == 1
+    prefix = f"{ORDERS}round-" if alone else f"{ORDERS}event-{event.number}-round-"
+    return {round_: f"{prefix}{round_}.txt" for round_ in _rounds_over(tournament, event)}
 
 
 def order_texts(tournament: Tournament, store: Store) -> Iterator[tuple[str, str]]:
@@ -39,18 +45,30 @@ def order_texts(tournament: Tournament, store: Store) -> Iterator[tuple[str, str
     Raises:
         RecordError: a record does not have the form of a game's record.
     """
-    names = order_files(tournament)
-    games = defaultdict[tuple[int, int], list[str]](list)
-    for record in store.records() if names else ():
-        if record.place > tournament.place:  # a freeze hides it, or it was added while this ran
-            break
-        fields = parse(record.line)
-        if fields["type"] == "game" and fields["reason"] not in VOID_REASONS:
-            games[fields["event"], fields["round"]].append("\n".join(_game_lines(fields)))
-    for (event, round_), name in names.items():
-        title = escape_control_chars(f"{tournament.contest.name}: {tournament.contest.event(event).name}")
-        head = f"{title}, round {round_}: all orders. M moves first.\n"
-        yield name, "\n\n".join([head.rstrip(), *games[event, round_]]) + "\n"
+    for (number, round_), name in order_files(tournament).items():
+        event = tournament.contest.event(number)
+        yield name, round_orders(tournament, event, round_)(store)
+
+
+def round_orders(tournament: Tournament, event: ContestEvent, round_: int) -> Callable[[Store], str]:
+    """Return a function that reads a round and returns the text of its file.
+
+    It reads no record that ``tournament`` does not have now: a freeze hides it, or it was added later. It may run
+    in another thread while records are applied to ``tournament``.
+    """
+    place = tournament.place
+    matches = tournament.matches.values()
+    numbers = [match.number for match in matches if (match.event, match.round) == (event.number, round_)]
+    title = escape_control_chars(f"{tournament.contest.name}: {event.name}")
+
+    def read(store: Store) -> str:
+        """Raises: RecordError: a record does not have the form of a game's record."""
+        records = [record for number in numbers for record in store.records(number) if record.place <= place]
+        games = (parse(record.line) for record in sorted(records, key=lambda record: record.place))
+        played = ("\n".join(_game_lines(fields)) for fields in games if fields["reason"] not in VOID_REASONS)
+        return "\n\n".join([f"{title}, round {round_}: all orders. M moves first.", *played]) + "\n"
+
+    return read
 
 
 def _rounds_over(tournament: Tournament, event: ContestEvent) -> Sequence[int]:

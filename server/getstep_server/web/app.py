@@ -14,6 +14,7 @@ from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
+from getstep_server.reports.orders import order_files, round_orders
 from getstep_server.reports.programs import published_files
 from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.reports.templating import template_environment
@@ -49,7 +50,7 @@ class App:
         self.steering = steering
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
-        self._replays = trio.CapacityLimiter(1)  # a replay takes 20 ms for 400 turns: one at a time
+        self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
         self.own = TeamArea(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
@@ -211,7 +212,27 @@ class App:
                 return problem(404, "nothing of this match was played, or its result is hidden")
             return Response(encode(replay_data(replays, title=f"match {number}")), JSON)
 
-        return await trio.to_thread.run_sync(read, limiter=self._replays)
+        return await trio.to_thread.run_sync(read, limiter=self._readers)
+
+    async def orders(self, _: Request, name: str) -> Answer:
+        """Return all orders of a round of linkage that is over, as far as spectators may see them."""
+        store, tournament = self.feed.store, self.feed.tournament
+        found = [key for key, known in order_files(tournament).items() if known == name]
+        if store is None or not found:
+            return problem(404, "there is no such file, the round is not over, or its results are hidden")
+        ((number, round_),) = found
+        event = tournament.contest.event(number)
+        read = round_orders(tournament, event, round_)
+        texts = tournament.cached(event, "orders", dict[int, bytes])  # of one round: that which many load now
+
+        def text() -> bytes:
+            if round_ not in texts:
+                content = read(store).encode()
+                texts.clear()
+                texts[round_] = content
+            return texts[round_]
+
+        return Response(await trio.to_thread.run_sync(text, limiter=self._readers), TEXT)
 
     def static(self, _: Request, name: str) -> Answer:
         """Return a script or a style sheet."""
@@ -232,6 +253,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/pip"), App.requirements),
     (re.compile(r"/simple/?"), App.packages),
     (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
+    (re.compile(r"/(orders/[a-z0-9-]{1,40}\.txt)"), App.orders),
     (re.compile(r"/programs/([0-9-]{3,21}\.zip)"), App.program),
     (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),
     (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,10})?)?)"), App.page),

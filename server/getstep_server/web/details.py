@@ -13,6 +13,7 @@ from getstep_server.formats.ladder import Ladder
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import crosstable_of
+from getstep_server.reports.orders import event_orders
 from getstep_server.reports.replays import public_reason
 from getstep_server.tournament.tournament import Tournament
 
@@ -201,6 +202,7 @@ class EventPage:
             "bracket": tournament.cached(event, "page bracket", lambda: _bracket(tournament, event)),
             "ladder": tournament.cached(event, "page ladder", lambda: _ladder(tournament, event)),
             "ratings": tables.ratings.get(event.number),
+            "orders": tournament.cached(event, "page orders", lambda: _orders(tournament, event)),
         }
 
 
@@ -223,6 +225,12 @@ def _crosstable(tournament: Tournament, event: ContestEvent) -> dict[str, Any]:
         "left_out": len(table.rows) - len(teams),
         "percent": event.scoring.kind == "percentage",
     }
+
+
+def _orders(tournament: Tournament, event: ContestEvent) -> list[dict[str, Any]] | None:
+    """Return the rounds that are over, with the address of the file of all their orders; None if there are none."""
+    names = event_orders(tournament, event)
+    return [{"round": round_, "address": f"/{name}"} for round_, name in names.items()] or None
 
 
 def _bracket(tournament: Tournament, event: ContestEvent) -> list[list[dict[str, Any]]] | None:

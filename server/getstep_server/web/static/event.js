@@ -1,4 +1,4 @@
-// One event: its table, the bracket or the ladder, the crosstable and the ratings.
+// One event: its table, the bracket or the ladder, the crosstable, the ratings and the orders.
 
 import { fill, h, name } from "./dom.js";
 import { stateText } from "./overview.js";
@@ -6,7 +6,8 @@ import { freezeText, table } from "./table.js";
 
 export function create(root) {
   const parts = {};
-  const section = (key, title) => {
+  const section = (title) => {
+    const key = title.toLowerCase();
     const content = h("div", {});
     parts[key] = { content, element: h("section", { "aria-labelledby": `${key}-title` }, h("h2", { id: `${key}-title` }, title), content) };
     return parts[key].element;
@@ -15,7 +16,7 @@ export function create(root) {
   const about = h("p", { class: "muted" });
   const status = h("p", { role: "status" });
   const freeze = h("p", { class: "freeze" });
-  root.append(title, about, status, freeze, section("bracket", "Bracket"), section("ladder", "Ladder"), section("table", "Table"), section("crosstable", "Crosstable"), section("ratings", "Ratings"));
+  root.append(title, about, status, freeze, ...["Bracket", "Ladder", "Table", "Crosstable", "Ratings", "Orders"].map(section));
   const put = (key, content) => {
     parts[key].element.hidden = content === null;
     if (content !== null) fill(parts[key].content, content);
@@ -33,6 +34,7 @@ export function create(root) {
       if (changed.has("table")) put("table", [table(state.table, "Table"), notes(state.table.notes)]);
       if (changed.has("crosstable")) put("crosstable", state.crosstable.teams.length > 1 ? crosstable(state.crosstable) : null);
       if (changed.has("ratings")) put("ratings", state.ratings && [state.ratings.columns ? table(state.ratings, "Ratings") : null, notes(state.ratings.notes)]);
+      if (changed.has("orders")) put("orders", state.orders && orders(state.orders));
     },
   };
 }
@@ -59,6 +61,8 @@ function crosstable(data) {
     h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to the latest match.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
   ];
 }
+
+const orders = (rounds) => rounds.map((one) => h("p", {}, h("a", { href: one.address }, `Round ${one.round}: all orders`)));
 
 function bracket(rounds) {
   const last = rounds.length;
