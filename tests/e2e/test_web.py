@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 from pathlib import Path
@@ -13,16 +12,15 @@ from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.run_status import RunStatus, read_status
 from getstep_server.web.listener import open_page_listener, page_address
 from tests.e2e.hosted import wait_until
+from tests.old_contests.contests import unpack
 
 if TYPE_CHECKING:
     from .programs import MakeContest, Programs
 
-STORED = Path(__file__).parents[1] / "server" / "stored" / "finished"
-
 
 def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
     folder = tmp_path / "contest"
-    shutil.copytree(STORED, folder)
+    unpack("0.1.0-before-settings/finished", folder)
     contest = load_contest(folder)
     write_contestants_package(contest)
     page = programs.start(

@@ -1,15 +1,14 @@
-"""The contests in the folder ``stored``."""
+"""The contests of an earlier version, with a port."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-STORED = Path(__file__).with_name("stored")
+from tests.old_contests.contests import unpack
 
 
 def copied(name: str, folder: Path) -> None:
-    """Copy a stored contest, and give it a port that slips can name."""
-    shutil.copytree(STORED / name, folder)
+    """Unpack an old contest, and give it a port that slips can name."""
+    unpack(f"0.1.0-before-settings/{name}", folder)
     path = folder / "contest.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("port = 0", "port = 7777"), encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +10,9 @@ from getstep.wire import sign_page_login
 from getstep_server.web.app import App
 from getstep_server.web.http import Answer, Request, Response
 
-STORED = Path(__file__).with_name("stored") / "finished"
+STORED = "0.1.0-before-settings/finished"
+"""The old contest of these tokens."""
+
 TOKENS = {1: "t9pt-4qc2-gnde", 2: "gtta-vwsf-7gh6", 3: "sdku-u26c-4kp4"}
 
 

@@ -16,6 +16,7 @@ import pytest
 from getstep_server.cli._pages import write_folder
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
+from tests.old_contests.contests import unpack
 from tests.replays import not_installed
 from tests.server.command_line import Command
 from tests.server.made_up import HOSTILE_NAMES, make_up
@@ -160,7 +161,7 @@ def test_each_team_has_a_page_with_its_matches(command: Command, hop: Path) -> N
 
 
 def test_a_site_has_the_error_texts_of_bots_only_if_the_host_wants_them(command: Command) -> None:
-    shutil.copytree(Path(__file__).with_name("stored") / "finished", "finished")
+    unpack("0.1.0-before-settings/finished", Path("finished"))
 
     def pages(*options: str) -> str:
         assert command("site", "finished", *options).code == 0

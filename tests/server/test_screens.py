@@ -5,15 +5,14 @@ Other tests compare codes and fields. The contest is one that an earlier version
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.golden import assert_golden
+from tests.old_contests.contests import unpack
 from tests.server.command_line import Command
 
-STORED = Path(__file__).with_name("stored")
 SCREENS = {
     "standings": "standings autumn",
     "crosstable": "crosstable autumn",
@@ -32,7 +31,7 @@ SCREENS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the contest; nothing here changes it."""
     made = tmp_path_factory.mktemp("screens")
-    shutil.copytree(STORED / "finished", made / "autumn")
+    unpack("0.1.0-before-settings/finished", made / "autumn")
     return made
 
 

@@ -10,13 +10,14 @@ from typing import Any
 from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.web.live import LiveMatch
+from tests.old_contests.contests import unpack
 
-FINISHED = Path(__file__).with_name("stored") / "finished" / "contest.db"
 FOREVER = float("inf")
 
 
-def games_with_passes() -> list[Mapping[str, Any]]:
-    with Store(FINISHED, reading=True) as store:
+def games_with_passes(tmp_path: Path) -> list[Mapping[str, Any]]:
+    folder = unpack("0.1.0-before-settings/finished", tmp_path / "finished")
+    with Store(folder / "contest.db", reading=True) as store:
         games = [parse(record.line) for record in store.records() if record.number]
     return [game for game in games if any("pass" in turn for turn in game["turns"])]
 
@@ -31,8 +32,8 @@ def followed(game: Mapping[str, Any], batches: Sequence[Sequence[Mapping[str, An
     return live
 
 
-def test_the_marks_are_those_of_the_latest_move_if_a_pass_came_with_it() -> None:
-    games = games_with_passes()
+def test_the_marks_are_those_of_the_latest_move_if_a_pass_came_with_it(tmp_path: Path) -> None:
+    games = games_with_passes(tmp_path)
     assert games
     for game in games:
         turns = game["turns"]
@@ -43,8 +44,8 @@ def test_the_marks_are_those_of_the_latest_move_if_a_pass_came_with_it() -> None
         assert together.touched() == one_by_one.touched() != {}
 
 
-def test_a_board_that_is_behind_has_no_marks() -> None:
-    (game, *_) = games_with_passes()
+def test_a_board_that_is_behind_has_no_marks(tmp_path: Path) -> None:
+    (game, *_) = games_with_passes(tmp_path)
     live = followed(game, [game["turns"][:1]])
     assert live.touched()
     live.add(json.dumps(game["turns"][1]).encode(), 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -25,6 +24,7 @@ from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Req
 from getstep_server.web.own_games import own_turns
 from getstep_server.web.sessions import Nonces, Sessions, signed_token
 from tests.node import NEEDS_NODE, NODE, call_in_node
+from tests.old_contests.contests import unpack
 from tests.patience import PATIENCE_SECONDS
 from tests.server.made_programs import stored
 from tests.server.made_up import make_up
@@ -40,7 +40,7 @@ ERROR = "ZeroDivisionError"
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     """The pages of the contest that is over, whose teams have made every mistake."""
     folder = tmp_path / "finished"
-    shutil.copytree(STORED, folder)
+    unpack(STORED, folder)
     async with trio.open_nursery() as nursery:
         yield (await following(folder, nursery)).app
         nursery.cancel_scope.cancel()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from getstep_server.web import submissions
 from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
+from tests.old_contests.contests import unpack
 from tests.patience import PATIENCE_SECONDS
 from tests.server.archives import zipped
 from tests.server.hosting import contest_of, needs_sandbox
@@ -52,7 +52,7 @@ def work(_: object, submission: Submission) -> list[str]:
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     """The pages of a contest that takes programs. Nothing works on them until a test lets it."""
     folder = tmp_path / "finished"
-    shutil.copytree(STORED, folder)
+    unpack(STORED, folder)
     with (folder / "contest.toml").open("a") as file:
         file.write("\n[programs]\nsubmissions = true\n")
     async with trio.open_nursery() as nursery:
@@ -408,7 +408,7 @@ def run_process(folder: Path, team: int, name: str, data: bytes) -> list[dict[st
     ],
 )
 def test_the_process_names_what_is_wrong(tmp_path: Path, name: str, data: bytes, state: str, says: str) -> None:
-    shutil.copytree(STORED, tmp_path / "finished")
+    unpack(STORED, tmp_path / "finished")
     *_, last = run_process(tmp_path / "finished", 1, name, data)
     assert (last["state"], says in last["text"]) == (state, True), last
 
@@ -430,8 +430,8 @@ def test_the_process_does_not_blame_the_team_for_the_host(tmp_path: Path) -> Non
 @needs_sandbox
 @pytest.mark.long  # it plays two games in the sandbox for each game of the contest
 def test_the_process_stores_a_program_that_plays(tmp_path: Path) -> None:
-    shutil.copytree(STORED, tmp_path / "finished")
-    settings = (STORED / "contest.toml").read_text(encoding="utf-8")
+    unpack(STORED, tmp_path / "finished")
+    settings = (tmp_path / "finished" / "contest.toml").read_text(encoding="utf-8")
     settings = re.sub("(move|budget)_seconds = .*", rf"\1_seconds = {PATIENCE_SECONDS}", settings)
     (tmp_path / "finished" / "contest.toml").write_text(settings, encoding="utf-8")
     assert cli.main(["new", str(tmp_path / "my_bot.py"), "--game", "all"]) == 0
