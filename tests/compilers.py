@@ -20,6 +20,7 @@ PACKAGES = {
     "java": "default-jre-headless",
     "mcs": "mono-mcs",
     "mono": "mono-runtime",
+    "node": "nodejs",
 }
 """The tools, and the package of Debian and Ubuntu that has each."""
 

@@ -237,6 +237,11 @@ class ProgramBot:
         """True if a process of it runs that can be asked again."""
         return self._process is not None
 
+    @property
+    def has_written(self) -> bool:
+        """True if it runs, and has written to standard output what was not read yet."""
+        return self._process is not None and self._process.has_output
+
     def get_step(self, board: Board, is_black: bool, turn: Turn) -> Any:
         """Return the program's move.
 
@@ -369,6 +374,12 @@ class _Process:
         _running.add(self.running)
         self._reader = threading.Thread(target=self._collect, name="getstep program", daemon=True)
         self._reader.start()
+
+    @property
+    def has_output(self) -> bool:
+        """True if there is output that was not read yet."""
+        with self._changed:
+            return bool(self._output)
 
     def send(self, text: Input) -> None:
         """Write to standard input and into the folder. A program that has ended is noticed by `read`."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import queue
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +19,11 @@ from getstep.conventions import CONVENTIONS
 from getstep_engines import GAMES
 from getstep_server.programs import playing
 from getstep_server.programs.error_tail import ErrorTail
-from getstep_server.programs.idle import IdleWatch
 from getstep_server.programs.playing import Job, Player, id_line_of
 from getstep_server.programs.version import GETSTEP
+from getstep_server.programs.waiting import WaitWatch
 from getstep_server.sandbox import PLAYING, Protections, start
+from tests.compilers import need
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 from tests.server.hosting import needs_sandbox
@@ -68,6 +71,81 @@ def test_a_program_is_ready_before_its_first_turn(
     state.play(call.move if game.name == "linkage" else tuple(call.move))
 
 
+PONDERERS = {
+    "python": (
+        "program.py",
+        (),
+        "import threading\n"
+        "def ponder():\n    while True: pass\n"
+        "threading.Thread(target=ponder, daemon=True).start()\n"
+        "input()\nprint('3 4', flush=True)\ninput()\n",
+    ),
+    "g++": (
+        "bot.cpp",
+        ("g++", "-pthread", "-o", "bot", "bot.cpp"),
+        "#include <iostream>\n#include <string>\n#include <thread>\nint main() {\n"
+        "volatile long n = 0; std::thread([&] { for (;;) ++n; }).detach();\n"
+        "std::string line; std::getline(std::cin, line);\n"
+        'std::cout << "3 4" << std::endl; std::getline(std::cin, line); std::_Exit(0); }\n',
+    ),
+    "java": (
+        "Bot.java",
+        ("javac", "Bot.java"),
+        "import java.util.*;\npublic class Bot { static volatile long n;\n"
+        "public static void main(String[] a) { Thread t = new Thread(() -> { for (;;) n++; });\n"
+        "t.setDaemon(true); t.start(); Scanner in = new Scanner(System.in); in.nextLine();\n"
+        'System.out.println("3 4"); in.nextLine(); } }\n',
+    ),
+    "mono": (
+        "bot.cs",
+        ("mcs", "-out:bot.exe", "bot.cs"),
+        "using System; using System.Threading; class Bot { static long n; static void Main() {\n"
+        "var t = new Thread(() => { for (;;) n++; }); t.IsBackground = true; t.Start();\n"
+        'Console.ReadLine(); Console.WriteLine("3 4"); Console.ReadLine(); } }\n',
+    ),
+    "node": (
+        "bot.js",
+        (),
+        "const w = require('worker_threads');\nif (w.isMainThread) { new w.Worker(__filename);\n"
+        "process.stdin.once('data', () => console.log('3 4')); } else for (;;);\n",
+    ),
+}
+"""Programs of prodrive that compute from their start on: the file, the command that builds it, and the source."""
+
+COMMANDS = {"g++": ("./bot",), "java": ("java", "Bot"), "mono": ("mono", "bot.exe"), "node": ("node", "bot.js")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a thread waits for")
+@pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
+@pytest.mark.parametrize(
+    "language", [pytest.param(name, marks=[pytest.mark.long] if name in COMMANDS else []) for name in PONDERERS]
+)
+def test_a_program_that_computes_from_its_start_is_ready_once_it_reads_its_input(
+    tmp_path: Path, language: str, protections: Protections
+) -> None:
+    name, build, source = PONDERERS[language]
+    (tmp_path / name).write_text(source)
+    if language in COMMANDS:
+        need(language, *build[:1])
+    if build:
+        subprocess.run(build, cwd=tmp_path, check=True)
+    command = COMMANDS.get(language, ("python", name))
+    with Player(Job("prodrive", command, tmp_path, protections), 1, 0) as player:
+        began = time.monotonic()
+        assert player.prepare(4 * PATIENCE_SECONDS)
+        assert time.monotonic() - began < 2 * PATIENCE_SECONDS  # the limit of its start is not what made it ready
+        call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
+    assert (call.move, call.error) == ([4, 3], None)
+
+
+def test_a_program_is_ready_once_it_has_written_something(tmp_path: Path) -> None:
+    source = "print('3 4', flush=True)\nwhile True: pass\n"
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(4 * PATIENCE_SECONDS)
+        call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
+    assert (call.move, call.error) == ([4, 3], None)
+
+
 def test_a_program_that_ends_before_its_first_turn(tmp_path: Path) -> None:
     source = "import sys\nprint('loading', file=sys.stderr)\nraise SystemExit('no book.bin\\x1b[2J')\n"
     board = GAMES["longest_path"].start().board()
@@ -79,10 +157,13 @@ def test_a_program_that_ends_before_its_first_turn(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_ready_in_time(tmp_path: Path) -> None:
-    with player_of(tmp_path, "prodrive", "while True: pass\n") as player:
-        assert not player.prepare(0.1)
-        call = player.call([[0]], True, turn_of("longest_path"))
-    assert call.error == "the program was not ready within 0.1 s, and was ended"
+    """It is asked all the same: it may look for input now and then while it computes."""
+    source = "import select, sys\nwhile not select.select([sys.stdin], [], [], 0)[0]: pass\n"
+    source += "input()\nprint('3 4', flush=True)\ninput()\n"
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(0.1)
+        call = player.call(GAMES["longest_path"].start().board(), True, turn_of("longest_path"))
+    assert (call.move, call.error) == ([4, 3], None)
 
 
 def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -> None:
@@ -290,10 +371,10 @@ def test_a_program_that_computes_is_not_idle_and_a_suspended_one_gets_no_process
         used = Path(f"/proc/{process.pid}/stat")
         while sum(map(int, used.read_text().split()[13:15])) < 5:
             pass
-        watch = IdleWatch(process.pid)
-        assert not any(watch.is_idle() for _ in range(20))
+        watch = WaitWatch(process.pid, os.fstat(process.stdin.fileno()).st_ino)
+        assert not any(watch.is_waiting() for _ in range(20))
         process.suspend()
         while used.read_text().rpartition(")")[2].split()[0] != "T":
             pass
-        watch = IdleWatch(process.pid)
-        assert [watch.is_idle() for _ in range(7)][-1]
+        watch = WaitWatch(process.pid, os.fstat(process.stdin.fileno()).st_ino)
+        assert [watch.is_waiting() for _ in range(7)][-1]

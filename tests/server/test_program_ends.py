@@ -45,7 +45,7 @@ SHELL = {
 SHORT = {
     "writes no move in time": (PATIENCE_SECONDS, 0.1),
     "closes its output": (PATIENCE_SECONDS, 0.1),
-    "is not ready in time": (0.1,),
+    "is not ready in time": (0.1, 0.1),
 }
 """The seconds for the start and for the turn, of those who would take them all."""
 

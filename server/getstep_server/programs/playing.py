@@ -1,9 +1,9 @@
 """Play one match with a program of a team: start it, wait until it is ready, and ask it by its convention.
 
 Theory of operation. A `Player` is one program in one match. `Player.prepare` starts the program and waits until it
-waits for its first input, so that the start of a virtual machine is no thinking time; `Player.call` asks it for a
-move. From then on it is suspended except while it is asked. A program that ends, hangs or writes nonsense costs its
-author a turn, and is started again in the next one: `Player` raises nothing for that.
+waits for its first input (`waiting`), so that the start of a virtual machine is no thinking time. `Player.call`
+asks it for a move. From then on it is suspended except while it is asked. A program that ends, hangs or writes
+nonsense costs its author a turn, and is started again in the next one: `Player` raises nothing for that.
 
 The program may be hostile. It gets a fresh copy of its files, and only bounded parts of its output are kept. The
 sandbox decides what else it may do.
@@ -55,15 +55,15 @@ from . import kept
 from .denials import with_rule
 from .disk import is_of_the_disk
 from .error_tail import ErrorTail
-from .idle import IdleWatch
 from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
+from .waiting import WaitWatch
 
 TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
 """The limits of a program of the TopCoder match."""
 
 SETTLE_SECONDS = 3.0
-"""The time after which a program is ready that polls a file: it may use the processor all the time."""
+"""The time after which a program is ready that polls a file: it never waits for its input, and may compute."""
 
 POLL_SECONDS = 0.02
 LATE_SECONDS = 0.5  # after the limit, in which an answer is still waited for: the judge's clock decides
@@ -359,20 +359,20 @@ class _ConventionBot:
         self._callback = ProgramCallback(self._bot.get_step)
 
     def prepare(self, match: int, seat: Seat, seconds: float) -> None:
-        """Start it and wait until it uses no processor: it waits for its input then. Raises RuntimeError."""
+        """Start it and wait until it waits for its input, or has written something. Raises RuntimeError.
+
+        After ``seconds`` it is ready all the same: it may look for input now and then while it computes. If it has
+        not ended its start by then, the rest of that is thinking time.
+        """
         process: Any = self._bot.prepare(match, seat)
         if process is None:
             return
+        watch = WaitWatch(process.pid, os.fstat(process.stdin.fileno()).st_ino)
         polls_a_file = self._convention.output_file is not None
-        watch, began = IdleWatch(process.pid), time.monotonic()
-        while not watch.is_idle():
+        until = time.monotonic() + (min(SETTLE_SECONDS, seconds) if polls_a_file else seconds)
+        while not (watch.is_waiting() or self._bot.has_written) and time.monotonic() < until:
             if process.poll() is not None:
                 raise RuntimeError(f"the program {process.describe_end()} before its first turn")
-            waited = time.monotonic() - began
-            if polls_a_file and waited >= min(SETTLE_SECONDS, seconds):
-                break
-            if waited >= seconds:
-                raise RuntimeError(f"the program was not ready within {seconds:g} s, and was ended")
             time.sleep(POLL_SECONDS)
         process.suspend()
 
