@@ -289,13 +289,24 @@ class ProgramBot:
             process.end(at_once=at_once)
 
     def _begin(self, turn: Turn, is_black: bool) -> Talk:
-        self.close()
+        self._end_beside()
         self._match, self._talk = turn.match, None
         if turn.move_number > 2 and not self._convention.from_any_board:
             at = turn.move_number
             raise RuntimeError(f"the match is at move {at}, and a {self._name} program cannot begin in mid-game")
         self._talk = talk = self._convention(0 if is_black else 1)
         return talk
+
+    def _end_beside(self) -> None:
+        """End the process of an earlier match without waiting: the clock of this match runs."""
+        process, self._process = self._process, None
+        if process is not None:
+            if self._convention.output_file is not None:
+                process.end(
+                    at_once=True
+                )  # it would answer the questions to the next process, which are in its file
+            else:
+                threading.Thread(target=process.end, name="getstep program ends", daemon=True).start()
 
     def _ask(self, talk: Talk, question: Question, deadline: float) -> Any:
         text = talk.ask(question)

@@ -20,6 +20,7 @@ from getstep._program import (
     RunningProgram,
     _LateError,
     _LocalProcess,
+    _Process,
     identity_of,
     kill_running,
 )
@@ -99,6 +100,49 @@ def test_a_program_that_goes_on_after_the_end_is_killed(tmp_path: Path) -> None:
         running = bot._process.running
         bot.close()
         assert running.wait(PATIENCE_SECONDS) != 0
+
+
+def test_the_end_of_a_program_takes_no_time_of_the_next_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that goes on after the end of its input still runs when the next one has moved."""
+    monkeypatch.setattr("getstep._program._END_SECONDS", PATIENCE_SECONDS)
+    source = (
+        "import os, sys, time\nprint(3, 4, flush=True)\nsys.stdin.read()\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\nraise SystemExit(7)\n"
+    )
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        board, running = GAMES["chain_reaction"].start().board(), []
+        for match in (1, 2):
+            assert bot.get_step(board, True, turn_of("chain_reaction", match=match)) == (3, 4)
+            assert bot._process is not None
+            running.append(bot._process.running)
+        assert isinstance(running[0], subprocess.Popen)
+        assert running[0].poll() is None
+        (tmp_path / "go").touch()
+        assert running[0].wait(PATIENCE_SECONDS) == 7
+
+
+def test_a_program_that_polls_a_file_is_killed_before_the_next_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing tells it the end, and it would answer in the place of the next process."""
+    at_once, end = [], _Process.end
+
+    def noted(process: _Process, **how: bool) -> None:
+        at_once.append(how)
+        end(process, **how)
+
+    monkeypatch.setattr(_Process, "end", noted)
+    with bot_of(tmp_path, "csefest-file") as bot:
+        board = GAMES["chain_reaction"].start().board()
+        bot.get_step(board, True, turn_of("chain_reaction"))
+        assert bot._process is not None
+        first = bot._process.running
+        assert isinstance(first, subprocess.Popen)
+        bot.get_step(board, True, turn_of("chain_reaction", match=2))
+        assert first.poll() is not None
+        assert at_once == [{"at_once": True}]
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
