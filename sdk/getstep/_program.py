@@ -44,6 +44,7 @@ KEPT_OUTPUT = 64 * MAX_OUTPUT
 _END_SECONDS = 0.5  # for a program to end by itself once its input has ended
 _LATE_SECONDS = 0.5  # after the limit, in which the program is still waited for: the judge's clock decides
 _POLL_SECONDS = 0.005
+_OPEN_SECONDS = 0.1  # for a program to close a file that is to be replaced; a program that polls closes it at once
 
 ID_SECONDS = 5.0
 """For a program to print its id line; as for a turn, this includes its start."""
@@ -68,7 +69,10 @@ class Folder(Protocol):
         """Return at most ``most`` bytes of a file; None if there is no plain file of this name."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file as a whole: a program that polls it never sees a part of it. Raises OSError."""
+        """Replace a file as a whole: a program that polls it never sees a part of it, if it lets go of the file.
+
+        Raises OSError.
+        """
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there. Raises OSError."""
@@ -193,24 +197,44 @@ class _LocalFolder:
             os.close(file)
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file."""
+        """Replace a file, or its content: Windows replaces no file that the program has open."""
         new = self.path / f"{name}.new"
         new.unlink(missing_ok=True)  # a link of this name would have another file overwritten
-        with new.open("xb") as file:
-            file.write(content)
-        deadline = time.monotonic() + _END_SECONDS
-        while True:
-            try:
-                new.replace(self.path / name)
-                break
-            except PermissionError:  # Windows, while the program has the file open
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_POLL_SECONDS)
+        try:
+            with new.open("xb") as file:
+                file.write(content)
+            if not _replace(new, self.path / name):
+                _overwrite(self.path / name, content)
+        finally:
+            new.unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         """Remove a file."""
         (self.path / name).unlink(missing_ok=True)
+
+
+def _replace(new: Path, old: Path) -> bool:
+    """Rename ``new`` to ``old``; return False if the program has ``old`` open all the time, on Windows."""
+    deadline = time.monotonic() + _OPEN_SECONDS
+    while True:
+        try:
+            new.replace(old)
+        except PermissionError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        else:
+            return True
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    """Replace the content of a file by one call, without an empty file in between. Raises OSError."""
+    file = os.open(path, os.O_RDWR | _NO_LINK)
+    try:
+        os.write(file, content)
+        os.ftruncate(file, len(content))
+    finally:
+        os.close(file)
 
 
 class ProgramBot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -155,6 +156,34 @@ def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
         assert opened.read() == "the old question"
     assert [path.name for path in tmp_path.iterdir()] == ["shared_file.txt"]
     assert (tmp_path / "shared_file.txt").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("before", [b"0\n3 4\n", b"longer than the new content"])
+def test_a_file_that_cannot_be_replaced_is_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes
+) -> None:
+    """As on Windows, while a program holds it open: that program reads the new content."""
+
+    def refuse(_new: Path, _old: Path) -> None:
+        raise PermissionError(errno.EACCES, "Access denied")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    (tmp_path / "shared_file.txt").write_bytes(before)
+    bot = LocalProgram("csefest-file", Path(__file__))
+    bot.folder.path = tmp_path
+    with (tmp_path / "shared_file.txt").open("rb") as opened:
+        bot.folder.write("shared_file.txt", b"a new question")
+        assert opened.read() == b"a new question"
+    assert [path.name for path in tmp_path.iterdir()] == ["shared_file.txt"]
+
+
+def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "shared_file.txt").mkdir()
+    bot = LocalProgram("csefest-file", Path(__file__))
+    bot.folder.path = tmp_path
+    with pytest.raises(OSError, match="shared_file"):
+        bot.folder.write("shared_file.txt", b"a question")
+    assert [path.name for path in tmp_path.iterdir()] == ["shared_file.txt"]
 
 
 def test_a_file_of_its_own_stays_between_the_turns(tmp_path: Path) -> None:

@@ -80,15 +80,19 @@ bool read_board(std::istream& in, char colour, Board& board) {
     return true;
 }
 
+// Reads the board if it is my turn. The file is closed at the end: Windows does not let the host replace an open one.
+bool is_my_turn(char colour, Board& board) {
+    std::ifstream in("shared_file.txt");
+    std::string first;
+    return in >> first && first == std::string(1, colour) && read_board(in, colour, board);
+}
+
 int main(int, char** arguments) {
     char colour = arguments[1][0];
     std::srand(static_cast<unsigned>(std::time(nullptr)) + colour);
+    Board board;
     while (true) {  // the host ends the program
-        std::ifstream in("shared_file.txt");
-        std::string first;
-        Board board;
-        if (in >> first && first == std::string(1, colour) && read_board(in, colour, board)) {
-            in.close();
+        if (is_my_turn(colour, board)) {
             auto [x, y] = best_move(board);
             std::ofstream("shared_file.txt") << "0\n" << x << ' ' << y << '\n';
         }
