@@ -154,7 +154,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SUBMISSIONS_WAITING_BYTES": ("10**12", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),
     "SUBMISSION_SECONDS": ("10.0**6", f"{_SUBMIT}test_a_worker_that_does_not_end_is_ended"),
     "SUBMISSION_LINES": ("10**6", f"{_SUBMIT}test_the_lines_are_bounded"),
-    "SUBMISSION_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
+    "CHILD_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
     "DATABASE_DOUBT_SECONDS": ("10.0**6", f"{_POSTGRES}test_a_lost_answer_that_cannot_be_found_out_ends_the_run"),
     "MAX_JSON_DEPTH": ("10**6", "tests/server/test_json_text.py::test_a_text_may_be_nested_254_deep_and_no_more"),
     "DATABASE_CONNECT_SECONDS": ("10**6", f"{_POSTGRES}test_a_server_that_says_nothing_is_given_up"),

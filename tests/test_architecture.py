@@ -246,6 +246,19 @@ def test_one_place_decides_a_turn() -> None:
             assert not names & {"fault", "lose"}, shown(path)  # the engines' own `fault()` takes no argument
 
 
+def test_one_place_starts_the_children_of_the_server() -> None:
+    """The sandbox starts the programs of contestants. Two modules run a command of the system and wait for it."""
+    found = set()
+    for path in PACKAGES["getstep_server"].rglob("*.py"):
+        calls = {_called(node).rpartition(".")[2] for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
+        if calls & {"open_process", "Popen", "run_process"}:
+            found.add(shown(path))
+    server = "server/getstep_server"
+    allowed = {f"{server}/children/process.py", f"{server}/sandbox/process.py", f"{server}/sandbox/check.py"}
+    hostile = {name for name in found if name.startswith(f"{server}/sandbox/hostile/")}  # programs that attack
+    assert found - hostile <= allowed | {f"{server}/conformance/_client.py"}
+
+
 # --- the rooms of the server ------------------------------------------------------------------------------------
 
 ROOMS: dict[str, tuple[int, set[str], str]] = {
@@ -260,6 +273,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "runtime": (
         8,
         {
+            "children",
             "bot_runner",
             "config",
             "errors",
@@ -269,7 +283,6 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "limits",
             "net",
             "play",
-            "pauses",
             "programs",
             "records",
             "sandbox",
@@ -281,12 +294,13 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "judges": (
         7,
-        {"config", "events", "incident", "limits", "net", "play", "records", "storage", "validation"},
+        {"children", "config", "events", "incident", "limits", "net", "play", "records", "storage", "validation"},
         "it judges the matches that it gets, and knows nothing of the rest of the contest",
     ),
     "cluster": (
         7,
         {
+            "children",
             "json_text",
             "bot_runner",
             "config",
@@ -297,7 +311,6 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "limits",
             "net",
             "play",
-            "pauses",
             "programs",
             "records",
             "sandbox",
@@ -333,6 +346,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         7,
         {
             "addresses",
+            "children",
             "json_text",
             "bot_runner",
             "config",
@@ -353,7 +367,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "net": (
         5,
-        {"addresses", "config", "errors", "events", "incident", "limits", "login_limits", "text"},
+        {"addresses", "children", "config", "errors", "events", "incident", "limits", "login_limits", "text"},
         "a socket knows no game, result or tournament",
     ),
     "storage": (
@@ -380,7 +394,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "programs": (
         4,
-        {"config", "errors", "file_lock", "limits", "sandbox", "text", "validation"},
+        {"children", "config", "errors", "file_lock", "limits", "sandbox", "text", "validation"},
         "it builds and keeps programs, and knows no match that counts",
     ),
     "records": (
@@ -390,7 +404,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "bot_runner": (
         6,
-        {"config", "errors", "events", "net", "programs", "text"},
+        {"children", "config", "errors", "events", "net", "programs"},
         "it starts processes for teams, and knows no judge",
     ),
     "sandbox": (3, {"limits"}, "it runs programs, and knows no contest"),
@@ -400,7 +414,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         "what the host writes comes before what happens",
     ),
     "addresses": (1, set(), "several rooms count by address"),
-    "pauses": (1, set(), "it needs a clock and nothing else"),
+    "children": (2, {"limits", "text"}, "it starts a process, and does not know what that does"),
     "file_lock": (1, set(), "several rooms keep other processes away from a folder"),
     "formats": (1, {"validation"}, "pairing algorithms are pure"),
     "errors": (1, set(), "every room may raise them"),

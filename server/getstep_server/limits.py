@@ -383,7 +383,7 @@ SUBMISSION_SECONDS = 900.0
 SUBMISSION_LINES = 200
 """The latest lines of progress of a submission that its team can read."""
 
-SUBMISSION_LINE_BYTES = 1 << 16
+CHILD_LINE_BYTES = 1 << 16
 """The length of such a line: the error of a compiler is cut to much less."""
 
 MAX_PROGRAM_FILES = 1000

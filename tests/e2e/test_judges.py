@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import pytest
 import trio
 
 from getstep.wire import GetStep, Goodbye, Start, Step
-from getstep_server import pauses
+from getstep_server.children import keeping, process
 from getstep_server.events import JudgeEnded, MatchEnded, ServerFault
 from getstep_server.records.record import parse
 from getstep_server.runtime import judge_process
@@ -62,14 +63,13 @@ async def keep_playing(port: int, team: int) -> None:
 async def test_a_judge_process_judges_and_may_die(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it, the server judges the match again, because no other process is started so soon."""
     started: list[trio.Process] = []
-    start_process = judge_process.JudgeProcess._start
 
-    async def start(self: judge_process.JudgeProcess, descriptor: int) -> trio.Process:
-        started.append(await start_process(self, descriptor))
+    async def start(command: Sequence[str], *, files: Sequence[int]) -> trio.Process:
+        started.append(await process.start(command, files=files))
         return started[-1]
 
-    monkeypatch.setattr(judge_process.JudgeProcess, "_start", start)
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(judge_process, "start", start)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 3600.0)
     short = {"game": "pseudo_tonga", "options": {"size": 6}}
     contest = make_contest(tmp_path, server={"judges": 2}, event=short)
     async with running(contest) as server:
@@ -77,8 +77,8 @@ async def test_a_judge_process_judges_and_may_die(tmp_path: Path, monkeypatch: p
             nursery.start_soon(play_on, two, None, 18 + 6)
             await play_on(one, None, 18 + 5)  # the second match is in its middle
             assert server.recorder.of(ServerFault) == []
-            for process in started:
-                process.send_signal(signal.SIGKILL)
+            for judge in started:
+                judge.send_signal(signal.SIGKILL)
             assert (await one.until(Goodbye)).reason == "shutting_down"
             nursery.cancel_scope.cancel()
         assert (await server.recorder.wait_for(JudgeEnded)).code == -signal.SIGKILL

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 
 import pytest
 import trio
 
+from getstep_server.children import process
 from getstep_server.judges import process as judges_process
 from getstep_server.runtime import judge_process
 
@@ -15,7 +17,10 @@ from getstep_server.runtime import judge_process
 class JudgeHere:
     """A judge that `JudgeProcess` takes for a process."""
 
+    stdin = stdout = stderr = None
+
     def __init__(self, descriptor: int) -> None:
+        self.returncode: int | None = None
         self._sock = socket.socket(fileno=os.dup(descriptor))
         self._end = os.dup(self._sock.fileno())
         self._over = trio.Event()
@@ -30,11 +35,15 @@ class JudgeHere:
     async def wait(self) -> int:
         """Wait for its end."""
         await self._over.wait()
-        os.close(self._end)
+        if self.returncode is None:
+            os.close(self._end)
+            self.returncode = 0
         return 0
 
     def kill(self) -> None:
         """End it, and tell the server nothing."""
+        if self.returncode is not None:
+            return
         with socket.socket(fileno=os.dup(self._end)) as sock:
             sock.shutdown(socket.SHUT_RDWR)
 
@@ -43,10 +52,12 @@ def judges_here(monkeypatch: pytest.MonkeyPatch) -> list[JudgeHere]:
     """Let all judge processes run in this process; return a list to which they are added when they start."""
     started: list[JudgeHere] = []
 
-    async def start(_: object, descriptor: int) -> JudgeHere:
+    async def start(_: Sequence[str], *, files: Sequence[int]) -> JudgeHere:
         await trio.lowlevel.checkpoint()
-        started.append(JudgeHere(descriptor))
+        started.append(JudgeHere(*files))
         return started[-1]
 
-    monkeypatch.setattr(judge_process.JudgeProcess, "_start", start)
+    monkeypatch.setattr(judge_process, "start", start)
+    for module in (judge_process, process):
+        monkeypatch.setattr(module, "kill", JudgeHere.kill)
     return started

@@ -9,26 +9,21 @@ from pathlib import Path
 import pytest
 import trio
 
-from getstep_server import pauses
+from getstep_server.children import keeping
+from getstep_server.children.channel import ChannelError
+from getstep_server.children.log import BEGINNING_BYTES, END_BYTES
 from getstep_server.cli import _cluster
-from getstep_server.cluster import link as link_module
 from getstep_server.cluster.address import ClusterAddress, cluster_address
 from getstep_server.cluster.link import ProcessLink
 from getstep_server.cluster.messages import (
-    LENGTH_BYTES,
     MAX_MESSAGE_BYTES,
     Connected,
     FromProcess,
     Lost,
-    MessageError,
-    Play,
     Reported,
     Stop,
-    frame,
-    from_process,
-    length_of,
+    framed,
     shortened,
-    to_process,
 )
 from getstep_server.errors import UsageError
 from getstep_server.events import ClusterChanged, ClusterConnected, ClusterTrouble, Event, WorkersRefused
@@ -40,28 +35,9 @@ from tests.server.players import make_contest
 # --- messages ----------------------------------------------------------------------------------------------------
 
 
-def test_a_message_travels_behind_its_length() -> None:
-    for message in (Play(7, "tcp://lab:1", b"order", ["aa"]), Stop(7)):
-        data = frame(message)
-        assert length_of(data[:LENGTH_BYTES]) == len(data) - LENGTH_BYTES
-        assert to_process(data[LENGTH_BYTES:]) == message
-    for answer in (Connected("tcp://lab:8786"), Reported(7, b"report"), Lost(7, "gone")):
-        assert from_process(frame(answer)[LENGTH_BYTES:]) == answer
-
-
-def test_a_message_that_is_too_long_is_refused_on_both_sides() -> None:
-    with pytest.raises(MessageError, match="Reported: "):
-        frame(Reported(1, b" " * MAX_MESSAGE_BYTES))
-    with pytest.raises(MessageError, match="expected at most"):
-        length_of((MAX_MESSAGE_BYTES + 1).to_bytes(LENGTH_BYTES, "big"))
-
-
-@pytest.mark.parametrize("data", [b"", b"nonsense", frame(Lost(1, "x"))[LENGTH_BYTES:-1]])
-def test_what_is_no_message_is_refused(data: bytes) -> None:
-    with pytest.raises(MessageError):
-        from_process(data)
-    with pytest.raises(MessageError):
-        to_process(data)
+def test_a_message_that_is_too_long_is_refused() -> None:
+    with pytest.raises(ChannelError, match="Reported: "):
+        framed(Reported(1, b" " * MAX_MESSAGE_BYTES))
 
 
 def test_of_a_long_reason_the_end_is_kept() -> None:
@@ -73,13 +49,13 @@ def test_of_a_long_reason_the_end_is_kept() -> None:
 # --- the process -------------------------------------------------------------------------------------------------
 
 ECHO = """
-import sys
-sys.stdout.buffer.write(bytes.fromhex(sys.argv[1]))
-sys.stdout.buffer.flush()
+import socket, sys
+sock = socket.socket(fileno=int(sys.argv[4]))
+sock.sendall(bytes.fromhex(sys.argv[1]))
 if sys.argv[2] == "stay":
-    sys.stdout.buffer.write(bytes.fromhex(sys.argv[3]) if sys.stdin.buffer.read(1) else b"")
-    sys.stdout.buffer.flush()
-    sys.stdin.buffer.read()
+    sock.sendall(bytes.fromhex(sys.argv[3]) if sock.recv(1) else b"")
+    while sock.recv(4096):
+        pass
 sys.exit(3)
 """
 
@@ -90,7 +66,7 @@ def made_link(folder: Path, first: bytes, then: str, answer: bytes = b"") -> Pro
 
 
 async def test_both_sides_hear_each_other_and_the_process_ends_with_the_link(tmp_path: Path) -> None:
-    link = made_link(tmp_path, frame(Connected("here")), "stay", frame(Lost(1, "heard")))
+    link = made_link(tmp_path, framed(Connected("here")), "stay", framed(Lost(1, "heard")))
     heard: list[FromProcess] = []
 
     def receive(message: FromProcess) -> None:
@@ -109,16 +85,16 @@ async def test_both_sides_hear_each_other_and_the_process_ends_with_the_link(tmp
 @pytest.mark.parametrize(
     ("first", "why"),
     [
-        (frame(Connected("here")), "has ended with code 3"),
+        (framed(Connected("here")), "has ended with code 3"),
         (b"\xff" * 8, "is out of step: a message of"),
-        (frame(Connected("here"))[:-1] + b"\xc1", "is out of step"),
+        (framed(Connected("here"))[:-1] + b"\xc1", "is out of step"),
     ],
     ids=["exit", "length", "content"],
 )
 async def test_a_process_that_ends_or_talks_nonsense_is_started_again(
     tmp_path: Path, first: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 0.0)
     link = made_link(tmp_path, first, "go")
     reasons: list[str] = []
 
@@ -146,7 +122,7 @@ async def test_a_process_that_cannot_be_started_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_long_log_is_begun_again(tmp_path: Path) -> None:
-    (tmp_path / "cluster.log").write_bytes(b" " * (link_module.LOG_BYTES + 1))
+    (tmp_path / "cluster.log").write_bytes(b" " * (BEGINNING_BYTES + END_BYTES + 1))
     link = made_link(tmp_path, b"", "go")
     with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import dask.config
+import msgspec
 import pytest
 
 from getstep_server.cluster import process
 from getstep_server.cluster.address import ClusterAddress
 from getstep_server.cluster.messages import (
-    LENGTH_BYTES,
     MAX_MESSAGE_BYTES,
     FromProcess,
     Joined,
@@ -24,7 +24,6 @@ from getstep_server.cluster.messages import (
     Progress,
     Reported,
     Unfit,
-    from_process,
 )
 from getstep_server.cluster.process import _Connection
 from tests.patience import PATIENCE_SECONDS
@@ -77,7 +76,7 @@ class Client:
 
 def heard(sent: queue.SimpleQueue[bytes]) -> list[FromProcess]:
     """Return what the host reads."""
-    return [from_process(sent.get_nowait()[LENGTH_BYTES:]) for _ in range(sent.qsize())]
+    return [msgspec.msgpack.decode(sent.get_nowait()[4:], type=FromProcess) for _ in range(sent.qsize())]
 
 
 async def asked(client: Client) -> Future:

@@ -13,10 +13,10 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from getstep_server import pauses
 from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
 from getstep_server.bot_runner.house_bots import house_bot_file
+from getstep_server.children import keeping
 from getstep_server.cli._house_bots import keep_house_bots
 from getstep_server.config.checks import check_teams
 from getstep_server.config.contest import init_contest, load_contest
@@ -134,7 +134,7 @@ async def test_a_team_waits_for_the_pause_until_it_gets_a_house_bot(
 
 async def test_the_processes_of_house_bots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A house bot plays at a low priority, is started again when it dies, and ends with the server."""
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 0.0)
     processes = []
     start = house_bots._start
 

@@ -13,8 +13,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from getstep_server.children.channel import Channel
 from getstep_server.events import ServerFault
-from getstep_server.judges.channel import Channel
 from getstep_server.judges.messages import Close, Finish, Lost, Setup, ToJudge
 from getstep_server.judges.process import JudgeProcess
 from getstep_server.net.registry import ConnectionRegistry

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from getstep.wire import End, GetStep, Goodbye, Penalty, Start, Step
-from getstep_server import pauses
+from getstep_server.children import keeping
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
 from getstep_server.events import (
@@ -54,7 +54,7 @@ def contest_of(folder: Path, teams: int = 2, judges: int = 2, **event: Any) -> C
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> list[JudgeHere]:
     """The judge processes, which run in this process."""
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 0.0)
     return judges_here(monkeypatch)
 
 
@@ -277,12 +277,12 @@ async def test_a_match_is_played_again_if_its_judge_fails(tmp_path: Path, monkey
 
 
 async def test_without_any_judge_process_the_server_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start(*_: object) -> None:
+    async def start(*_: object, **__: object) -> None:
         await trio.lowlevel.checkpoint()
         raise OSError("no more processes")
 
-    monkeypatch.setattr(judge_process.JudgeProcess, "_start", start)
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(judge_process, "start", start)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 3600.0)
     contest = contest_of(tmp_path)
     async with running(contest) as server, trio.open_nursery() as nursery:
         for team in contest.teams:
@@ -296,7 +296,7 @@ async def test_a_judge_process_that_has_ended_gets_no_further_match(
     tmp_path: Path, here: list[JudgeHere], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the dead processes left behind takes long to read."""
-    monkeypatch.setattr(pauses, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 3600.0)
     go_on, noticed = threading.Event(), threading.Semaphore(0)
 
     def slow_inherit(folder: Path, writer: int) -> Inheritance:

@@ -7,7 +7,6 @@ to the seat of its team. Only a sample bot that plays against a person outside a
 
 __all__ = [
     "hosted",
-    "output",
     "processes",
     "program_seats",
     "sample_bots",

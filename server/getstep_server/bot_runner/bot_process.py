@@ -11,6 +11,8 @@ import signal
 import sys
 import threading
 
+from getstep_server.children.parent import until_parent_ends
+
 HOUSE = "house"
 NICENESS = 19
 """Added to the niceness of a house bot, as for the page: if both want the same core, the server gets 98 % of it."""
@@ -26,8 +28,7 @@ def _take_input() -> int:
 
 def _end_with_the_starter(taken: int) -> None:
     """End this process when its input ends, which it does with the process that holds the other end."""
-    while os.read(taken, 4096):
-        pass
+    until_parent_ends(taken)
     if sys.platform != "win32" and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)  # also programs that the bot has started, which may go on forever
     if (program := sys.modules.get("getstep._program")) is not None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
-import trio
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import run, start
 
 from .job import Job
-from .output import BotOutput
-from .processes import run_process
 
 END_SECONDS = 3.0
 """The time for a process to end its program and itself, before both are killed. A program has 0.5 s of it."""
@@ -26,13 +24,6 @@ async def run_hosted_program(job: Job, log: Path) -> int:
     Raises:
         OSError: the process cannot be started.
     """
-    with BotOutput(log) as output:
-        process = await trio.lowlevel.open_process(
-            [sys.executable, "-m", "getstep_server.bot_runner.hosted_process"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            # Ctrl-C is for the server, which then ends the process.
-            process_group=None if sys.platform == "win32" else 0,
-        )
-        return await run_process(process, output, end_seconds=END_SECONDS, first=job.as_json())
+    with ChildLog(log) as output:
+        process = await start([sys.executable, "-m", "getstep_server.bot_runner.hosted_process"])
+        return await run(process, output, end_seconds=END_SECONDS, first=job.as_json())

@@ -20,6 +20,7 @@ from getstep._match import Match
 from getstep._server_connection import ServerConnection, connect, log_in, read_hello
 from getstep._settings import Address, Login
 from getstep.wire import GetStep, Goodbye, Raised, Start, Step
+from getstep_server.children.parent import until_parent_ends
 from getstep_server.programs.playing import Player
 
 from .job import Job
@@ -38,7 +39,7 @@ def main() -> int:
 
 def _end_with_the_server(player: Player) -> None:
     """End the program and this process when standard input ends: the match is over, or the server has died."""
-    sys.stdin.buffer.read()
+    until_parent_ends()
     try:
         player.close()
     finally:

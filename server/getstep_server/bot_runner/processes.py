@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,17 +9,14 @@ from pathlib import Path
 
 import trio
 
+from getstep_server.children.log import ChildLog, last_lines
+from getstep_server.children.process import run, start
 from getstep_server.config.contest import Contest, Team
 from getstep_server.errors import ContestStopped
-
-from .output import BotOutput, last_lines
 
 BOT_EXIT_SECONDS = 5.0
 """Seconds that a bot may take to exit after goodbye before it is killed. A bot may also exit this much earlier than
 the server reports the end of the contest: the server first waits until its clients have closed."""
-
-OUTPUT_END_SECONDS = 1.0
-"""Seconds to keep reading the output of a bot that has exited: its child processes may keep the pipe open."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +58,8 @@ def bot_logs(contest: Contest, team: Team) -> list[Path]:
 
 async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: trio.Event | None) -> None:
     """Run one bot until it exits; see `run_bots`."""
-    with BotOutput(log) as output:
-        code = await run_process(await _start_bot(bot, team, port), output)
+    with ChildLog(log) as output:
+        code = await run(await _start_bot(bot, team, port), output, end_seconds=0)
     if code == 0 and contest_over is not None:
         with trio.move_on_after(BOT_EXIT_SECONDS):  # the bot may be told of the end before `contest_over` is set
             await contest_over.wait()
@@ -80,60 +73,8 @@ async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
     command += ["--team", str(team.id)]
     command += ["--host", "127.0.0.1", "--port", str(port)]
     command += [] if bot.convention is None else ["--as", bot.convention]
-    return await trio.lowlevel.open_process(
+    return await start(
         command,
-        stdin=subprocess.PIPE,  # the bot ends when it is closed, by this process or with it
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, **bot.environment, "GETSTEP_TOKEN": team.token, "PYTHONIOENCODING": "utf-8"},
-        start_new_session=True,  # Ctrl-C is for the server, which then says goodbye to the bots
+        env={**bot.environment, "GETSTEP_TOKEN": team.token, "PYTHONIOENCODING": "utf-8"},
+        own_session=True,
     )
-
-
-async def run_process(
-    process: trio.Process, output: BotOutput, *, first: bytes = b"", end_seconds: float = 0
-) -> int:
-    """Wait until a bot exits and return its exit code. Then, or if this is cancelled, kill its process group.
-
-    Args:
-        process: of the bot.
-        output: gets what it prints.
-        first: the bytes that it gets as the beginning of its input.
-        end_seconds: if this is cancelled, the time for a bot that notices the end of its input to exit by itself.
-    """
-    reading = trio.CancelScope(shield=True)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_read_all, process, output, reading)
-        try:
-            if process.stdin is not None and first:
-                with contextlib.suppress(trio.BrokenResourceError):  # it has exited already
-                    await process.stdin.send_all(first)
-            return await process.wait()
-        finally:
-            with trio.move_on_after(end_seconds, shield=True):
-                if process.stdin is not None:
-                    await process.stdin.aclose()
-                await process.wait()
-            _kill(process)
-            with trio.CancelScope(shield=True):
-                await process.wait()
-            reading.deadline = trio.current_time() + OUTPUT_END_SECONDS
-
-
-async def _read_all(process: trio.Process, output: BotOutput, scope: trio.CancelScope) -> None:
-    """Read the output of a process until the pipe is closed on the other side, or ``scope`` ends."""
-    if process.stdout is None:
-        raise TypeError(f"{process!r}: its output is not a pipe")
-    async with process.stdout as stream:
-        with scope:
-            async for data in stream:
-                output.append(bytes(data))
-
-
-def _kill(process: trio.Process) -> None:
-    """Kill a bot and all processes that it has started: they are one process group, which may outlive the bot."""
-    if sys.platform == "win32":
-        process.kill()
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # the group is empty
-        os.killpg(process.pid, signal.SIGKILL)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import trio
 
+from getstep_server.children.log import last_lines
 from getstep_server.errors import BotFailed
 from getstep_server.events import Event, Listening, Publish, TeamArrived, TeamLeft
 from getstep_server.net.registry import HostedLogin
@@ -25,7 +26,6 @@ from getstep_server.programs.playing import Job as ProgramJob
 
 from .hosted import run_hosted_program
 from .job import Job
-from .output import last_lines
 
 LOGIN_SECONDS = 60.0
 """The time for a process to start and to log in, besides that of its program: 0.3 s, on a crowded machine more."""

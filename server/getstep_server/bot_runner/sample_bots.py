@@ -16,6 +16,7 @@ from typing import Any
 
 import trio
 
+from getstep_server.children.process import kill, start
 from getstep_server.errors import BotFailed
 
 REPLY_BYTES = 1 << 16
@@ -53,7 +54,7 @@ class SampleBot:
         process, self._process, self._unread = self._process, None, b""
         if process is None:
             return
-        process.kill()
+        kill(process)
         with trio.CancelScope(shield=True):
             await process.wait()
             for stream in (process.stdin, process.stdout):
@@ -113,10 +114,4 @@ class SampleBot:
 
 
 async def _start(file: Path) -> trio.Process:
-    return await trio.lowlevel.open_process(
-        [sys.executable, "-m", "getstep.bot_process", str(file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server
-    )
+    return await start([sys.executable, "-m", "getstep.bot_process", str(file)], stderr=subprocess.DEVNULL)

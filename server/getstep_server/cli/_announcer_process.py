@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import trio
 
+from getstep_server.children.keeping import keep_running
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import run, start
 from getstep_server.config.contest import Contest
 from getstep_server.events import Announced, Bus, Event, Listening, NotAnnounced
 from getstep_server.json_text import JsonError, decode
-from getstep_server.pauses import Pauses
 from getstep_server.text import escape_control_chars
-
-from ._helper_processes import wait_or_end
 
 COMMAND = (sys.executable, "-m", "getstep_server.net.announcer")
 
@@ -45,32 +45,21 @@ class Announcer:
     async def run(self) -> None:
         """Announce the contest until cancelled, then take the announcement back."""
         await self._known.wait()
-        pauses = Pauses()
-        while True:
-            code = await self._announce()
-            self._bus.publish(NotAnnounced(f"the process that announces it ended with code {code}"))
-            await trio.sleep(pauses.next())
-            pauses.begin()
+        await keep_running(self._announce, self._on_end)
+
+    def _on_end(self, code: int, _: float) -> None:
+        log = self._contest.folder / "announcer.log"
+        self._bus.publish(NotAnnounced(f"the process that announces it ended with code {code}; see {log}"))
 
     async def _announce(self) -> int:
         host, port = self._listening or ("", 0)
         command = [*self._command, host, str(port), self._contest.name]
         try:
-            process = await trio.lowlevel.open_process(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                process_group=None if sys.platform == "win32" else 0,  # Ctrl-C is for the server
-            )
+            with ChildLog(self._contest.folder / "announcer.log", append=True) as log:
+                process = await start(command, stderr=subprocess.PIPE)
+                return await run(process, log, on_line=self._on_line)
         except OSError:  # no memory or no process left: the contest is more important
             return -1
-        async with trio.open_nursery() as nursery:
-            if process.stdout is not None:
-                nursery.start_soon(_read_lines, process.stdout, self._on_line)
-            code = await wait_or_end(process)
-            nursery.cancel_scope.cancel()
-        return code
 
     def _on_line(self, line: bytes) -> None:
         with contextlib.suppress(JsonError, KeyError, TypeError):
@@ -79,13 +68,3 @@ class Announcer:
                 self._bus.publish(Announced(escape_control_chars(str(state["announced"]))))
             else:
                 self._bus.publish(NotAnnounced(escape_control_chars(str(state["problem"]))))
-
-
-async def _read_lines(stream: trio.abc.ReceiveStream, on_line: Callable[[bytes], None]) -> None:
-    """Call ``on_line`` with each line of a stream, until it ends."""
-    rest = b""
-    async with stream:
-        async for data in stream:
-            *lines, rest = (rest + data).split(b"\n")
-            for line in lines:
-                on_line(line)

@@ -18,6 +18,7 @@ from typing import cast
 import trio
 
 from getstep_server.bot_runner.processes import Bots, run_bots
+from getstep_server.children.process import kill, start
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ContestStopped
 from getstep_server.text import pluralize
@@ -108,13 +109,7 @@ async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
         "--no-announce",
     ]
     command += ["--host", "127.0.0.1", "--port", str(port), "--plain"]
-    process = await trio.lowlevel.open_process(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,  # Ctrl-C reaches the demo alone, which then kills the server
-    )
+    process = await start(command, stdin=subprocess.DEVNULL, own_session=True)
     server = Watched(process)
     try:
         async with trio.open_nursery() as nursery:
@@ -126,6 +121,6 @@ async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
             yield server
             nursery.cancel_scope.cancel()
     finally:
-        process.kill()
+        kill(process)
         with trio.CancelScope(shield=True):
             await process.wait()

@@ -13,9 +13,9 @@ from getstep._errors import BotError
 from getstep._games import only_game
 from getstep._program_file import check_startable
 from getstep.conventions import CONVENTIONS
-from getstep_server.bot_runner.output import last_lines
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
+from getstep_server.children.log import last_lines
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contest import Contest, Team, load_contest, make_contest
 from getstep_server.config.roster import add_teams

@@ -10,25 +10,6 @@ from getstep_server.events import Bus
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, run_opened
 from getstep_server.runtime.start import StartCondition
 
-END_SECONDS = 3.0
-"""The time for a process to end without help: then it is killed. The page needs some milliseconds. The announcer
-needs 0.3 s to say goodbye, and 2 s if it has just started."""
-
-
-async def wait_or_end(process: trio.Process) -> int:
-    """Wait until a process ends, and return its exit code. If this is cancelled, end it by closing its input."""
-    try:
-        return await process.wait()
-    finally:
-        with trio.move_on_after(END_SECONDS, shield=True):
-            if process.stdin is not None:
-                await process.stdin.aclose()
-            await process.wait()
-        if process.returncode is None:
-            process.kill()
-            with trio.CancelScope(shield=True):
-                await process.wait()
-
 
 async def run_with_helpers(
     opened: OpenContest,

@@ -7,9 +7,9 @@ from functools import partial
 import trio
 
 from getstep_server.bot_runner.house_bots import run_house_bot
+from getstep_server.children.keeping import keep_running
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, HouseBotEnded, Listening
-from getstep_server.pauses import Pauses
 
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - the keys are compared, and nothing listens on them
 """The loopback address at which a server is reached that listens on all addresses."""
@@ -34,11 +34,8 @@ async def keep_house_bots(contest: Contest, bus: Bus) -> None:
 
 
 async def _keep(contest: Contest, team: int, bus: Bus, *, host: str, port: int) -> None:
-    """Run one house bot, and start it again after growing pauses whenever it ends, until cancelled."""
-    pauses = Pauses()
-    while True:
-        code = await run_house_bot(contest, team, host, port)
-        pause = pauses.next()
-        bus.publish(HouseBotEnded(team, code, pause))
-        await trio.sleep(pause)
-        pauses.begin()
+    """Run one house bot, and start it again whenever it ends, until cancelled."""
+    await keep_running(
+        partial(run_house_bot, contest, team, host, port),
+        lambda code, pause: bus.publish(HouseBotEnded(team, code, pause)),
+    )

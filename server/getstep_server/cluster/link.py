@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 import trio
 
-from getstep_server.pauses import Pauses
+from getstep_server.children.channel import Channel, ChannelError
+from getstep_server.children.keeping import keep_running
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import run, start
 
-from .messages import LENGTH_BYTES, FromProcess, MessageError, ToProcess, frame, from_process, length_of
+from .messages import FromProcess, ToProcess
 
 END_SECONDS = 6.0
 """The time for the process to end its workers and itself: then it is killed."""
-
-LOG_BYTES = 1_000_000
-"""The size of the log at which it is begun again."""
 
 
 class ProcessLink:
     """The process, which is started again whenever it ends.
 
     Args:
-        command: starts it.
-        log: the file that gets what it prints as errors.
+        command: starts it; the descriptor of its end of the channel is the last argument.
+        log: the file that gets what it prints.
     """
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._command = command
         self._log = log
-        self._outbox: list[bytes] = []
-        self._send = trio.Event()
+        self._channel: Channel[FromProcess] | None = None
+        self._why = ""
 
     def tell(self, message: ToProcess) -> None:
         """Send a message; it is lost if the process ends."""
-        self._outbox.append(frame(message))
-        self._send.set()
+        if self._channel is not None:
+            self._channel.send(message)
 
     async def run(self, receive: Callable[[FromProcess], None], lost: Callable[[str], None]) -> None:
         """Keep the process until cancelled.
@@ -46,92 +47,35 @@ class ProcessLink:
             receive: called with each message.
             lost: called with the reason whenever the process has ended.
         """
-        pauses = Pauses()
-        while True:
-            pauses.begin()
-            try:
-                code = await self._run_once(receive)
-                why = f"the process that talks to Dask has ended with code {code}; see {self._log}"
-            except OSError as error:
-                why = f"the process that talks to Dask cannot be started: {error}"
-            except MessageError as error:
-                why = f"the process that talks to Dask is out of step: {error}"
-            lost(why)
-            await trio.sleep(pauses.next())
 
-    async def _run_once(self, receive: Callable[[FromProcess], None]) -> int:
-        """Run the process until it ends, and return its exit code. If this is cancelled, end it.
+        def ended(code: int, _: float) -> None:
+            lost(self._why or f"the process that talks to Dask has ended with code {code}; see {self._log}")
 
-        Raises:
-            OSError: it cannot be started.
-            MessageError: what it says is no message.
-        """
-        self._outbox.clear()
-        process = await self._start()
-        if process.stdin is None or process.stdout is None:
-            raise TypeError(f"{process!r}: its input and output are not pipes")
-        problem: MessageError | None = None
+        await keep_running(partial(self._live, receive), ended)
+
+    async def _live(self, receive: Callable[[FromProcess], None]) -> int:
+        """Run the process until it ends, and return its exit code. If this is cancelled, end it."""
+        self._why = ""
+        ours, theirs = socket.socketpair()
+        channel = self._channel = Channel[FromProcess](ours, FromProcess)
         try:
+            with theirs:
+                process = await start([*self._command, str(theirs.fileno())], files=[theirs.fileno()])
+        except OSError as error:
+            channel.close()
+            self._why = f"the process that talks to Dask cannot be started: {error}"
+            return -1
+        with ChildLog(self._log, append=True) as log:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._write, process.stdin)
+                follow = partial(run, process, log, end_seconds=END_SECONDS, ask_to_end=channel.close)
+                nursery.start_soon(follow)
+                nursery.start_soon(channel.run)
                 try:
-                    await self._read(process.stdout, receive)
-                except MessageError as error:
-                    problem = error
+                    async with aclosing(channel.receive()) as messages:
+                        async for message in messages:
+                            receive(message)
+                except ChannelError as error:
+                    self._why = f"the process that talks to Dask is out of step: {error}"
                 nursery.cancel_scope.cancel()
-            if problem is not None:
-                raise problem
-            return await process.wait()
-        finally:
-            with trio.move_on_after(END_SECONDS, shield=True):
-                await process.stdin.aclose()
-                await process.wait()
-            if process.returncode is None:
-                process.kill()
-                with trio.CancelScope(shield=True):
-                    await process.wait()
-
-    async def _start(self) -> trio.Process:
-        await trio.to_thread.run_sync(self._begin_log)
-        with self._log.open("ab") as log:
-            return await trio.lowlevel.open_process(
-                list(self._command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                process_group=None if sys.platform == "win32" else 0,  # Ctrl-C is for the server
-            )
-
-    def _begin_log(self) -> None:
-        """Begin the log again if it is long."""
-        if self._log.exists() and self._log.stat().st_size > LOG_BYTES:
-            self._log.unlink()
-
-    async def _write(self, stream: trio.abc.SendStream) -> None:
-        while True:
-            self._send = trio.Event()
-            while self._outbox:
-                data = b"".join(self._outbox)
-                self._outbox.clear()
-                try:
-                    await stream.send_all(data)
-                except trio.BrokenResourceError:  # it has ended, which `_read` notices, too
-                    return
-            await self._send.wait()
-
-    async def _read(self, stream: trio.abc.ReceiveStream, receive: Callable[[FromProcess], None]) -> None:
-        """Pass on messages until the process closes its output.
-
-        Raises:
-            MessageError: they are none.
-        """
-        buffer = bytearray()
-        while data := await stream.receive_some():
-            buffer += data
-            while len(buffer) >= LENGTH_BYTES:
-                length = LENGTH_BYTES + length_of(bytes(buffer[:LENGTH_BYTES]))
-                if len(buffer) < length:
-                    break
-                message = from_process(bytes(buffer[LENGTH_BYTES:length]))
-                del buffer[:length]
-                receive(message)
+        channel.close()
+        return process.returncode or 0

@@ -1,7 +1,7 @@
-"""The messages between the host and its process that talks to Dask, on the pipes of that process.
+"""The messages between the host and its process that talks to Dask, on a `children.channel`.
 
-Each message is msgpack behind its length. Both sides are programs of this machine and of this version. The parts
-that come from workers are bytes here: `order` checks them, on the host's side.
+Both sides are programs of this machine and of this version. The parts that come from workers are bytes here:
+`order` checks them, on the host's side.
 """
 
 from __future__ import annotations
@@ -10,18 +10,14 @@ from typing import TypeAlias
 
 import msgspec
 
+from getstep_server.children.channel import frame
 from getstep_server.limits import MAX_REPORT_BYTES
 
-LENGTH_BYTES = 4
 MAX_MESSAGE_BYTES = MAX_REPORT_BYTES + (1 << 16)
 """The size of a message: that of a report, and of the texts beside it."""
 
 TEXT_CHARS = 2000
 """The length of a reason. The traceback of a worker may be longer."""
-
-
-class MessageError(ValueError):
-    """Raised when a message is not valid, or too long."""
 
 
 # --- to the process ---
@@ -117,44 +113,10 @@ FromProcess: TypeAlias = (
     Connected | Disconnected | NotSubmitted | Joined | Unfit | Left | Progress | Reported | Lost
 )
 
-_TO: msgspec.msgpack.Decoder[ToProcess] = msgspec.msgpack.Decoder(ToProcess)
-_FROM: msgspec.msgpack.Decoder[FromProcess] = msgspec.msgpack.Decoder(FromProcess)
 
-
-def frame(message: ToProcess | FromProcess) -> bytes:
-    """Return a message as it travels.
-
-    Raises:
-        MessageError: it is too long.
-    """
-    data = msgspec.msgpack.encode(message)
-    if len(data) > MAX_MESSAGE_BYTES:
-        raise MessageError(f"{type(message).__name__}: {len(data)} bytes, expected at most {MAX_MESSAGE_BYTES}")
-    return len(data).to_bytes(LENGTH_BYTES, "big") + data
-
-
-def length_of(prefix: bytes) -> int:
-    """Return the length of the message behind its first bytes. Raises MessageError."""
-    length = int.from_bytes(prefix, "big")
-    if length > MAX_MESSAGE_BYTES:
-        raise MessageError(f"a message of {length} bytes, expected at most {MAX_MESSAGE_BYTES}")
-    return length
-
-
-def to_process(data: bytes) -> ToProcess:
-    """Return a message of the host. Raises MessageError."""
-    try:
-        return _TO.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise MessageError(str(error)) from error
-
-
-def from_process(data: bytes) -> FromProcess:
-    """Return a message for the host. Raises MessageError."""
-    try:
-        return _FROM.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise MessageError(str(error)) from error
+def framed(message: FromProcess) -> bytes:
+    """Return a message to the host as it travels. Raises ChannelError: it is too long."""
+    return frame(message, MAX_MESSAGE_BYTES)
 
 
 def shortened(text: str) -> str:

@@ -2,7 +2,7 @@
 
 It is a process of its own, because the event loop of `distributed` and what it does to the interpreter must not
 disturb the judge, and because it may fail: then all its workers are gone for the host, and it is started again.
-It decides nothing. It ends when its standard input does.
+It decides nothing. It ends when its channel does.
 
 *Workers.* The scheduler's list of workers is read about once a second, and whenever the scheduler says that one has
 come or gone. A worker is known by its address and its local directory: one that was started again at the same
@@ -21,6 +21,7 @@ import asyncio
 import contextlib
 import os
 import queue
+import socket
 import sys
 import threading
 import uuid
@@ -31,10 +32,11 @@ from typing import Any
 import dask.config
 from distributed import Client, LocalCluster
 
+from getstep_server.children.channel import BlockingChannel, ChannelError
+
 from . import task
 from .address import ClusterAddress
 from .messages import (
-    LENGTH_BYTES,
     Connected,
     Disconnected,
     FromProcess,
@@ -42,7 +44,6 @@ from .messages import (
     Joined,
     Left,
     Lost,
-    MessageError,
     NotSubmitted,
     Play,
     Progress,
@@ -51,10 +52,8 @@ from .messages import (
     ToProcess,
     Unfit,
     described,
-    frame,
-    length_of,
+    framed,
     shortened,
-    to_process,
 )
 
 CONNECT_SECONDS = 20.0
@@ -117,8 +116,8 @@ class _Connection:
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
 
     def _send(self, message: FromProcess) -> None:
-        """Send a message to the host. Raises MessageError: it is too long."""
-        self._queue.put(frame(message))
+        """Send a message to the host. Raises ChannelError: it is too long."""
+        self._queue.put(framed(message))
 
     @property
     def _is_connected(self) -> bool:
@@ -175,11 +174,11 @@ class _Connection:
         future = self._submit(task.prove, address, f"proof-{uuid.uuid4().hex}")
         try:
             proof = await asyncio.wait_for(future.result(), PROOF_SECONDS)
-            sent = frame(Joined(address, name, slots, _bytes(proof)))
+            sent = framed(Joined(address, name, slots, _bytes(proof)))
         except TimeoutError:
-            sent = frame(Unfit(name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
+            sent = framed(Unfit(name, f"it has not proved itself within {PROOF_SECONDS:g} s"))
         except Exception as error:  # whatever the worker has raised, such as an ImportError
-            sent = frame(Unfit(name, described(error)))
+            sent = framed(Unfit(name, described(error)))
         finally:
             future.release()
         if self._workers.get(address) == directory and self._is_connected:
@@ -199,9 +198,9 @@ class _Connection:
             files = {name: await asyncio.to_thread((self._files / name).read_bytes) for name in message.files}
             name = f"match-{self._run}-{message.id}"
             future = self._submit(task.play, message.worker, name, message.id, message.order, files, self._topic)
-            sent = frame(Reported(message.id, _bytes(await future.result())))
+            sent = framed(Reported(message.id, _bytes(await future.result())))
         except Exception as error:  # whatever the worker has raised, or a report that is too long
-            sent = frame(Lost(message.id, described(error)))
+            sent = framed(Lost(message.id, described(error)))
         finally:
             if future is not None:
                 await self._release(future)
@@ -214,7 +213,7 @@ class _Connection:
             return
         try:
             self._send(Progress(number, _bytes(data)))
-        except (TypeError, MessageError) as error:
+        except (TypeError, ChannelError) as error:
             self._orders.pop(number)[1].cancel()
             self._send(Lost(number, described(error)))
 
@@ -308,7 +307,7 @@ class _Process:
         return self._cluster
 
     def _send(self, message: FromProcess) -> None:
-        self._queue.put(frame(message))
+        self._queue.put(framed(message))
 
     async def close(self) -> None:
         """End the workers that this process has started."""
@@ -332,21 +331,24 @@ class _Process:
 
 
 def main() -> None:
-    """Serve the host: the arguments are the kind and the text of a `ClusterAddress`, and the folder of programs."""
-    kind, text, files = sys.argv[1:]
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever is printed here is no message
+    """Serve the host.
+
+    The arguments are the kind and the text of a `ClusterAddress`, the folder of programs, and the descriptor of
+    this end of the channel.
+    """
+    kind, text, files, descriptor = sys.argv[1:]
+    channel = BlockingChannel[ToProcess](socket.socket(fileno=int(descriptor)), ToProcess)
     send: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_write, args=(output, send), daemon=True).start()
+    threading.Thread(target=_write, args=(channel, send), daemon=True).start()
     address = ClusterAddress(kind, text)  # type: ignore[arg-type]  # one of the three
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_host(_Process(address, Path(files), send)))
+        asyncio.run(_serve_host(_Process(address, Path(files), send), channel))
 
 
-async def _serve_host(process: _Process) -> None:
-    """Serve until standard input ends."""
+async def _serve_host(process: _Process, channel: BlockingChannel[ToProcess]) -> None:
+    """Serve until the channel ends."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
-    threading.Thread(target=_read, args=(process, loop, over), daemon=True).start()
+    threading.Thread(target=_read, args=(channel, process, loop, over), daemon=True).start()
     running = asyncio.create_task(process.run())
     ended = asyncio.create_task(over.wait())
     await asyncio.wait([running, ended], return_when=asyncio.FIRST_COMPLETED)
@@ -358,29 +360,20 @@ async def _serve_host(process: _Process) -> None:
     await process.close()
 
 
-def _read(process: _Process, loop: asyncio.AbstractEventLoop, over: asyncio.Event) -> None:
+def _read(
+    channel: BlockingChannel[ToProcess], process: _Process, loop: asyncio.AbstractEventLoop, over: asyncio.Event
+) -> None:
     try:
-        while True:
-            length = length_of(_exactly(LENGTH_BYTES))
-            loop.call_soon_threadsafe(process.take, to_process(_exactly(length)))
-    except EOFError:
-        pass
-    finally:  # also after a message that is none: the host starts this process again
+        for message in channel.receive():
+            loop.call_soon_threadsafe(process.take, message)
+    finally:  # also after something that is not a message: the host starts this process again
         loop.call_soon_threadsafe(over.set)
 
 
-def _exactly(count: int) -> bytes:
-    data = sys.stdin.buffer.read(count)
-    if len(data) < count:
-        raise EOFError
-    return data
-
-
-def _write(output: Any, send: queue.SimpleQueue[bytes]) -> None:
+def _write(channel: BlockingChannel[ToProcess], send: queue.SimpleQueue[bytes]) -> None:
     while True:
         try:
-            output.write(send.get())
-            output.flush()
+            channel.send(send.get())
         except OSError:  # the host is gone
             os._exit(0)
 

@@ -8,9 +8,9 @@ Theory of operation
 
 One process, the server, listens, logs teams in, pairs, and stores records. It lends a match to a judge process
 (`process`): the scoresheet as it is, and the two connections, whose sockets travel over a pair of Unix sockets
-(`channel`, SCM_RIGHTS). The judge process has its own poller, deadlines and journal. So a turn is on disk and
-the opponent is asked without a message to the server. When the match is over, it returns the result, the turns and
-the connections. The server stores the record and tells the players, as if it had judged the match itself.
+(`children.channel`, SCM_RIGHTS). The judge process has its own poller, deadlines and journal. So a turn is on disk
+and the opponent is asked without a message to the server. When the match is over, it returns the result, the turns
+and the connections. The server stores the record and tells the players, as if it had judged the match itself.
 
 Both processes hold a descriptor of the same socket, but only one reads and writes. So nothing has to be sent to
 return a connection, and a connection outlives a judge process that dies.
@@ -23,7 +23,6 @@ A judge process ends when its channel does, whatever becomes of the server. What
 """
 
 __all__ = [
-    "channel",
     "messages",
     "process",
 ]

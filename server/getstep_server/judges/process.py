@@ -13,6 +13,7 @@ import msgspec
 import trio
 
 from getstep.wire import Goodbye
+from getstep_server.children.channel import Channel
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import Event, MovePlayed, Publish, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
@@ -31,7 +32,6 @@ from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import Journal, tag_of
 from getstep_server.validation import validated
 
-from .channel import Channel
 from .messages import (
     Append,
     Back,

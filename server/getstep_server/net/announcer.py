@@ -26,6 +26,7 @@ import ifaddr
 import zeroconf
 
 from getstep.wire import VERSION
+from getstep_server.children.parent import until_parent_ends
 
 SERVICE = "_getstep._tcp.local."
 
@@ -140,7 +141,7 @@ def main() -> None:
 
 
 def _wait_for_end(over: threading.Event) -> None:
-    sys.stdin.buffer.read()
+    until_parent_ends()
     over.set()
 
 

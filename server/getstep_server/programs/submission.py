@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from getstep_server.children.parent import until_parent_ends
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ProgramRefused, UsageError
 
@@ -73,7 +74,7 @@ def print_progress(progress: Progress) -> None:
 
 
 def _end_with_input() -> None:
-    os.read(0, 1)  # nothing comes: it returns when the page has ended
+    until_parent_ends()
     os._exit(1)  # what it has started ends with it, see `getstep_server.sandbox`
 
 

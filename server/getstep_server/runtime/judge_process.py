@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +14,12 @@ import trio
 from msgspec.structs import replace
 
 from getstep.wire import Goodbye
+from getstep_server.children.channel import Channel
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import kill, run, start
 from getstep_server.config.contest import Contest
 from getstep_server.events import EVERY, Event, Publish, ServerFault
 from getstep_server.incident import Incident
-from getstep_server.judges.channel import Channel
 from getstep_server.judges.messages import (
     Append,
     Back,
@@ -47,9 +48,6 @@ from getstep_server.storage.journal import Journal, JournalError, Line, WriteRes
 from getstep_server.storage.recovery import inherit
 
 from .attempt import Running
-
-END_SECONDS = 3.0
-"""The time for a judge process to end without help. It needs some milliseconds."""
 
 ANSWER_SECONDS = 10.0
 """The time for a judge process to return a match that is stopped: then it hangs, and is killed."""
@@ -160,25 +158,32 @@ class JudgeProcess:
         self._channel: Channel[FromJudge] = Channel(ours, FromJudge)
         try:
             with theirs:
-                self._process = await self._start(theirs.fileno())
+                command = [sys.executable, "-m", "getstep_server.judges", str(theirs.fileno())]
+                self._process = await start(command, files=[theirs.fileno()])
         except BaseException as error:
             self._channel.close()
             if isinstance(error, OSError):  # no memory or no process left
                 return -1
             raise
+        code = -1
         try:
             async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._follow)
                 nursery.start_soon(self._channel.run)
                 self._channel.send(self._setup())
                 await self._receive(ready)
                 nursery.cancel_scope.cancel()
         finally:
             self._ended = True
-            self._channel.close()
+            if self._process.returncode is not None:
+                code = self._process.returncode
             with trio.CancelScope(shield=True):
-                code = await self._wait()
                 await self._settle(code)
         return code
+
+    async def _follow(self) -> None:
+        with ChildLog(self._contest.folder / "judges.log", append=True) as log:
+            await run(self._process, log, ask_to_end=self._channel.close)
 
     async def _receive(self, ready: Callable[[], object]) -> None:
         """Do what the messages say, to the end of the channel or to a message that cannot be handled."""
@@ -191,24 +196,6 @@ class JudgeProcess:
                         ready()
             except Exception:
                 self._publish(ServerFault("a message of a judge process", traceback.format_exc()))
-
-    async def _start(self, descriptor: int) -> trio.Process:
-        with (self._contest.folder / "judges.log").open("ab") as log:
-            return await trio.lowlevel.open_process(
-                [sys.executable, "-m", "getstep_server.judges", str(descriptor)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                pass_fds=[descriptor],
-                process_group=0,  # Ctrl-C is for the server
-            )
-
-    async def _wait(self) -> int:
-        """Wait until the process ends, which its channel tells it to do, and return its exit code."""
-        with trio.move_on_after(END_SECONDS):
-            return await self._process.wait()
-        self._process.kill()
-        return await self._process.wait()
 
     def _setup(self) -> Setup:
         file = msgspec.to_builtins(self._contest.file)
@@ -236,7 +223,7 @@ class JudgeProcess:
         with trio.move_on_after(ANSWER_SECONDS, shield=True):
             await loan.over.wait()
         if not loan.over.is_set():
-            self._process.kill()
+            kill(self._process)
             with trio.CancelScope(shield=True):
                 await loan.over.wait()
 

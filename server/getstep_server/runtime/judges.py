@@ -13,12 +13,12 @@ from functools import partial
 
 import trio
 
+from getstep_server.children.keeping import keep_running
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
 from getstep_server.events import JudgeEnded, Publish
 from getstep_server.net.connection import Connection
 from getstep_server.net.seat import Seat
-from getstep_server.pauses import Pauses
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
@@ -79,8 +79,8 @@ class JudgeProcesses:
             task_status.started()
 
     async def _keep_process(self, task_status: trio.TaskStatus[None]) -> None:
-        """Start a process, and start it again after growing pauses whenever it ends, until cancelled."""
-        pauses, started = Pauses(), False
+        """Start a process, and start it again whenever it ends, until cancelled."""
+        started = False
 
         def ready() -> None:
             nonlocal started
@@ -88,19 +88,20 @@ class JudgeProcesses:
                 task_status.started()
             started = True
 
-        while True:
+        async def live() -> int:
             self._writer += 1
             process = JudgeProcess(self._contest, self._sheets, self._writer, self._publish, self._changed)
             try:
-                code = await process.run(partial(self._ready, process, ready))
+                return await process.run(partial(self._ready, process, ready))
             finally:
                 with suppress(ValueError):  # it was never ready
                     self._processes.remove(process)
-            pause = pauses.next()
+
+        def ended(code: int, pause: float) -> None:
             self._publish(JudgeEnded(code, pause))
             ready()
-            await trio.sleep(pause)
-            pauses.begin()
+
+        await keep_running(live, ended)
 
     def _ready(self, process: JudgeProcess, then: Callable[[], None]) -> None:
         self._processes.append(process)

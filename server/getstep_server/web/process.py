@@ -14,6 +14,8 @@ from pathlib import Path
 
 import trio
 
+from getstep_server.children.parent import until_parent_ends
+
 from .app import App
 from .feed import Feed
 from .http import HostCheck, HttpServer
@@ -131,10 +133,8 @@ async def _refresh(app: App) -> None:
         await trio.sleep(TICK_SECONDS)
 
 
-async def _end_of_input() -> None:
-    """Wait until standard input ends, which it does with the process that holds its other end."""
-    # Not by `sys.stdin`: Python cannot end while an abandoned thread holds its lock.
-    await trio.to_thread.run_sync(os.read, sys.stdin.fileno(), 1, abandon_on_cancel=True)
+async def _parent_ends() -> None:
+    await trio.to_thread.run_sync(until_parent_ends, abandon_on_cancel=True)
 
 
 def main() -> None:
@@ -153,4 +153,4 @@ def main() -> None:
 
 
 async def _main(folder: Path, listener: socket.socket) -> None:
-    await serve(folder, listener, until=_end_of_input)
+    await serve(folder, listener, until=_parent_ends)

@@ -13,7 +13,6 @@ The result is kept in memory for the team's browser and terminal. What matters a
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -24,12 +23,12 @@ from typing import Any, Literal
 import msgspec
 import trio
 
+from getstep_server.children.process import kill, run, start
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ConfigError
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,
     MAX_SUBMISSIONS_WAITING,
-    SUBMISSION_LINE_BYTES,
     SUBMISSION_LINES,
     SUBMISSION_SECONDS,
     SUBMISSIONS_WAITING_BYTES,
@@ -183,53 +182,24 @@ class Submissions:
             submission.data = b""
 
     async def _work(self, submission: Submission) -> None:
+        """Build and try a program in a process of its own, which prints its progress."""
+
+        def follow(line: bytes) -> None:
+            try:
+                _apply(submission, line)
+            except msgspec.DecodeError:  # also if it is not a `Progress`
+                kill(process)
+
         try:
-            process = await trio.lowlevel.open_process(
-                self._command(self._contest(), submission),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
+            process = await start(self._command(self._contest(), submission), stderr=None)
         except OSError:  # no memory or no process left
             submission.state, submission.text = "failed", FAILED
             return
-        try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(_send, process, submission.data)
-                await _follow(process, submission)
-                nursery.cancel_scope.cancel()
-        finally:
-            process.kill()  # what it has started ends with it: see `getstep_server.sandbox`
-            with trio.CancelScope(shield=True):
-                await process.wait()
-                await _close(process)
+        # The input stays open: the process ends when it closes, so with this one.
+        first = b"%d\n" % len(submission.data) + submission.data
+        await run(process, on_line=follow, first=first, end_seconds=0)
         if submission.open:
             submission.state, submission.text = "failed", FAILED
-
-
-async def _send(process: trio.Process, data: bytes) -> None:
-    """Send the length and the data. The pipe stays open: the process ends when it closes, so with this one."""
-    if process.stdin is None:
-        raise TypeError(f"{process!r}: its input is not a pipe")
-    try:
-        await process.stdin.send_all(b"%d\n" % len(data) + data)
-    except trio.BrokenResourceError:
-        return  # it has ended, and `_follow` says how
-
-
-async def _follow(process: trio.Process, submission: Submission) -> None:
-    """Read the progress until the process has closed its output."""
-    if process.stdout is None:
-        raise TypeError(f"{process!r}: its output is not a pipe")
-    rest = b""
-    async for data in process.stdout:
-        *lines, rest = (rest + bytes(data)).split(b"\n")
-        try:
-            for line in lines:
-                _apply(submission, line)
-        except msgspec.DecodeError:  # also if it is not a `Progress`
-            return
-        if len(rest) > SUBMISSION_LINE_BYTES:
-            return
 
 
 def _apply(submission: Submission, line: bytes) -> None:
@@ -239,12 +209,6 @@ def _apply(submission: Submission, line: bytes) -> None:
         submission.said += 1
     else:
         submission.state, submission.text = progress.state, progress.text
-
-
-async def _close(process: trio.Process) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            await pipe.aclose()
 
 
 def _command(contest: Contest, submission: Submission) -> list[str]:

@@ -1,7 +1,8 @@
 """A channel between two processes of this machine: messages and open files, over a pair of Unix sockets.
 
 A frame is a length of four bytes and a message in msgpack. A descriptor travels with the first byte of its message.
-So descriptors arrive in the order in which the messages need them.
+So descriptors arrive in the order in which the messages need them. `Channel` is an end in trio's event loop;
+`BlockingChannel` is one for a process with threads, and takes no descriptors.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import array
 import os
 import socket
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -24,7 +25,37 @@ _READ_BYTES = 1 << 16
 _FILES = 8
 """The most descriptors that one read takes; a message has two at most, and Linux does not join those of two."""
 
+MAX_MESSAGE_BYTES = 1 << 28
+"""A longer message means that the other end is out of step: the turns of the longest match take some megabytes."""
+
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class ChannelError(ValueError):
+    """Raised when something that arrives is not a message, or a message is too long to travel."""
+
+
+def frame(message: object, most: int = MAX_MESSAGE_BYTES) -> bytes:
+    """Return a message as it travels. Raises ChannelError: it is longer than ``most`` bytes."""
+    body = _encode(message)
+    if len(body) > most:
+        raise ChannelError(f"{type(message).__name__}: {len(body)} bytes, expected at most {most}")
+    return len(body).to_bytes(_HEADER, "big") + body
+
+
+def _length(header: bytes) -> int:
+    """Return the length of the message after its header. Raises ChannelError."""
+    length = int.from_bytes(header, "big")
+    if length > MAX_MESSAGE_BYTES:
+        raise ChannelError(f"a message of {length} bytes, expected at most {MAX_MESSAGE_BYTES}")
+    return length
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[T], data: bytes | memoryview) -> T:
+    try:
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ChannelError(str(error)) from error
 
 
 class Channel(Generic[T]):
@@ -51,8 +82,7 @@ class Channel(Generic[T]):
         What the other end does not take at once is kept for `run`. If the other end is gone, the message is lost:
         `receive` ends then.
         """
-        body = _encode(message)
-        data = len(body).to_bytes(_HEADER, "big") + body
+        data = frame(message)
         copies = tuple(map(os.dup, files))
         sent = 0 if self._unsent else self._send(data, copies)
         if sent < len(data):
@@ -87,7 +117,11 @@ class Channel(Generic[T]):
         return sent
 
     async def receive(self) -> AsyncGenerator[T, None]:
-        """Yield the messages until the other end is closed."""
+        """Yield the messages until the other end is closed.
+
+        Raises:
+            ChannelError: something else arrived.
+        """
         buffer = b""
         while True:
             await trio.lowlevel.wait_readable(self._sock)
@@ -107,10 +141,10 @@ class Channel(Generic[T]):
             buffer += data
             start = 0
             while len(buffer) - start >= _HEADER:
-                end = start + _HEADER + int.from_bytes(buffer[start : start + _HEADER], "big")
+                end = start + _HEADER + _length(buffer[start : start + _HEADER])
                 if len(buffer) < end:
                     break
-                yield self._decoder.decode(memoryview(buffer)[start + _HEADER : end])
+                yield _decoded(self._decoder, memoryview(buffer)[start + _HEADER : end])
                 start = end
             buffer = buffer[start:]
 
@@ -128,3 +162,36 @@ class Channel(Generic[T]):
                 os.close(file)
         self._files.clear()
         self._unsent.clear()
+
+
+class BlockingChannel(Generic[T]):
+    """One end of a channel for threads: one may read while another one sends.
+
+    Args:
+        sock: one of a pair of stream sockets; the channel owns it.
+        received: the type of the messages that arrive.
+    """
+
+    def __init__(self, sock: socket.socket, received: Any) -> None:
+        sock.setblocking(True)
+        self._sock = sock
+        self._decoder: msgspec.msgpack.Decoder[T] = msgspec.msgpack.Decoder(received)
+
+    def send(self, framed: bytes) -> None:
+        """Send a message that `frame` has made. Raises OSError: the other end is gone."""
+        self._sock.sendall(framed)
+
+    def receive(self) -> Iterator[T]:
+        """Yield the messages until the other end is closed.
+
+        Raises:
+            ChannelError: something else arrived.
+            OSError: the connection broke.
+        """
+        with self._sock.makefile("rb") as stream:
+            while len(header := stream.read(_HEADER)) == _HEADER:
+                length = _length(header)
+                data = stream.read(length)
+                if len(data) < length:
+                    return
+                yield _decoded(self._decoder, data)

@@ -1,4 +1,4 @@
-"""The log of a bot's output: bounded in size, and escaped when it is shown."""
+"""The log of a child's output: bounded in size, and escaped when it is shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.bot_runner.output import BEGINNING_BYTES, END_BYTES, LINE_CHARS, BotOutput, last_lines
+from getstep_server.children.log import BEGINNING_BYTES, END_BYTES, LINE_CHARS, ChildLog, last_lines
 
 KEPT = BEGINNING_BYTES + END_BYTES
 NOTE = re.compile(rb"\n\[(\d+) bytes of output were dropped here\]\n")
@@ -32,7 +32,7 @@ def test_the_beginning_and_the_end_of_long_output_are_kept(tmp_path: Path, size:
 
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
-    with BotOutput(tmp_path / "log") as output:
+    with ChildLog(tmp_path / "log") as output:
         for _ in range(200):
             output.append(b"x" * 65536)
             assert len(output._end) <= 2 * END_BYTES
@@ -46,7 +46,7 @@ def test_a_full_disk_is_ignored(tmp_path: Path) -> None:
         def close(self) -> None:
             pass
 
-    with BotOutput(tmp_path / "log") as output:
+    with ChildLog(tmp_path / "log") as output:
         output._file.close()
         output._file = Full()  # type: ignore[assignment]  # a stand-in for a file on a full disk
         output.append(text(3 * KEPT))
@@ -69,7 +69,21 @@ def text(size: int) -> bytes:
 
 
 def kept(folder: Path, printed: bytes, chunk: int) -> bytes:
-    with BotOutput(folder / "log") as output:
+    with ChildLog(folder / "log") as output:
         for start in range(0, len(printed), chunk):
             output.append(printed[start : start + chunk])
     return (folder / "log").read_bytes()
+
+
+def test_a_child_that_is_started_again_continues_its_log_up_to_the_bound(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for said in (b"one\n", b"two\n"):
+        with ChildLog(path, append=True) as log:
+            log.append(said)
+    assert path.read_bytes() == b"one\ntwo\n"
+    with ChildLog(path, append=True) as log:
+        log.append(text(5 * KEPT))
+    assert KEPT <= path.stat().st_size <= KEPT + 100
+    with ChildLog(path, append=True) as log:
+        log.append(b"three\n")
+    assert path.read_bytes() == b"three\n"

@@ -1,4 +1,4 @@
-"""The log file of a bot's output: the whole output, or the beginning and the end of a long one.
+"""The log file of a child's output: the whole output, or the beginning and the end of a long one.
 
 A bot may print without end, such as a board at each turn. Its output is always read, so that the bot never blocks
 on a full pipe. But only a bounded part is kept: a bot that printed 30 MB a turn filled the disk.
@@ -15,7 +15,7 @@ from getstep_server.text import escape_control_chars
 
 BEGINNING_BYTES = 512 << 10
 END_BYTES = 512 << 10
-"""Bytes that are kept of one bot's output. The beginning shows the set-up, the end why it failed; 512 KiB are
+"""Bytes that are kept of one child's output. The beginning shows the set-up, the end why it failed; 512 KiB are
 about 5,000 lines. Until the bot exits, up to twice END_BYTES are in memory, so 100 bots take 100 MiB at most."""
 
 LAST_LINES = 20
@@ -24,21 +24,29 @@ LINE_CHARS = 200
 fits a terminal of 24 lines."""
 
 
-class BotOutput:
-    """The log file of one bot; a context manager that opens and completes it.
+class ChildLog:
+    """The log file of one child; a context manager that opens and completes it.
 
     Args:
-        path: of the file; an older one is overwritten.
+        path: the file; an older one is overwritten.
+        append: continue the file: the child was started again, and its earlier end may say why. A file that is
+            as long as a whole log is begun again.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, append: bool = False) -> None:
         self._path = path
+        self._append = append
         self._room = BEGINNING_BYTES
         self._end = bytearray()
         self._dropped = 0
 
-    def __enter__(self) -> BotOutput:
-        self._file = self._path.open("wb", buffering=0)
+    def __enter__(self) -> ChildLog:
+        size = self._path.stat().st_size if self._append and self._path.exists() else 0
+        if size > BEGINNING_BYTES + END_BYTES:
+            self._path.unlink()
+            size = 0
+        self._room = max(0, BEGINNING_BYTES - size)
+        self._file = self._path.open("ab" if self._append else "wb", buffering=0)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -70,7 +78,7 @@ class BotOutput:
 
 
 def last_lines(path: Path) -> list[str]:
-    """Return the end of a bot's output, safe to show: at most LAST_LINES lines of LINE_CHARS characters."""
+    """Return the end of a child's output, safe to show: at most LAST_LINES lines of LINE_CHARS characters."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - END_BYTES))
