@@ -579,12 +579,17 @@ inline std::string hmac(const std::string& key, const std::string& message) {
     return hex(digest.data(), digest.size());
 }
 
-inline std::string sign(const std::string& token, const std::string& nonce) { return hmac(token, nonce); }
+/// Return the client's signature; `dialled` is empty if `join` has no address.
+inline std::string sign(const std::string& token, const std::string& nonce, const std::string& dialled) {
+    return hmac(token, dialled.empty() ? nonce : "getstep login v2:" + nonce + dialled);
+}
 
 /// Return the server's proof that it knows the token. The text before the nonces is no hexadecimal digits, so that a
 /// client's signature can never be passed off as a proof.
-inline std::string server_proof(const std::string& token, const std::string& hello, const std::string& join) {
-    return hmac(token, "getstep server proof v1:" + hello + join);
+inline std::string server_proof(const std::string& token, const std::string& hello, const std::string& join,
+                                const std::string& dialled) {
+    if (dialled.empty()) return hmac(token, "getstep server proof v1:" + hello + join);
+    return hmac(token, "getstep server proof v2:" + hello + join + dialled);
 }
 
 /// Compare in a time that does not depend on where the texts differ.
@@ -934,7 +939,7 @@ private:
 struct Hello {
     std::vector<std::int64_t> versions;
     std::string nonce, contest, server;
-    bool friendly = false;
+    bool friendly = false, dialled = false;
 };
 struct Welcome {
     std::int64_t team = 0;
@@ -1038,9 +1043,9 @@ public:
         const Value* increment = optional("increment_ms");
         return increment ? integer("increment_ms", *increment, 0, max_ms) : 0;
     }
-    bool friendly() const {
-        const Value* value = optional("friendly");
-        return value && boolean("friendly", *value);
+    bool flag(const char* name) const {
+        const Value* value = optional(name);
+        return value && boolean(name, *value);
     }
     Board board() const {
         Board made;
@@ -1078,7 +1083,8 @@ inline Message message_of(const Value& map, const std::string& type) {
         hello.nonce = fields.hex("nonce", nonce_digits);
         hello.contest = fields.text("contest", max_name);
         hello.server = fields.text("server", max_name);
-        hello.friendly = fields.friendly();
+        hello.friendly = fields.flag("friendly");
+        hello.dialled = fields.flag("dialled");
         return hello;
     }
     if (type == "welcome") {
@@ -1108,7 +1114,7 @@ inline Message message_of(const Value& map, const std::string& type) {
         start.time_ms = fields.integer("time_ms", 1, max_ms);
         start.lag_ms = fields.integer("lag_ms", 0, max_ms);
         start.resumed = fields.boolean("resumed");
-        start.friendly = fields.friendly();
+        start.friendly = fields.flag("friendly");
         return start;
     }
     if (type == "get_step") {
@@ -1229,7 +1235,8 @@ private:
     std::set<std::int64_t> unanswered_;  // closed without an answer; one late answer to each is allowed
 };
 
-inline std::string join_frame(std::int64_t team, const std::string& mac, const std::string& nonce) {
+inline std::string join_frame(std::int64_t team, const std::string& mac, const std::string& nonce,
+                              const std::string& dialled) {
     Value join = Value::map();
     join.add("type", Value::text("join"));
     join.add("version", Value::integer(protocol_version));
@@ -1238,6 +1245,7 @@ inline std::string join_frame(std::int64_t team, const std::string& mac, const s
     join.add("client", Value::text("getstep C++ " GETSTEP_VERSION));
     join.add("purpose", Value::text("play"));
     join.add("nonce", Value::text(nonce));
+    if (!dialled.empty()) join.add("dialled", Value::text(dialled));
     return encode_frame(join);
 }
 
@@ -2006,6 +2014,20 @@ public:
     /// Wait until there is something to read. Return false after `seconds`.
     bool wait_readable(double seconds) const { return wait(handle_, false, seconds); }
 
+    /// Return the address and the port of the peer as in `join`: without the zone, which only this computer knows.
+    std::string peer() const {
+        struct sockaddr_storage address = {};
+        socklen_t length = sizeof address;
+        char host[256] = "", port[16] = "";
+        struct sockaddr* const any = reinterpret_cast<struct sockaddr*>(&address);
+        if (::getpeername(handle_, any, &length) != 0 ||
+            ::getnameinfo(any, length, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+            throw ConnectionFailed("the server closed the connection");
+        std::string text = host;
+        text = text.substr(0, text.find('%'));
+        return (text.find(':') == std::string::npos ? text : "[" + text + "]") + ":" + port;
+    }
+
     /// Read what has arrived. Return the number of bytes, 0 if nothing has, -1 if the connection has ended: `why` says
     /// why, and is empty if the server has closed it.
     int receive(char* buffer, std::size_t size, std::string& why) const {
@@ -2466,16 +2488,20 @@ private:
                                         : "This port is for friendly matches, which count nowhere: give --friendly.\n"
                                           "To play in the contest, give its port; it is 7777 unless the host says otherwise.");
         const std::string nonce = new_nonce();
-        const bool joined = log_in(hello, nonce);
+        if (!hello.dialled && ever_located_)
+            throw ConnectionFailed("this server does not prove at which address it is, as it did before, so it is not your host");
+        const std::string dialled = hello.dialled ? socket_.peer() : "";
+        const bool joined = log_in(hello, nonce, dialled);
         const Message second = next_message(welcome_seconds);
         if (const Goodbye* goodbye = std::get_if<Goodbye>(&second)) return *goodbye;
         const Welcome& welcome = std::get<Welcome>(second);
         if (welcome.proof) {
-            const std::string expected = server_proof(login_.token, hello.nonce, nonce);
+            const std::string expected = server_proof(login_.token, hello.nonce, nonce, dialled);
             if (!joined || !same_secret(expected, *welcome.proof))
                 throw ConnectionFailed("the server's proof that it knows your token is wrong, so it is not your host; "
                                        "check the address");
             proved_ = true;
+            if (!dialled.empty()) ever_located_ = true;
         } else if (ever_proved_) {
             throw ConnectionFailed(std::string(not_proved()) + ", as it did before; to play there, start the bot again");
         }
@@ -2513,10 +2539,10 @@ private:
         }
     }
 
-    bool log_in(const Hello& hello, const std::string& nonce) {
+    bool log_in(const Hello& hello, const std::string& nonce, const std::string& dialled) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (conversation_.state() != Conversation::State::login) return false;  // a goodbye came along with hello
-        if (!socket_.send(join_frame(login_.team, sign(login_.token, hello.nonce), nonce)))
+        if (!socket_.send(join_frame(login_.team, sign(login_.token, hello.nonce, dialled), nonce, dialled)))
             throw ConnectionFailed("the login could not be sent");
         conversation_.joined();
         return true;
@@ -2740,7 +2766,9 @@ private:
     // only the network's thread
     Backoff backoff_;
     std::set<std::string> warned_;  // the problems reported since the last good connection
-    bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_ = false, timed_out_ = false;
+    bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_ = false;
+    bool ever_located_ = false;  // a server has proved at which address it is
+    bool timed_out_ = false;
 
     // guarded by the mutex
     std::mutex mutex_;

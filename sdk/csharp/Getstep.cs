@@ -759,6 +759,7 @@ public static class Getstep
         public int? IncrementMs { get; private set; }
         public int? RetryMs { get; private set; }
         public bool Friendly { get; private set; }
+        public bool Dialled { get; private set; }
         public bool IsBlack { get; private set; }
         public bool Resumed { get; private set; }
         public int[][] Board { get; private set; }
@@ -819,6 +820,7 @@ public static class Getstep
                     : throw Fields.Wrong("versions", version, "whole numbers from 1"));
             }
             Nonce = fields.Hex("nonce", NonceDigits);
+            Dialled = fields.OptionalBool("dialled");
             Contest = fields.String("contest", MaxName);
             Server = fields.String("server", MaxName);
             Friendly = fields.OptionalBool("friendly");
@@ -1112,6 +1114,8 @@ public static class Getstep
     internal static class Auth
     {
         private const string ProofPrefix = "getstep server proof v1:";
+        private const string LoginAtPrefix = "getstep login v2:";
+        private const string ProofAtPrefix = "getstep server proof v2:";
         private static readonly Regex Generated = new Regex(@"\A[abcdefghjkmnpqrstuvwxyz23456789]{12}\z");
 
         public static string NewNonce()
@@ -1124,14 +1128,16 @@ public static class Getstep
             return Hex(bytes);
         }
 
-        public static string Sign(string token, string nonce)
+        /// <summary>Returns the client's signature; dialled is null if `join` has no address.</summary>
+        public static string Sign(string token, string nonce, string dialled)
         {
-            return Hmac(token, nonce);
+            return Hmac(token, dialled == null ? nonce : LoginAtPrefix + nonce + dialled);
         }
 
-        public static bool IsProof(string token, string serverNonce, string clientNonce, string proof)
+        public static bool IsProof(string token, string serverNonce, string clientNonce, string dialled, string proof)
         {
-            string right = Hmac(token, ProofPrefix + serverNonce + clientNonce);
+            string nonces = serverNonce + clientNonce;
+            string right = Hmac(token, dialled == null ? ProofPrefix + nonces : ProofAtPrefix + nonces + dialled);
             int different = right.Length ^ proof.Length;
             for (int i = 0; i < Math.Min(right.Length, proof.Length); i++)
             {
@@ -2032,6 +2038,21 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             receiver.Start();
         }
 
+        /// <summary>Returns the peer's address and port as in `join`: without the zone, which only this computer knows.</summary>
+        public string Peer()
+        {
+            try
+            {
+                var peer = (IPEndPoint)socket.RemoteEndPoint;
+                string host = peer.Address.ToString().Split('%')[0];
+                return (host.Contains(":") ? "[" + host + "]" : host) + ":" + peer.Port.ToString(CultureInfo.InvariantCulture);
+            }
+            catch (SocketException)
+            {
+                throw new ConnectionFailed("the server closed the connection");
+            }
+        }
+
         /// <summary>Connects to the first of the host's addresses that accepts.</summary>
         public static Connection Connect(Settings to, Gate gate)
         {
@@ -2540,13 +2561,18 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         return new Dictionary<string, object> { { "type", "raised" }, { "id", id }, { "error", error } };
     }
 
-    internal static IDictionary Join(int team, string mac, string client, string nonce)
+    internal static IDictionary Join(int team, string mac, string client, string nonce, string dialled)
     {
-        return new Dictionary<string, object>
+        var message = new Dictionary<string, object>
         {
             { "type", "join" }, { "version", Protocol }, { "team", team }, { "mac", mac }, { "client", client },
             { "purpose", "play" }, { "nonce", nonce },
         };
+        if (dialled != null)
+        {
+            message.Add("dialled", dialled);
+        }
+        return message;
     }
 
     // --- one match -----------------------------------------------------------------------------------------------
@@ -2694,6 +2720,8 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private const int MostProblems = 100; // a bot whose every text differs takes no more memory
 
         private const string Update = "Get the newer Getstep.cs from the host's live page, and build the bot again.";
+        private const string NotLocated =
+            "this server does not prove at which address it is, as it did before, so it is not your host";
         private const string NotProved =
             "this server has not proved that it knows your token (an older getstep server, or not your host)";
         private const string NoFriendly = "This is the port of the contest, not the one for friendly matches.\n"
@@ -2721,6 +2749,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private bool proved; // on this connection
         private bool everWelcomed;
         private bool everProved;
+        private bool everLocated; // a server has proved at which address it is
 
         public BotOutput Output { get; } = new BotOutput();
 
@@ -2871,28 +2900,35 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private Message LogIn(Connection connection, Message hello)
         {
             string nonce = Auth.NewNonce();
+            string dialled = hello.Dialled ? connection.Peer() : null;
             if (connection.Conversation.State != State.Closed)
             {
-                connection.Send(Join(settings.Team, Auth.Sign(settings.Token, hello.Nonce), "getstep-csharp " + Version, nonce));
+                if (everLocated && dialled == null)
+                {
+                    throw new ConnectionFailed(NotLocated);
+                }
+                string mac = Auth.Sign(settings.Token, hello.Nonce, dialled);
+                connection.Send(Join(settings.Team, mac, "getstep-csharp " + Version, nonce, dialled));
                 connection.Conversation.State = State.Deciding;
             }
             Message answer = connection.Await(WelcomeMs)
                 ?? throw new ConnectionFailed($"no answer within {WelcomeMs / 1000} s");
             if (answer.Type == "welcome")
             {
-                CheckProof(hello, answer, nonce);
+                CheckProof(hello, answer, nonce, dialled);
             }
             return answer;
         }
 
-        private void CheckProof(Message hello, Message welcome, string nonce)
+        private void CheckProof(Message hello, Message welcome, string nonce, string dialled)
         {
-            if (welcome.Proof != null && !Auth.IsProof(settings.Token, hello.Nonce, nonce, welcome.Proof))
+            if (welcome.Proof != null && !Auth.IsProof(settings.Token, hello.Nonce, nonce, dialled, welcome.Proof))
             {
                 throw new ConnectionFailed(
                     "the server's proof that it knows your token is wrong, so it is not your host; check the address");
             }
             proved = welcome.Proof != null;
+            everLocated |= proved && dialled != null;
             if (everProved && !proved)
             {
                 throw new ConnectionFailed(NotProved + ", as it did before; to play there, start the bot again");

@@ -175,7 +175,7 @@ def _check_login(
     report: Report, connection: ServerConnection, hello: Hello, login: Login, *, must_prove: bool
 ) -> Welcome:
     try:
-        answer = log_in(connection, hello, login, purpose="check")
+        answer = log_in(connection, hello, login, purpose="check", must_be_there=must_prove)
     except NotProved as error:
         raise _fail(report, "proof", str(error)) from error
     except (OSError, RemoteProtocolError) as error:
@@ -183,7 +183,9 @@ def _check_login(
     if isinstance(answer, Goodbye):
         raise _fail(report, "login", str(refusal(answer, login.team)))
     report.ok("login", f"team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted")
-    if connection.proved:
+    if connection.located:
+        report.ok("proof", "the server has proved that it knows your token, and is at this address")
+    elif connection.proved:
         report.ok("proof", "the server has proved that it knows your token")
     elif must_prove:
         report.fail("proof", f"{NOT_PROVED}\nA bot plays there only if you give its address with --host.")

@@ -192,6 +192,7 @@ class Client:
         self._proved = False  # on this connection
         self._contest = ""  # the name, from the server that has proved itself
         self._ever_proved = False
+        self._ever_located = False
         self._warned: set[str] = set()  # the problems reported since the last good connection
 
     def run(self) -> list[Result]:
@@ -226,10 +227,12 @@ class Client:
     def _doubtful(self, goodbye: Goodbye) -> bool:
         """Return True if a found server has refused the login, and this is not to be believed.
 
-        Either the token is known to be right, or the server only makes the bot wait.
+        Either the token is known to be right, or the server only makes the bot wait, or it is not the host's.
         """
         if self._finder is None or not self._at_found_server or self._welcomed:
             return False
+        if goodbye.reason == "wrong_address":
+            return True
         return goodbye.retry_ms is not None or self._finder.knows(self._login.token) or self._ever_proved
 
     def _after_failure(self, why: str) -> float:
@@ -274,7 +277,8 @@ class Client:
                 return self._unsuitable("unsupported_version", version_text(hello.versions))
             if (hello.friendly is True) != self._friendly:
                 return self._unsuitable("wrong_port", _NO_FRIENDLY if self._friendly else _ONLY_FRIENDLY)
-            answer = log_in(connection, hello, self._login)
+            must_be_there = self._at_found_server or self._ever_located
+            answer = log_in(connection, hello, self._login, must_be_there=must_be_there)
             if isinstance(answer, Goodbye):
                 return answer
             if self._ever_proved and not connection.proved:
@@ -282,6 +286,7 @@ class Client:
             if self._at_found_server and not connection.proved:
                 raise NotProved(f"{NOT_PROVED}; to play there, give its address with --host")
             self._proved = connection.proved
+            self._ever_located |= connection.located
             self._on_welcome(hello, answer)
             return self._play_until_goodbye(connection)
 

@@ -33,6 +33,9 @@ examples:
 
 LOGOUT_HELP = "Remove the file with the login that `getstep login` has kept."
 
+_RELAYED = "your host is not at this address, and what answers there passes on what you send"
+_NOT_SAVED = "Nothing was saved. If it is the address on your slip, give it with --host."
+
 _WHICH_HOST = "The host's address, such as 192.168.1.10: "
 
 ATTEMPTS = 3
@@ -103,7 +106,8 @@ def try_login(address: Address, team: Login, console: Console, *, must_prove: bo
         address: the server's.
         team: its id and token.
         console: prints what was found out.
-        must_prove: refuse a server that does not prove that it knows the token: one that was found on the network.
+        must_prove: refuse a server that does not prove that it knows the token, and that it is at this address: one
+            that was found on the network.
 
     Raises:
         GetstepError: the server cannot be reached, or does not accept the login.
@@ -115,14 +119,18 @@ def try_login(address: Address, team: Login, console: Console, *, must_prove: bo
                 raise refusal(hello, team.team)
             if not speaks_our_version(hello):
                 raise Refused("unsupported_version", version_text(hello.versions))
-            answer = log_in(connection, hello, team, purpose="check")
+            answer = log_in(connection, hello, team, purpose="check", must_be_there=must_prove)
             proved = connection.proved
+    except NotProved as error:
+        raise NotProved(f"{address}: {error}.\n{_NOT_SAVED}") from error
     except (OSError, RemoteProtocolError) as error:
         raise Unreachable(f"{address}: {explain(error, address)}.\nNothing was saved.") from error
+    if isinstance(answer, Goodbye) and must_prove and answer.reason == "wrong_address":
+        raise NotProved(f"{address}: {_RELAYED} ({escape_control_chars(answer.detail)}).\n{_NOT_SAVED}")
     if isinstance(answer, Goodbye):
         raise refusal(answer, team.team)
     if must_prove and not proved:
-        raise NotProved(f"{address}: {NOT_PROVED}.\nNothing was saved. If it is your host, give it with --host.")
+        raise NotProved(f"{address}: {NOT_PROVED}.\n{_NOT_SAVED}")
     contest = escape_control_chars(hello.contest)
     console.say(f"{contest}: team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted.")
     if not proved:

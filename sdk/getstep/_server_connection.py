@@ -28,6 +28,7 @@ from .wire import (
     RemoteProtocolError,
     Role,
     Sentinel,
+    SocketAddress,
     State,
     Welcome,
     new_nonce,
@@ -50,6 +51,7 @@ WELCOME_SECONDS = 10.0
 SEND_SECONDS = 5.0
 """Seconds to send one answer: a few hundred bytes, which fit into every network buffer."""
 
+NOT_LOCATED = "this server does not prove at which address it is (an older getstep server, or not your host)"
 _RECEIVE_BYTES = 65536
 _MAX_RECEIVES = 64  # per call, so that a server that never stops sending cannot block the bot: 4 MiB
 _CLIENT = f"getstep {__version__}"
@@ -65,6 +67,9 @@ class ServerConnection:
         self._inbox: deque[Message] = deque()
         self.proved = False
         """True once the server has proved on this connection that it knows the token."""
+        self.located = False
+        """True once the proof also says that the server is at the address that this client has dialled. Without
+        that, another computer may stand between and pass on what both say."""
         self._failure: Exception | None = None
         """The reason why nothing more will arrive. Raised after all received messages have been taken out."""
 
@@ -85,6 +90,14 @@ class ServerConnection:
     def goodbye_received(self) -> bool:
         """True if the server has ended the conversation, by the messages received until now."""
         return self._conversation.state is State.CLOSED
+
+    def dialled(self) -> str:
+        """Return the address and the port to which the socket is connected.
+
+        Raises:
+            OSError: the connection has ended.
+        """
+        return str(SocketAddress.of(self._socket.getpeername()))
 
     def send(self, message: Message) -> None:
         """Send ``message``.
@@ -220,24 +233,39 @@ def speaks_our_version(hello: Hello) -> bool:
     return VERSION in hello.versions
 
 
-def log_in(connection: ServerConnection, hello: Hello, login: Login, purpose: str = "play") -> Welcome | Goodbye:
-    """Log in, and ask the server to prove that it knows the token: ``connection.proved`` is True if it did.
+def log_in(
+    connection: ServerConnection, hello: Hello, login: Login, purpose: str = "play", *, must_be_there: bool = False
+) -> Welcome | Goodbye:
+    """Log in, and ask the server to prove that it knows the token, and that it is at the dialled address.
+
+    ``connection.proved`` and ``connection.located`` say what it has proved.
+
+    Args:
+        connection: on which ``hello`` has arrived.
+        hello: the server's.
+        login: the team and its token.
+        purpose: as in `Join`.
+        must_be_there: sign nothing for a server that does not check the dialled address: nobody has given the
+            address to this client, or it was checked there before.
 
     Raises:
-        NotProved: the server's proof is wrong.
+        NotProved: the server's proof is wrong, or it is not at the dialled address although it must.
         OSError, RemoteProtocolError: the connection ended, or there was no answer in time.
     """
-    nonce = new_nonce()
+    nonce, dialled = new_nonce(), connection.dialled() if hello.dialled else None
     if not connection.goodbye_received:
-        mac = sign(login.token, hello.nonce)
-        connection.send(Join(VERSION, login.team, mac, client=_CLIENT, purpose=purpose, nonce=nonce))
+        if must_be_there and dialled is None:
+            raise NotProved(NOT_LOCATED)
+        mac = sign(login.token, hello.nonce, dialled)
+        join = Join(VERSION, login.team, mac, client=_CLIENT, purpose=purpose, nonce=nonce, dialled=dialled)
+        connection.send(join)
     answer = cast(Welcome | Goodbye, connection.next_message(WELCOME_SECONDS))  # the codec allows no other here
     if isinstance(answer, Welcome) and answer.proof is not None:
-        if not verify_server(login.token, hello.nonce, nonce, answer.proof):
+        if not verify_server(login.token, hello.nonce, nonce, answer.proof, dialled):
             raise NotProved(
                 "the server's proof that it knows your token is wrong, so it is not your host; check the address"
             )
-        connection.proved = True
+        connection.proved, connection.located = True, dialled is not None
     return answer
 
 

@@ -724,6 +724,7 @@ public final class Getstep {
         Integer incrementMs;
         Integer retryMs;
         boolean friendly;
+        boolean dialled;
         boolean isBlack;
         boolean resumed;
         int[][] board;
@@ -779,6 +780,7 @@ public final class Getstep {
                 versions.add((Long) version);
             }
             nonce = fields.hex("nonce", NONCE_DIGITS);
+            dialled = fields.optionalBool("dialled");
             contest = fields.text("contest", MAX_NAME);
             server = fields.text("server", MAX_NAME);
             friendly = fields.optionalBool("friendly");
@@ -1052,6 +1054,8 @@ public final class Getstep {
     /** Signatures and tokens. */
     static final class Auth {
         private static final String PROOF = "getstep server proof v1:";
+        private static final String LOGIN_AT = "getstep login v2:";
+        private static final String PROOF_AT = "getstep server proof v2:";
         private static final String LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
         private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -1063,12 +1067,15 @@ public final class Getstep {
             return hex(bytes);
         }
 
-        static String sign(String token, String nonce) {
-            return hmac(token, nonce);
+        /** Returns the client's signature; {@code dialled} is null if {@code join} has no address. */
+        static String sign(String token, String nonce, String dialled) {
+            return hmac(token, dialled == null ? nonce : LOGIN_AT + nonce + dialled);
         }
 
-        static boolean isProof(String token, String serverNonce, String clientNonce, String proof) {
-            byte[] right = hmac(token, PROOF + serverNonce + clientNonce).getBytes(StandardCharsets.US_ASCII);
+        static boolean isProof(String token, String serverNonce, String clientNonce, String dialled, String proof) {
+            String nonces = serverNonce + clientNonce;
+            String signed = dialled == null ? PROOF + nonces : PROOF_AT + nonces + dialled;
+            byte[] right = hmac(token, signed).getBytes(StandardCharsets.US_ASCII);
             return MessageDigest.isEqual(right, proof.getBytes(StandardCharsets.UTF_8)); // in constant time
         }
 
@@ -1857,6 +1864,13 @@ public final class Getstep {
             this.key = channel.register(selector, SelectionKey.OP_READ);
         }
 
+        /** Returns the peer's address and port as in {@code join}: without the zone, which only this computer knows. */
+        String peer() throws IOException {
+            InetSocketAddress peer = (InetSocketAddress) channel.getRemoteAddress();
+            String host = peer.getAddress().getHostAddress().replaceFirst("%.*", "");
+            return (host.contains(":") ? "[" + host + "]" : host) + ":" + peer.getPort();
+        }
+
         /** Connects to the first of the host's addresses that accepts. */
         static Connection connect(Settings to, Selector selector) throws ConnectionFailed {
             ConnectionFailed failure = new ConnectionFailed("the name has no address");
@@ -2246,7 +2260,7 @@ public final class Getstep {
         return message;
     }
 
-    static Map<String, Object> join(int team, String mac, String client, String nonce) {
+    static Map<String, Object> join(int team, String mac, String client, String nonce, String dialled) {
         Map<String, Object> message = new LinkedHashMap<>();
         message.put("type", "join");
         message.put("version", PROTOCOL);
@@ -2255,6 +2269,9 @@ public final class Getstep {
         message.put("client", client);
         message.put("purpose", "play");
         message.put("nonce", nonce);
+        if (dialled != null) {
+            message.put("dialled", dialled);
+        }
         return message;
     }
 
@@ -2400,6 +2417,8 @@ public final class Getstep {
 
         private static final String UPDATE =
                 "Get the newer Getstep.java from the host's live page, and build the bot again.";
+        private static final String NOT_LOCATED =
+                "this server does not prove at which address it is, as it did before, so it is not your host";
         private static final String NOT_PROVED = "this server has not proved that it knows your token"
                 + " (an older getstep server, or not your host)";
         private static final String NO_FRIENDLY = "This is the port of the contest, not the one for friendly matches.\n"
@@ -2429,6 +2448,7 @@ public final class Getstep {
         private boolean proved; // on this connection
         private boolean everWelcomed;
         private boolean everProved;
+        private boolean everLocated; // a server has proved at which address it is
         private String contest = "";
 
         Client(Settings settings, TurnBot bot, Console console) throws SetupError {
@@ -2575,9 +2595,13 @@ public final class Getstep {
 
         private Message logIn(Connection connection, Message hello) throws ConnectionFailed, IOException {
             String nonce = Auth.newNonce();
+            String dialled = hello.dialled ? connection.peer() : null;
             if (connection.conversation.state != State.CLOSED) {
-                String mac = Auth.sign(settings.token, hello.nonce);
-                connection.send(join(settings.team, mac, "getstep-java " + VERSION, nonce));
+                if (everLocated && dialled == null) {
+                    throw new ConnectionFailed(NOT_LOCATED);
+                }
+                String mac = Auth.sign(settings.token, hello.nonce, dialled);
+                connection.send(join(settings.team, mac, "getstep-java " + VERSION, nonce, dialled));
                 connection.conversation.state = State.DECIDING;
             }
             Message answer = connection.await(WELCOME_MS);
@@ -2585,17 +2609,18 @@ public final class Getstep {
                 throw new ConnectionFailed("no answer within " + WELCOME_MS / 1000 + " s");
             }
             if (answer.type.equals("welcome")) {
-                checkProof(hello, answer, nonce);
+                checkProof(hello, answer, nonce, dialled);
             }
             return answer;
         }
 
-        private void checkProof(Message hello, Message welcome, String nonce) throws ConnectionFailed {
-            if (welcome.proof != null && !Auth.isProof(settings.token, hello.nonce, nonce, welcome.proof)) {
+        private void checkProof(Message hello, Message welcome, String nonce, String dialled) throws ConnectionFailed {
+            if (welcome.proof != null && !Auth.isProof(settings.token, hello.nonce, nonce, dialled, welcome.proof)) {
                 throw new ConnectionFailed("the server's proof that it knows your token is wrong, so it is not your host;"
                         + " check the address");
             }
             proved = welcome.proof != null;
+            everLocated |= proved && dialled != null;
             if (everProved && !proved) {
                 throw new ConnectionFailed(NOT_PROVED + ", as it did before; to play there, start the bot again");
             }

@@ -154,12 +154,19 @@ const withoutLastPoint = (text) => text.replace(/\.+$/, "");
 
 const hmac = (token, message) => createHmac("sha256", Buffer.from(token, "utf8")).update(message, "utf8").digest("hex");
 
-/** Return the client's signature of the nonce in `hello`. */
-export const sign = (token, nonce) => hmac(token, nonce);
+/** Return the client's signature of the nonce in `hello`, and of the address that it has dialled, if `join` has it. */
+export const sign = (token, nonce, dialled = null) => hmac(token, dialled === null ? nonce : `getstep login v2:${nonce}${dialled}`);
 
 /** Return the server's proof that it knows the token. The text before the nonces is no hexadecimal digits, so that a
  *  client's signature can never be passed off as a proof. */
-export const serverProof = (token, hello, join) => hmac(token, `getstep server proof v1:${hello}${join}`);
+export const serverProof = (token, hello, join, dialled = null) =>
+  hmac(token, dialled === null ? `getstep server proof v1:${hello}${join}` : `getstep server proof v2:${hello}${join}${dialled}`);
+
+/** Return the address of a connected socket's peer as in `join`: without the zone, which only this computer knows. */
+export const dialledAddress = ({ remoteAddress, remotePort }) => {
+  if (remoteAddress === undefined) throw new ConnectionFailed("the server closed the connection");
+  return addressText({ host: remoteAddress.split("%")[0], port: remotePort });
+};
 
 /** Return a token that a server has made in lower case with two dashes; any other token unchanged. */
 export function canonicalToken(token) {
@@ -479,6 +486,7 @@ const game = (name, value) => {
 const MESSAGES = {
   hello: {
     versions: arrayOf(integer(1, MAX_ID)),
+    "dialled?": orNil(boolean),
     nonce: hex(NONCE_DIGITS),
     contest: text(MAX_NAME),
     server: text(MAX_NAME),
@@ -1239,6 +1247,7 @@ class BotThread {
 
 // --- the client -----------------------------------------------------------------------------------------------------------
 
+const NOT_LOCATED = "this server does not prove at which address it is, as it did before, so it is not your host";
 const NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)";
 const UPDATE = "Get a newer getstep.mjs from the host's live page.";
 const ADVICE = {
@@ -1281,6 +1290,7 @@ class Client {
   #everWelcomed = false;
   #proved = false;
   #everProved = false;
+  #everLocated = false;
   #goodbye = null;
   #aborted = null;
 
@@ -1375,16 +1385,20 @@ class Client {
     if ((hello.friendly === true) !== this.friendly)
       return this.#unsuitable("wrong_port", this.friendly ? NO_FRIENDLY : ONLY_FRIENDLY);
     const nonce = randomBytes(NONCE_DIGITS / 2).toString("hex");
+    let dialled = null;
     if (connection.conversation.state === "login") {
-      const mac = sign(this.login.token, hello.nonce);
+      if (hello.dialled === true) dialled = dialledAddress(connection.socket);
+      else if (this.#everLocated) throw new ConnectionFailed(NOT_LOCATED);
+      const mac = sign(this.login.token, hello.nonce, dialled);
       const client = `getstep JavaScript ${VERSION}`;
       const { team } = this.login;
-      connection.send(encodeFrame({ type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce }));
+      const join = { type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce };
+      connection.send(encodeFrame(dialled === null ? join : { ...join, dialled }));
       connection.conversation.joined();
     }
     const welcome = await connection.next(WELCOME_MS);
     if (welcome.type === "goodbye") return welcome;
-    this.#checkProof(hello, nonce, welcome);
+    this.#checkProof(hello, nonce, dialled, welcome);
     this.#onWelcome(hello, welcome);
     return this.#playUntilGoodbye(connection);
   }
@@ -1410,18 +1424,19 @@ class Client {
     return `The server speaks version ${theirs} of the protocol, this getstep ${VERSION} speaks ${PROTOCOL_VERSION}.\n${UPDATE}`;
   }
 
-  #checkProof(hello, nonce, welcome) {
+  #checkProof(hello, nonce, dialled, welcome) {
     if (welcome.proof === null) {
       if (this.#everProved)
         throw new ConnectionFailed(`${NOT_PROVED}, as it did before; to play there, start the bot again`);
       return;
     }
-    const proof = serverProof(this.login.token, hello.nonce, nonce);
+    const proof = serverProof(this.login.token, hello.nonce, nonce, dialled);
     if (!timingSafeEqual(Buffer.from(proof), Buffer.from(welcome.proof)))
       throw new ConnectionFailed(
         "the server's proof that it knows your token is wrong, so it is not your host; check the address",
       );
     this.#proved = true;
+    if (dialled !== null) this.#everLocated = true;
   }
 
   #onWelcome(hello, welcome) {

@@ -51,8 +51,10 @@ _WELCOME = Welcome(
     lag_ms=100,
     games=[{"game": "hop", "options": {}, "time_kind": "move", "time_ms": 5000}],
 )
-_JOIN_AND_ASK = replace(_JOIN, nonce=CLIENT_NONCE)
-_WELCOME_WITH_PROOF = replace(_WELCOME, proof=prove_server(TOKEN, NONCE, CLIENT_NONCE))
+DIALLED = "192.168.1.10:7777"
+_HELLO_AND_CHECK = replace(_HELLO, dialled=True)
+_JOIN_AND_ASK = replace(_JOIN, mac=sign(TOKEN, NONCE, DIALLED), nonce=CLIENT_NONCE, dialled=DIALLED)
+_WELCOME_WITH_PROOF = replace(_WELCOME, proof=prove_server(TOKEN, NONCE, CLIENT_NONCE, DIALLED))
 
 
 def _start(*, resumed: bool) -> Start:
@@ -101,7 +103,7 @@ class Violation:
 
 CONVERSATIONS: dict[str, list[Message | Violation]] = {
     "A match with an illegal move": [
-        _HELLO,
+        _HELLO_AND_CHECK,
         _JOIN_AND_ASK,
         _WELCOME_WITH_PROOF,
         _start(resumed=False),

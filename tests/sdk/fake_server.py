@@ -62,11 +62,19 @@ class Session:
     def greet(self, **fields: Any) -> Event:
         """Send hello; return what the client answers."""
         self.nonce = new_nonce()
-        hello = {"versions": [1], "nonce": self.nonce, "contest": "Autumn", "server": "fake 1", **fields}
+        hello: dict[str, Any] = {
+            "versions": [1],
+            "nonce": self.nonce,
+            "contest": "Autumn",
+            "server": "fake 1",
+            "dialled": True,
+        }
+        hello.update(fields)
         self.say(Hello(**hello))
         event = self.hear()
         if isinstance(event, Join):
-            assert verify(TOKEN, self.nonce, event.mac)
+            assert verify(TOKEN, self.nonce, event.mac, event.dialled)
+            assert event.dialled == (f"127.0.0.1:{self.server.port}" if hello["dialled"] else None)
             self.join = event
         return event
 
@@ -96,7 +104,7 @@ def right_proof(session: Session) -> str:
     """Return the proof of a server that knows the token."""
     assert session.join is not None
     assert session.join.nonce is not None, "the client has not asked for a proof"
-    return prove_server(TOKEN, session.nonce, session.join.nonce)
+    return prove_server(TOKEN, session.nonce, session.join.nonce, session.join.dialled)
 
 
 def no_proof(session: Session) -> None:
@@ -106,7 +114,7 @@ def no_proof(session: Session) -> None:
 def wrong_proof(session: Session) -> str:
     """Return the proof of a server that does not know the token."""
     assert session.join is not None
-    return prove_server("not the token", session.nonce, session.join.nonce or "")
+    return prove_server("not the token", session.nonce, session.join.nonce or "", session.join.dialled)
 
 
 class FakeServer:

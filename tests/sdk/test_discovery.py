@@ -39,7 +39,7 @@ from getstep._settings import Address, Login
 from getstep._text import Console
 from getstep._turn import Callback
 from getstep.cli import main
-from getstep.wire import Goodbye, Join
+from getstep.wire import CLOSED, Goodbye, Join
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.announcements import (
     PTR,
@@ -464,6 +464,43 @@ def test_a_found_server_without_the_proof_gets_no_move(
     assert f"No connection to {nothing}: nothing listens there" in err, "told after the found server has failed"
 
 
+def signs_nothing(session: Session) -> None:
+    """Pretend to be an older server, as a relay would."""
+    assert session.greet(dialled=None) is CLOSED
+
+
+@pytest.mark.parametrize("relay", [signs_nothing, says("wrong_address")])
+def test_an_address_that_was_found_but_only_relays_is_never_saved(
+    relay: Script, file: Path, nothing: Address, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The real server refuses a login for the relay's address. The bot goes on looking."""
+    saved = SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN)
+    _saved_login.save(saved)
+    seen_in_between = []
+
+    def noted(session: Session) -> None:
+        relay(session)
+        seen_in_between.append(_saved_login.load())
+
+    with FakeServer(noted, lambda session: session.let_in(OVER)) as server:
+        played(server, nothing, saved=saved)
+        assert f"No connection to 127.0.0.1:{server.port}: " in capsys.readouterr().err
+    assert seen_in_between == [saved]
+
+
+@pytest.mark.parametrize("relay", [signs_nothing, says("wrong_address")])
+def test_login_saves_no_address_that_only_relays(
+    relay: Script, file: Path, network: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with FakeServer(relay) as server:
+        network(("Autumn", "127.0.0.1", server.port))
+        assert main(["login", "--team", "7", "--token", TOKEN]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"getstep: 127.0.0.1:{server.port}: ")
+    assert "Nothing was saved." in err
+    assert _saved_login.load() is None
+
+
 @pytest.mark.parametrize("refusal", [says("bad_token"), says("shutting_down", 60_000)])
 def test_a_found_server_cannot_end_a_bot_whose_token_is_known_to_be_right(
     refusal: Script, file: Path, nothing: Address
@@ -561,7 +598,7 @@ def test_login_saves_no_found_server_without_the_proof(
     with FakeServer(lambda session: session.let_in(proof=no_proof)) as server:
         network(("Autumn", "127.0.0.1", server.port))
         assert main(["login", "--team", "7", "--token", TOKEN]) == 1
-    assert "Nothing was saved. If it is your host, give it with --host." in capsys.readouterr().err
+    assert "Nothing was saved. If it is the address on your slip, give it with --host." in capsys.readouterr().err
     assert _saved_login.load() is None
 
 

@@ -163,6 +163,9 @@ def values(kind: str) -> tuple[list[Any], list[Any]]:
     if found := re.fullmatch(r"text (\d+)", kind):
         most = number(found[1])
         return ["", "x" * most, "\U0001f3b2" * most], ["x" * (most + 1), *NOT_TEXTS]
+    if kind == "an address and a port, or nil":
+        wrong = ["", "localhost:7777", "10.0.0.7", "10.0.0.7:0", "10.0.0.7:65536", "::1:80", *NOT_TEXTS[1:]]
+        return ["192.168.1.10:7777", "[fe80::1]:65535", None], wrong
     if found := re.fullmatch(r"(\d+) lower-case hexadecimal digits(, or nil)?", kind):
         nil = bool(found[2])
         digits = "0123456789abcdef" * (number(found[1]) // 16)

@@ -13,10 +13,11 @@ import pytest
 
 from getstep import Refused, Result, _client
 from getstep._client import Client
+from getstep._server_connection import NOT_LOCATED
 from getstep._settings import Address, Login
 from getstep._text import Console
 from getstep._turn import Callback
-from getstep.wire import CLOSED, Goodbye, Step
+from getstep.wire import CLOSED, Goodbye, Step, prove_server
 from tests.sdk.fake_server import (
     OVER,
     TEAM,
@@ -142,6 +143,51 @@ def test_a_server_that_no_longer_proves_itself_is_left(capsys: pytest.CaptureFix
         assert play(server) == []
     assert len(server.pauses) == 3
     assert capsys.readouterr().err.count(f"{_client.NOT_PROVED}, as it did before") == 1
+
+
+def older(*messages: Goodbye) -> Script:
+    """Let the client in like a server that does not check the dialled address."""
+    return lambda session: session.let_in(*messages, dialled=None)
+
+
+def test_a_server_that_does_not_check_the_address_is_obeyed_where_the_user_has_typed_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with FakeServer(older(), older(OVER)) as server:
+        assert play(server) == []
+    assert "prove" not in capsys.readouterr().err
+
+
+def test_a_server_that_no_longer_checks_the_address_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """A relay can remove the key from `hello`, and nothing else: the client signs nothing for it then."""
+
+    def relay(session: Session) -> None:
+        assert session.greet(dialled=None) is CLOSED
+
+    with FakeServer(says(), relay, relay, only_over) as server:
+        assert play(server) == []
+    assert capsys.readouterr().err.count(NOT_LOCATED) == 1
+
+
+def test_the_proof_of_another_address_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    def elsewhere(session: Session) -> str:
+        assert session.join is not None
+        assert session.join.nonce is not None
+        return prove_server(TOKEN, session.nonce, session.join.nonce, "192.0.2.66:7777")
+
+    def without(session: Session) -> str:
+        assert session.join is not None
+        assert session.join.nonce is not None
+        return prove_server(TOKEN, session.nonce, session.join.nonce)
+
+    with FakeServer(says(proof=elsewhere), says(proof=without), only_over) as server:
+        assert play(server) == []
+    assert capsys.readouterr().err.count("proof that it knows your token is wrong") == 1
+
+
+def test_a_typed_address_that_is_not_the_servers_ends_the_bot_with_the_servers_reason() -> None:
+    with FakeServer(refuses("wrong_address")) as server, pytest.raises(Refused, match="wrong_address"):
+        play(server)
 
 
 # --- what a server without proof says --------------------------------------------------------------------

@@ -117,7 +117,10 @@ def test_signatures() -> None:
     for entry in PROOFS["signatures"]:
         assert canonical_token(entry["typed"]) == entry["token"], entry["name"]
         assert sign(entry["token"], entry["nonce"]) == entry["mac"], entry["name"]
-        assert verify_server(entry["token"], entry["nonce"], entry["client_nonce"], entry["proof"]), entry["name"]
+        nonces = (entry["nonce"], entry["client_nonce"])
+        assert verify_server(entry["token"], *nonces, entry["proof"]), entry["name"]
+        assert sign(entry["token"], entry["nonce"], entry["dialled"]) == entry["dialled_mac"], entry["name"]
+        assert verify_server(entry["token"], *nonces, entry["dialled_proof"], entry["dialled"]), entry["name"]
 
 
 def test_conversations() -> None:

@@ -7,7 +7,7 @@ of JSON:
     message HEX         {"message": ...} or {"code": ...}
     stream HEX          {"bodies": [...], "code": ..., "partial": ...}
     sent JSON           {"frame": HEX} or {"refused": true}
-    signature JSON      {"token": ..., "mac": ..., "proof": ...}
+    signature JSON      {"token": ..., "mac": ..., "proof": ..., "dialled_mac": ..., "dialled_proof": ...}
     nonce JSON          {} or {"code": ...}
     sha256 HEX          {"digest": HEX}
     conversation JSON   {"messages": [...]}: the types of the server's messages, fed byte by byte
@@ -37,6 +37,7 @@ from .languages.drivers import DRIVERS, Driver
 Case = tuple[str, dict[str, Any]]
 
 CODEC = json.loads((VECTORS / "codec.json").read_text(encoding="utf-8"))
+SIGNED = ("mac", "proof", "dialled_mac", "dialled_proof")
 PROOFS = json.loads((VECTORS / "proofs.json").read_text(encoding="utf-8"))
 CONVERSATIONS = json.loads((VECTORS / "conversations.json").read_text(encoding="utf-8"))
 
@@ -80,7 +81,7 @@ def codec_cases() -> Iterator[Case]:
 
 def proof_cases() -> Iterator[Case]:
     for case in PROOFS["signatures"]:
-        yield f"signature {json.dumps(case)}", {name: case[name] for name in ("token", "mac", "proof")}
+        yield f"signature {json.dumps(case)}", {name: case[name] for name in ("token", *SIGNED)}
     for nonce in PROOFS["bad_nonces"]:
         yield f"nonce {json.dumps(nonce)}", {"code": "bad_field"}
     yield f"nonce {json.dumps(PROOFS['signatures'][0]['nonce'])}", {}

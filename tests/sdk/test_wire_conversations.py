@@ -26,11 +26,13 @@ from getstep.wire import (
     End,
     Event,
     GetStep,
+    Join,
     LateAnswer,
     Message,
     Penalty,
     RemoteProtocolError,
     Role,
+    SocketAddress,
     State,
     Step,
     prove_server,
@@ -246,7 +248,7 @@ def test_worked_example_of_the_signature() -> None:
 
 def worked_example(heading: str) -> dict[str, str]:
     part = MARKDOWN.split(f"\n### {heading}\n")[1].split("\n##")[0]
-    return dict(re.findall(r"^    (token|nonce|mac|client nonce|proof) +(\S+)$", part, flags=re.MULTILINE))
+    return dict(re.findall(r"^    (token|nonce|mac|client nonce|dialled|proof) +(\S+)$", part, flags=re.MULTILINE))
 
 
 def test_worked_example_of_the_servers_proof() -> None:
@@ -256,6 +258,53 @@ def test_worked_example_of_the_servers_proof() -> None:
     message = f"getstep server proof v1:{NONCE}{CLIENT_NONCE}"
     assert hmac.new(TOKEN.encode(), message.encode("ascii"), "sha256").hexdigest() == values["proof"]
     assert f"printf '{message}' | openssl dgst -sha256 -hmac {TOKEN}\n" in MARKDOWN
+
+
+def test_worked_example_of_the_dialled_address() -> None:
+    values = worked_example("The dialled address")
+    dialled = values["dialled"]
+    assert (values["token"], values["nonce"], values["client nonce"]) == (TOKEN, NONCE, CLIENT_NONCE)
+    assert sign(TOKEN, NONCE, dialled) == values["mac"]
+    assert prove_server(TOKEN, NONCE, CLIENT_NONCE, dialled) == values["proof"]
+    for message in (
+        f"getstep login v2:{NONCE}{dialled}",
+        f"getstep server proof v2:{NONCE}{CLIENT_NONCE}{dialled}",
+    ):
+        assert f"printf '{message}' | openssl dgst -sha256 -hmac {TOKEN}\n" in MARKDOWN
+
+
+def test_a_signature_with_an_address_fits_no_other_login() -> None:
+    """A relay can remove the address from `join`, or put another one there: no signature fits then."""
+    dialled, other = "192.168.1.66:7777", "192.168.1.10:7777"
+    mac, proof = sign(TOKEN, NONCE, dialled), prove_server(TOKEN, NONCE, CLIENT_NONCE, dialled)
+    assert verify(TOKEN, NONCE, mac, dialled)
+    assert not verify(TOKEN, NONCE, mac)
+    assert not verify(TOKEN, NONCE, mac, other)
+    assert not verify(TOKEN, NONCE, sign(TOKEN, NONCE), dialled)
+    assert not verify_server(TOKEN, NONCE, CLIENT_NONCE, proof)
+    assert not verify_server(TOKEN, NONCE, CLIENT_NONCE, proof, other)
+    assert verify_server(TOKEN, NONCE, CLIENT_NONCE, proof, dialled)
+
+
+SAME = ["[fe80::1]:7777", "[FE80:0:0:0:0:0:0:1]:7777", "[fe80::0.0.0.1]:7777"]
+
+
+def test_addresses_are_compared_not_texts() -> None:
+    assert len(set(map(SocketAddress.parse, SAME))) == 1
+    assert SocketAddress.parse("[::ffff:10.0.0.7]:80") == SocketAddress.parse("10.0.0.7:80")
+    assert SocketAddress.of(("fe80::1%eth0", 7777, 0, 2)) == SocketAddress.parse(SAME[0])
+    assert str(SocketAddress.of(("::ffff:10.0.0.7", 80, 0, 0))) == "10.0.0.7:80"
+    assert str(SocketAddress.parse(SAME[1])) == SAME[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "localhost:7777", "10.0.0.7", "10.0.0.7:", "10.0.0.7:0", "10.0.0.7:07", "10.0.0.7:65536", "010.0.0.7:80",
+     "10.0.7:80", "::1:7777", "[::1]", "[10.0.0.7]:80", "[fe80::1%eth0]:80", "[::1]:7777 ", "10.0.0.7:٧"],
+)  # fmt: skip
+def test_what_is_no_dialled_address(text: str) -> None:
+    with pytest.raises(ValueError, match=r"dialled is .*, expected an address and a port such as"):
+        Join(1, 7, "0" * 64, "client", dialled=text)
 
 
 def test_proof_depends_on_the_token_and_on_both_nonces() -> None:
@@ -279,7 +328,7 @@ def test_proof_depends_on_the_token_and_on_both_nonces() -> None:
 @pytest.mark.parametrize("title", SPOKEN)
 def test_only_the_wrong_token_does_not_fit(title: str) -> None:
     hello, join = (item.to_fields() for item in CONVERSATIONS[title][:2] if isinstance(item, Message))
-    assert verify(TOKEN, hello["nonce"], join["mac"]) is (title != "A wrong token")
+    assert verify(TOKEN, hello["nonce"], join["mac"], join.get("dialled")) is (title != "A wrong token")
 
 
 def test_moves_as_msgpack() -> None:

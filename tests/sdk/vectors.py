@@ -36,6 +36,7 @@ from getstep_server.conformance import VECTORS
 from tests.sdk.conversations import (
     CLIENT_NONCE,
     CONVERSATIONS,
+    DIALLED,
     NONCE,
     PROTOCOL,
     SAMPLES,
@@ -158,6 +159,7 @@ VALUES: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {  # accepted and re
         "contest": _texts(MAX_NAME),
         "server": _texts(MAX_NAME),
         "friendly": ([None, True, False], [0, "true"]),
+        "dialled": ([None, True, False], [0, "true"]),
     },
     "welcome": {
         "team": _ints(0, MAX_TEAM),
@@ -340,6 +342,7 @@ def _frames_of_client() -> list[Entry]:
     messages: dict[str, Message] = {
         "join": SAMPLES[Join],
         "join without a nonce": Join(1, 7, mac, "my client"),
+        "join with an IPv6 address": Join(1, 7, mac, "my client", nonce=CLIENT_NONCE, dialled="[fe80::1]:7777"),
         "join of the highest team, to check": Join(1, MAX_TEAM, mac, "x" * MAX_NAME, "check"),
         "join of team 0 by a program with a long name": Join(1, 0, mac, "🎲" * MAX_NAME, "play", CLIENT_NONCE),
         **{f"step: {name}": Step(31, move) for name, move in MOVES.items()},
@@ -384,6 +387,9 @@ def _signatures() -> list[Entry]:
             "mac": sign(token, NONCE),
             "client_nonce": CLIENT_NONCE,
             "proof": prove_server(token, NONCE, CLIENT_NONCE),
+            "dialled": DIALLED,
+            "dialled_mac": sign(token, NONCE, DIALLED),
+            "dialled_proof": prove_server(token, NONCE, CLIENT_NONCE, DIALLED),
         }
         for name, typed in TOKENS.items()
     ]

@@ -166,11 +166,12 @@ class Player:
         purpose: str = "play",
         version: int = 1,
         nonce: str | None = None,
+        dialled: str | None = None,
     ) -> Hello:
         """Read hello, which is returned, and join; ``nonce`` asks for the server's proof."""
         hello: Hello = await self.expect(Hello)
-        mac = wire.sign(token if token is not None else token_of(team), hello.nonce)
-        await self.say(Join(version, team, mac, "test player", purpose, nonce))
+        mac = wire.sign(token if token is not None else token_of(team), hello.nonce, dialled)
+        await self.say(Join(version, team, mac, "test player", purpose, nonce, dialled))
         return hello
 
     async def login(self, team: int) -> Welcome:

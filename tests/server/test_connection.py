@@ -14,7 +14,20 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from getstep.wire import End, GetStep, Goodbye, Hello, Raised, Resign, Start, Step, Welcome, verify_server
+from getstep.wire import (
+    End,
+    GetStep,
+    Goodbye,
+    Hello,
+    Join,
+    Raised,
+    Resign,
+    Start,
+    Step,
+    Welcome,
+    sign,
+    verify_server,
+)
 from getstep_server.events import MatchEnded, MatchStarted, ServerFault, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net import connection, wire_connection
@@ -84,6 +97,57 @@ async def test_a_token_that_the_host_has_typed_in_another_form(tmp_path: Path, s
         hello = await player.join(2, token=signed_with, nonce=CLIENT_NONCE)
         welcome = await player.expect(Welcome)
         assert verify_server(signed_with, hello.nonce, CLIENT_NONCE, welcome.proof)
+
+
+@pytest.mark.parametrize(
+    "dialled",
+    [
+        "127.0.0.1:{port}",
+        "[::ffff:127.0.0.1]:{port}",
+        "127.0.0.1:7",
+        "[::1]:1",
+        "203.0.113.7:5",
+        "[2001:DB8::7]:17777",
+    ],
+)
+async def test_the_server_proves_that_it_is_at_the_dialled_address(tmp_path: Path, dialled: str) -> None:
+    """It is its own, the end of a tunnel on the client's machine, or one that the host has named."""
+    contest = make_contest(tmp_path, server={"addresses": ["203.0.113.7", "[2001:db8::7]:17777"]})
+    async with running(contest) as server, connected(server.port) as player:
+        text = dialled.format(port=server.port)
+        hello = await player.join(2, nonce=CLIENT_NONCE, dialled=text)
+        assert hello.dialled
+        welcome = await player.expect(Welcome)
+        assert verify_server(token_of(2), hello.nonce, CLIENT_NONCE, welcome.proof, text)
+        assert not verify_server(token_of(2), hello.nonce, CLIENT_NONCE, welcome.proof)
+
+
+@pytest.mark.parametrize("dialled", ["192.0.2.66:7777", "203.0.113.7:17778", "[2001:db8::7]:7777"])
+@pytest.mark.parametrize("purpose", ["play", "check"])
+async def test_a_login_for_another_computer_is_refused(tmp_path: Path, dialled: str, purpose: str) -> None:
+    """It came through a relay: the computer at that address has passed on every byte."""
+    contest = make_contest(tmp_path, server={"addresses": ["203.0.113.7:17777"]})
+    async with running(contest) as server, seated(server.port, 1) as seat_holder:
+        async with connected(server.port) as player:
+            await player.join(1, purpose=purpose, nonce=CLIENT_NONCE, dialled=dialled)
+            goodbye = await player.expect(Goodbye)
+            assert (goodbye.reason, goodbye.retry_ms) == ("wrong_address", None)
+            assert f'addresses = ["{dialled}"] under [server]' in goodbye.detail
+            assert await player.next() is None
+        assert (await server.recorder.wait_for(Incident)).code == "wrong_address"
+        assert server.recorder.of(TeamLeft) == []
+        async with seated(server.port, 2):
+            await seat_holder.expect(Start)
+
+
+@pytest.mark.parametrize("changed", [None, "127.0.0.1:{port}"])
+async def test_a_relay_cannot_change_what_the_client_has_dialled(tmp_path: Path, changed: str | None) -> None:
+    async with running(make_contest(tmp_path)) as server, connected(server.port) as player:
+        hello = await player.expect(Hello)
+        mac = sign(token_of(1), hello.nonce, "192.0.2.66:7777")
+        dialled = changed and changed.format(port=server.port)
+        await player.say(Join(1, 1, mac, "relay", "play", CLIENT_NONCE, dialled))
+        assert (await player.expect(Goodbye)).reason == "bad_token"
 
 
 async def test_welcome_and_start_name_the_increment(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from ._limits import (
 )
 
 if TYPE_CHECKING:
+    from ._addresses import SocketAddress
     from ._auth import (
         TOKEN_LETTERS,
         canonical_token,
@@ -103,6 +104,7 @@ __all__ = [
     "Resign",
     "Role",
     "Sentinel",
+    "SocketAddress",
     "Start",
     "State",
     "Step",
@@ -141,6 +143,7 @@ _MODULES = {
     "Role": "_connection",
     "SERVER_MESSAGES": "_messages",
     "Sentinel": "_connection",
+    "SocketAddress": "_addresses",
     "Start": "_messages",
     "State": "_state",
     "Step": "_messages",

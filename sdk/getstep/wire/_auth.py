@@ -13,6 +13,10 @@ _SERVER_PROOF = "getstep server proof v1:"
 # Domain separation. A client signs any 32 hexadecimal digits that a server chooses. The server's message begins
 # with characters that are not hexadecimal, so a client's signature can never be passed off as a server's proof.
 
+_LOGIN_AT, _SERVER_PROOF_AT = "getstep login v2:", "getstep server proof v2:"
+# The same for logins that name the address that the client has dialled. A relay can neither change nor remove it:
+# the signature fits no login without it.
+
 _PAGE_LOGIN = "getstep page login v1:"
 # Domain separation again: a false page cannot use the signature of a browser for the login of a bot.
 
@@ -39,30 +43,32 @@ def new_nonce() -> str:
     return secrets.token_hex(NONCE_DIGITS // 2)
 
 
-def sign(token: str, nonce: str) -> str:
-    """Return the client's signature: HMAC-SHA256 of the ASCII digits of ``nonce``, as hexadecimal digits.
+def sign(token: str, nonce: str, dialled: str | None = None) -> str:
+    """Return the client's signature: an HMAC-SHA256 as hexadecimal digits. The key is the UTF-8 bytes of ``token``.
 
-    The key is the UTF-8 bytes of ``token``.
+    It covers the ASCII digits of ``nonce``, and the address that the client has dialled, if it says so in `join`.
     """
-    return _hmac(token, nonce)
+    return _hmac(token, nonce if dialled is None else _LOGIN_AT + nonce + dialled)
 
 
-def verify(token: str, nonce: str, mac: str) -> bool:
-    """Return True if ``mac`` is ``sign(token, nonce)``. The time taken does not depend on where they differ."""
-    return hmac.compare_digest(sign(token, nonce), mac)
+def verify(token: str, nonce: str, mac: str, dialled: str | None = None) -> bool:
+    """Return True if ``mac`` is that of `sign`. The time taken does not depend on where they differ."""
+    return hmac.compare_digest(sign(token, nonce, dialled), mac)
 
 
-def prove_server(token: str, server_nonce: str, client_nonce: str) -> str:
+def prove_server(token: str, server_nonce: str, client_nonce: str, dialled: str | None = None) -> str:
     """Return the server's proof that it knows ``token``, as hexadecimal digits.
 
-    It covers both nonces: the client's makes it fresh, the server's ties it to this connection.
+    It covers both nonces: the client's makes it fresh, the server's ties it to this connection. With ``dialled`` it
+    also says that the server is at that address.
     """
-    return _hmac(token, _SERVER_PROOF + server_nonce + client_nonce)
+    nonces = server_nonce + client_nonce
+    return _hmac(token, _SERVER_PROOF + nonces if dialled is None else _SERVER_PROOF_AT + nonces + dialled)
 
 
-def verify_server(token: str, server_nonce: str, client_nonce: str, proof: str) -> bool:
+def verify_server(token: str, server_nonce: str, client_nonce: str, proof: str, dialled: str | None = None) -> bool:
     """Return True if ``proof`` is that of `prove_server`. The time taken does not depend on where they differ."""
-    return hmac.compare_digest(prove_server(token, server_nonce, client_nonce), proof)
+    return hmac.compare_digest(prove_server(token, server_nonce, client_nonce, dialled), proof)
 
 
 def sign_page_login(token: str, nonce: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
+from ._addresses import SocketAddress
 from ._frames import QUESTION, UNPACKABLE, pack, pack_board
 from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
 
@@ -48,7 +49,8 @@ class Message:
 class Hello(Message):
     """The server's greeting: ``versions`` it speaks, the ``nonce`` to sign, the contest's name.
 
-    ``friendly`` is True if only friendly matches are played here, None otherwise.
+    ``friendly`` is True if only friendly matches are played here, None otherwise. ``dialled`` is True if the server
+    checks `Join.dialled`, None if it is older.
     """
 
     type: ClassVar[str] = "hello"
@@ -57,6 +59,7 @@ class Hello(Message):
     contest: str
     server: str
     friendly: bool | None = None
+    dialled: bool | None = None
 
     def _check(self) -> None:
         _array("versions", self.versions)
@@ -67,6 +70,8 @@ class Hello(Message):
         _text("server", self.server, MAX_NAME)
         if self.friendly is not None:
             _boolean("friendly", self.friendly)
+        if self.dialled is not None:
+            _boolean("dialled", self.dialled)
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Welcome(Message):
     """The login was accepted. ``games`` has a map per game of the contest: game, options, time_kind, time_ms.
 
     A game with an increment has the key increment_ms, too.
-    ``proof`` is `prove_server(token, hello's nonce, join's nonce)`, None if `join` had no nonce.
+    ``proof`` is `prove_server(token, hello's nonce, join's nonce, join's dialled)`, None if `join` had no nonce.
     """
 
     type: ClassVar[str] = "welcome"
@@ -261,9 +266,10 @@ class Goodbye(Message):
 
 @dataclass(frozen=True)
 class Join(Message):
-    """The login. ``mac`` is `sign(token, hello's nonce)`; ``purpose`` "check" tries the login without a seat.
+    """The login. ``mac`` is `sign(token, hello's nonce, dialled)`; ``purpose`` "check" tries it without a seat.
 
-    ``nonce`` is the client's own: with it, the client asks the server to prove that it knows the token.
+    ``nonce`` is the client's own: with it, the client asks the server to prove that it knows the token. ``dialled``
+    is the address that the client has connected to, as `SocketAddress` writes it.
     """
 
     type: ClassVar[str] = "join"
@@ -273,6 +279,7 @@ class Join(Message):
     client: str
     purpose: str = "play"
     nonce: str | None = None
+    dialled: str | None = None
 
     def _check(self) -> None:
         _integer("version", self.version, 1, MAX_ID)
@@ -282,6 +289,9 @@ class Join(Message):
         _one_of("purpose", self.purpose, ("play", "check"))
         if self.nonce is not None:
             _hex("nonce", self.nonce, NONCE_DIGITS)
+        if self.dialled is not None:
+            _text("dialled", self.dialled, MAX_NAME)
+            SocketAddress.parse(self.dialled)
 
 
 @dataclass(frozen=True, init=False)

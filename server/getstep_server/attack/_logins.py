@@ -102,6 +102,9 @@ _ROWS_BEFORE_LOGIN: list[tuple[str, Expected, Attack]] = [
     ("a client's nonce that is a number", _BAD_FIELD, _joins(nonce=2**63)),
     ("a client's nonce that is an array", _BAD_FIELD, _joins(nonce=["0" * 32])),
     ("guessed ids in a row", Expected(recorded="unknown_team"), _guesses),
+    ("a dialled address without a port", _BAD_FIELD, _joins(dialled="192.168.1.10")),
+    ("a name as the dialled address", _BAD_FIELD, _joins(dialled="localhost:7777")),
+    ("a dialled address that is a number", _BAD_FIELD, _joins(dialled=7777)),
 ]
 
 # --- 5: joins with a team's id or token -----------------------------------------------------------------------
@@ -132,6 +135,24 @@ async def _replayed_signature(sender: Sender) -> None:
     await connection.wait_for("hello")
     await connection.send(join_bytes(_team(sender), sign(token, other_nonce)))
     await _refused_quickly(connection, "bad_token")
+
+
+_ELSEWHERE_DIALLED = "192.0.2.66:7777"
+"""The address of a relay: of a block that no network uses (RFC 5737)."""
+
+
+def _relays(reason: str, **changed: Any) -> Attack:
+    """Return an attack that passes on the login of a client that has dialled the relay, with these changes."""
+
+    async def attack(sender: Sender) -> None:
+        token = sender.server.teams[_team(sender)].token
+        connection = await sender.server.connect(sender.server.new_source())
+        nonce = (await connection.wait_for("hello"))["nonce"]
+        mac = sign(token, nonce, _ELSEWHERE_DIALLED)
+        await connection.send(join_bytes(_team(sender), mac, **{"dialled": _ELSEWHERE_DIALLED, **changed}))
+        await _refused_quickly(connection, reason)
+
+    return attack
 
 
 async def _wrong_tokens_at_once(sender: Sender) -> None:
@@ -214,6 +235,7 @@ async def _join_and_leave(sender: Sender) -> None:
 
 
 _ELSEWHERE = Expected(recorded="bad_token")  # and the connection at the seat is not affected
+_RELAYED = Expected(recorded="wrong_address")
 _REPLACED = Expected("replaced", closes=True)
 _KNOWN: list[tuple[str, SenderKind, Expected, Attack]] = [
     ("its own team's wrong token, in another connection", _ON, _ELSEWHERE, _wrong_token),
@@ -229,6 +251,9 @@ _KNOWN: list[tuple[str, SenderKind, Expected, Attack]] = [
     ("a join and an answer at once", _LOBBY, hostile("out_of_turn"), _join_and_answer),
     ("a join and the end of the connection at once", _LOBBY, VANISHES, _join_and_leave),
     ("logins without end", _OFF, replace(_REPLACED, recorded="too_many_logins"), _login_storm),
+    ("a login that was meant for another computer", _ON, _RELAYED, _relays("wrong_address")),
+    ("the same without the dialled address", _ON, _ELSEWHERE, _relays("bad_token", dialled=...)),
+    ("the same with this server's address", _ON, _ELSEWHERE, _relays("bad_token", dialled="127.0.0.1:7777")),
 ]  # fmt: skip
 
 LOGINS = [

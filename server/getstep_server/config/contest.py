@@ -20,7 +20,7 @@ from getstep_server.validation import Check, Location, Mistake, ValidationError,
 
 from .database_address import DatabaseAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
-from .fields import Address, Host, Model, Name, Port, Seconds, TeamId, check_unique
+from .fields import Address, Host, Model, Name, OutsideAddress, Port, Seconds, TeamId, check_unique
 from .toml_file import SettingError, config_error, errors_of, load
 
 CLASSIC_GAME = "hop"
@@ -49,7 +49,8 @@ class ServerTable(Model, frozen=True, kw_only=True):
     ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
     one is taken, the next free one is used. ``web_names`` are names, beside this machine's own, under which
     spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder. With
-    more than one, ``judges`` is how many further processes judge the matches.
+    more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
+    contestants reach this server through address translation; one without a port stands for all ports.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -60,6 +61,7 @@ class ServerTable(Model, frozen=True, kw_only=True):
     database: Annotated[str, Check(postgres_address, max_length=1000)] | None = None
     judges: Annotated[int, Meta(ge=1, le=64)] = 1
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
+    addresses: Annotated[list[OutsideAddress], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as above
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from getstep.wire import canonical_token, new_nonce, prove_server, verify
+from getstep.wire import SocketAddress, canonical_token, new_nonce, prove_server, verify
 from getstep_server.net.classic import ClassicReader
 
 from . import _bot_rules
@@ -25,6 +25,7 @@ CLOCK_TOLERANCE = 0.95
 """A pause may be that much shorter than it should be: clocks of different programs are not the same."""
 
 NO_NONCE = "join has no nonce: the client does not ask the server to prove itself"
+NO_DIALLED = "join has no dialled: a relay in the host's place could pass on this login"
 
 LONG_SILENCE_SECONDS = 5.0
 BUSY_SHARE = 0.3
@@ -239,6 +240,7 @@ class Play:
                     "nonce": new_nonce(),
                     "contest": "Conformance",
                     "server": "getstep-server conformance",
+                    "dialled": True,
                 }
             case "welcome":
                 game = {"game": "longest_path", "options": {}, "time_kind": "move", "time_ms": 5000}
@@ -371,13 +373,20 @@ class Play:
         self.join = await self.expect("join")
         if self.join["team"] != TEAM or self.join["version"] != 1:
             raise NotAsRequired(f"it sent {describe(self.join)}, expected version 1 and team {TEAM}")
-        if not verify(self.token, self.hello["nonce"], self.join["mac"]):
-            raise NotAsRequired("the mac in join is not the signature of this nonce with this token", "must")
+        dialled = self.join.get("dialled")
+        if dialled is not None and self.hello.get("dialled") is not True:
+            raise NotAsRequired("join has dialled, although hello has not", "must")
+        if dialled is not None and SocketAddress.parse(dialled) != SocketAddress.of((HOST, self.listener.port)):
+            raise NotAsRequired(f"dialled is {dialled!r}, expected {HOST}:{self.listener.port}", "must")
+        if not verify(self.token, self.hello["nonce"], self.join["mac"], dialled):
+            signed = "this nonce" if dialled is None else "this nonce and dialled"
+            raise NotAsRequired(f"the mac in join is not the signature of {signed} with this token", "must")
 
     def proof(self, kind: str) -> str | None:
-        """Return the server's proof: ``right``, ``wrong``, ``mac`` (the client's own mac), or None.
+        """Return the server's proof, or None.
 
-        A client that does not ask for a proof gets no right one.
+        It is ``right``, ``wrong``, ``mac`` (the client's own mac), ``undialled`` (without the dialled address) or
+        ``elsewhere`` (of another address). A client that does not ask for a proof gets no right one.
 
         Raises:
             NotAsRequired: the case needs a wrong proof, and the client has not asked for any.
@@ -389,7 +398,13 @@ class Play:
             raise NotAsRequired(NO_NONCE, "should")
         if kind == "mac":
             return str(self.join["mac"])
-        return prove_server(self.token if kind == "right" else "not the token", self.hello["nonce"], nonce)
+        dialled = self.join.get("dialled")
+        if kind in ("undialled", "elsewhere"):
+            if dialled is None:
+                raise NotAsRequired(NO_DIALLED, "should")
+            dialled = None if kind == "undialled" else "192.0.2.66:7777"
+        token = "not the token" if kind == "wrong" else self.token
+        return prove_server(token, self.hello["nonce"], nonce, dialled)
 
     async def admit(
         self, proof: str = "right", style: str = "shortest", cut: Cut = "whole", **changes: Any

@@ -31,6 +31,7 @@ def _check_style(name: str) -> None:
         raise ValueError(f"one of {', '.join(STYLES)}")
 
 
+Proof = Literal["right", "wrong", "none", "mac", "undialled", "elsewhere"]
 Hex = Annotated[str, Check(_check_hex)]
 StyleName = Annotated[str, Check(_check_style)]
 
@@ -72,7 +73,7 @@ class Accept(Step, frozen=True):
 class Login(Step, frozen=True):
     """Accept, and bring the connection to the lobby."""
 
-    proof: Literal["right", "wrong", "none", "mac"] = "right"
+    proof: Proof = "right"
     least: Seconds = 0
     most: Seconds | None = None
 
@@ -95,7 +96,7 @@ class Greet(Step, frozen=True):
 class Admit(Step, frozen=True):
     """Send welcome, with other fields."""
 
-    proof: Literal["right", "wrong", "none", "mac"] = "right"
+    proof: Proof = "right"
     fields: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, Hex] = field(default_factory=dict)
     style: StyleName = "shortest"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Any
 
 import msgspec
@@ -41,6 +42,7 @@ class WireConnection(Connection):
             nonce=self._nonce,
             contest=self.registry.contest.name,
             server=SOFTWARE,
+            dialled=True,
         )
 
     def _encode(self, message: Message) -> bytes:
@@ -88,12 +90,16 @@ class WireConnection(Connection):
             self._refuse(Goodbye("unsupported_version", detail, None))
             return
         hosted = self.registry.hosted.get(join.team)
-        if hosted is not None and wire.verify(hosted.token, self._nonce, join.mac):
+        if hosted is not None and wire.verify(hosted.token, self._nonce, join.mac, join.dialled):
             self._enter(join, hosted.seat)
             return
         wrong = self._wrong_login(join)
         if wrong is not None:
             self._refuse(wrong, self.registry.login_limiter.record_failure(self.address))
+            return
+        elsewhere = self._dialled_elsewhere(join)
+        if elsewhere is not None:
+            self._refuse(elsewhere)  # without a delay: the client knows the token
             return
         if join.team in self.registry.hosted and join.purpose != "check":
             self._refuse(hosted_program(join.team))
@@ -116,6 +122,26 @@ class WireConnection(Connection):
             return Goodbye("bad_token", detail, None)
         return None
 
+    def _dialled_elsewhere(self, join: Join) -> Goodbye | None:
+        """Return the goodbye to a client that has dialled another address than this server's, None to all others.
+
+        Such a client reached this server through address translation, which the host knows of, or through a relay.
+        """
+        if join.dialled is None:
+            return None
+        dialled = wire.SocketAddress.parse(join.dialled)
+        # On its own machine a client dials its end of a tunnel. No other computer can be there.
+        if dialled.ip.is_loopback or dialled == (reached := wire.SocketAddress.of(self._sock.getsockname())):
+            return None
+        if any(_names(text, dialled) for text in self.registry.contest.file.server.addresses):
+            return None
+        detail = (
+            f"Your client has dialled {dialled}, but has reached this server at {reached}. Somebody may pass on"
+            " what you send: compare the address with the slip from the host. If the host has address translation"
+            f' (a container, a forwarded port), add addresses = ["{dialled}"] under [server] in contest.toml'
+        )
+        return Goodbye("wrong_address", detail, None)
+
     def _signed_token(self, join: Join) -> str | None:
         """Return the form of the team's token with which the client has signed; None if it has signed with another.
 
@@ -124,7 +150,7 @@ class WireConnection(Connection):
         """
         token = self.registry.contest.teams[join.team].token
         forms = dict.fromkeys((token, wire.canonical_token(token)))
-        return next((form for form in forms if wire.verify(form, self._nonce, join.mac)), None)
+        return next((form for form in forms if wire.verify(form, self._nonce, join.mac, join.dialled)), None)
 
     def _enter(self, join: Join, seat: Seat) -> None:
         self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
@@ -134,11 +160,20 @@ class WireConnection(Connection):
         self._take_seat(seat)
 
     def _proof(self, join: Join) -> str | None:
-        """Return the proof that this server knows the team's token, if the client has asked for it."""
+        """Return the proof that this server knows the team's token, and is where the client has dialled, if the
+        client has asked for it."""
         token = self._signed_token(join)
         if join.nonce is None or token is None:
             return None
-        return wire.prove_server(token, self._nonce, join.nonce)
+        return wire.prove_server(token, self._nonce, join.nonce, join.dialled)
+
+
+def _names(setting: str, dialled: wire.SocketAddress) -> bool:
+    """Return True if a value of `addresses` in contest.toml stands for this address."""
+    try:
+        return ip_address(setting) == dialled.ip
+    except ValueError:  # it has a port
+        return wire.SocketAddress.parse(setting) == dialled
 
 
 class FriendlyConnection(WireConnection):

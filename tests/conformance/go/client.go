@@ -507,8 +507,19 @@ func sign(token, message string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func proofOf(token, nonce, own string) string {
-	return sign(token, "getstep server proof v1:"+nonce+own)
+// macOf and proofOf cover the dialled address, unless it is empty: then `join` has none.
+func macOf(token, nonce, dialled string) string {
+	if dialled == "" {
+		return sign(token, nonce)
+	}
+	return sign(token, "getstep login v2:"+nonce+dialled)
+}
+
+func proofOf(token, nonce, own, dialled string) string {
+	if dialled == "" {
+		return sign(token, "getstep server proof v1:"+nonce+own)
+	}
+	return sign(token, "getstep server proof v2:"+nonce+own+dialled)
 }
 
 // paperToken gives a token that a server has made the form that it has on paper. Any other token stays as it is.
@@ -567,6 +578,7 @@ type Client struct {
 
 	pause   time.Duration // the next growing pause
 	proved  bool          // there was a proved connection
+	located bool          // there was one with a dialled address
 	results chan answer
 	busy    bool
 	logLock sync.Mutex
@@ -754,15 +766,16 @@ const (
 
 // player is the state of one connection.
 type player struct {
-	c      *Client
-	s      *session
-	state  state
-	nonce  string
-	own    string
-	proved bool
-	match  *Match
-	open   *question // no answer was sent, and the server has not closed it
-	begun  bool      // the bot thinks about `open`
+	c       *Client
+	s       *session
+	state   state
+	nonce   string
+	own     string
+	dialled string
+	proved  bool
+	match   *Match
+	open    *question // no answer was sent, and the server has not closed it
+	begun   bool      // the bot thinks about `open`
 }
 
 // leave ends a connection: it is the error of a handler.
@@ -945,6 +958,7 @@ func (p *player) hello(f *fields) error {
 	f.text("contest", maxName)
 	f.text("server", maxName)
 	friendly := f.optionalBoolean("friendly")
+	checked := f.optionalBoolean("dialled")
 	speaks := false
 	for _, v := range f.list("versions") {
 		n, ok := v.(int64)
@@ -963,14 +977,25 @@ func (p *player) hello(f *fields) error {
 	if friendly {
 		return p.refuse("this is the port for friendly matches, not that of the contest")
 	}
+	if checked {
+		peer := p.s.conn.RemoteAddr().(*net.TCPAddr)
+		p.dialled = net.JoinHostPort(peer.IP.String(), strconv.Itoa(peer.Port))
+	} else if p.c.located {
+		p.c.log("warning: the server does not check the dialled address now, but did before: it is not the host's")
+		return &leave{pause: p.c.grown(0)}
+	}
 	random := make([]byte, 16)
 	if _, err := rand.Read(random); err != nil {
 		return err
 	}
 	p.own = hex.EncodeToString(random)
-	data, err := frame(entry{"type", "join"}, entry{"version", 1}, entry{"team", p.c.Team},
-		entry{"mac", sign(p.c.Token, p.nonce)}, entry{"client", p.c.Name}, entry{"purpose", "play"},
-		entry{"nonce", p.own})
+	join := []entry{{"type", "join"}, {"version", 1}, {"team", p.c.Team},
+		{"mac", macOf(p.c.Token, p.nonce, p.dialled)}, {"client", p.c.Name}, {"purpose", "play"},
+		{"nonce", p.own}}
+	if p.dialled != "" {
+		join = append(join, entry{"dialled", p.dialled})
+	}
+	data, err := frame(join...)
 	if err != nil {
 		return &leave{ended: &Ended{2, "the login cannot be sent: " + err.Error()}}
 	}
@@ -1007,8 +1032,9 @@ func (p *player) welcome(f *fields) error {
 		return f.err
 	}
 	switch {
-	case proof != "" && hmac.Equal([]byte(proof), []byte(proofOf(p.c.Token, p.nonce, p.own))):
+	case proof != "" && hmac.Equal([]byte(proof), []byte(proofOf(p.c.Token, p.nonce, p.own, p.dialled))):
 		p.proved, p.c.proved = true, true
+		p.c.located = p.c.located || p.dialled != ""
 		p.c.pause = shortPause
 	case proof != "":
 		p.c.log("warning: the server does not know the token: it is not the host's")

@@ -150,9 +150,14 @@ public static class Vectors
             case "signature":
                 string token = Getstep.Auth.Canonical((string)map["typed"]);
                 string nonce = (string)map["nonce"], clientNonce = (string)map["client_nonce"], proof = (string)map["proof"];
-                bool right = Getstep.Auth.IsProof(token, nonce, clientNonce, proof)
-                    && !Getstep.Auth.IsProof(token, clientNonce, nonce, proof);
-                return Map("token", token, "mac", Getstep.Auth.Sign(token, nonce), "proof", right ? proof : "wrong");
+                string dialled = (string)map["dialled"], proofThere = (string)map["dialled_proof"];
+                bool right = Getstep.Auth.IsProof(token, nonce, clientNonce, null, proof)
+                    && !Getstep.Auth.IsProof(token, clientNonce, nonce, null, proof);
+                bool rightThere = Getstep.Auth.IsProof(token, nonce, clientNonce, dialled, proofThere)
+                    && !Getstep.Auth.IsProof(token, nonce, clientNonce, dialled, proof);
+                return Map("token", token, "mac", Getstep.Auth.Sign(token, nonce, null), "proof", right ? proof : "wrong",
+                    "dialled_mac", Getstep.Auth.Sign(token, nonce, dialled),
+                    "dialled_proof", rightThere ? proofThere : "wrong");
             case "nonce":
                 var versions = new List<object>();
                 Getstep.Message.Of(Map("type", "hello", "versions", versions, "nonce", data, "contest", "", "server", ""));

@@ -117,9 +117,15 @@ public class Vectors {
                 String nonce = (String) object(data).get("nonce");
                 String proof = (String) object(data).get("proof");
                 String clientNonce = (String) object(data).get("client_nonce");
-                boolean right = Getstep.Auth.isProof(token, nonce, clientNonce, proof)
-                        && !Getstep.Auth.isProof(token, clientNonce, nonce, proof);
-                return map("token", token, "mac", Getstep.Auth.sign(token, nonce), "proof", right ? proof : "wrong");
+                String dialled = (String) object(data).get("dialled");
+                String proofThere = (String) object(data).get("dialled_proof");
+                boolean right = Getstep.Auth.isProof(token, nonce, clientNonce, null, proof)
+                        && !Getstep.Auth.isProof(token, clientNonce, nonce, null, proof);
+                boolean rightThere = Getstep.Auth.isProof(token, nonce, clientNonce, dialled, proofThere)
+                        && !Getstep.Auth.isProof(token, nonce, clientNonce, dialled, proof);
+                return map("token", token, "mac", Getstep.Auth.sign(token, nonce, null), "proof", right ? proof : "wrong",
+                        "dialled_mac", Getstep.Auth.sign(token, nonce, dialled),
+                        "dialled_proof", rightThere ? proofThere : "wrong");
             case "nonce":
                 Getstep.Message.of(map("type", "hello", "versions", List.of(), "nonce", data, "contest", "", "server", ""));
                 return map();

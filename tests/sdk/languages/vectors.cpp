@@ -114,8 +114,11 @@ static std::string answer(const std::string& command, const std::string& argumen
     }
     if (command == "signature") {
         const std::string token = canonical_token(field(data, "typed")), nonce = field(data, "nonce");
-        const std::string proof = server_proof(token, nonce, field(data, "client_nonce"));
-        return "{\"token\":" + quoted(token) + ",\"mac\":" + quoted(sign(token, nonce)) + ",\"proof\":" + quoted(proof) + "}";
+        const std::string own = field(data, "client_nonce"), dialled = field(data, "dialled");
+        return "{\"token\":" + quoted(token) + ",\"mac\":" + quoted(sign(token, nonce, "")) +
+               ",\"proof\":" + quoted(server_proof(token, nonce, own, "")) +
+               ",\"dialled_mac\":" + quoted(sign(token, nonce, dialled)) +
+               ",\"dialled_proof\":" + quoted(server_proof(token, nonce, own, dialled)) + "}";
     }
     if (command == "nonce") return Fields::hex("nonce", data, nonce_digits), "{}";
     if (command == "sha256") {

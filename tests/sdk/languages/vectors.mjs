@@ -90,7 +90,14 @@ const COMMANDS = {
   signature: (argument) => {
     const given = parse(argument);
     const token = sdk.canonicalToken(given.typed);
-    return { token, mac: sdk.sign(token, given.nonce), proof: sdk.serverProof(token, given.nonce, given.client_nonce) };
+    const { nonce, client_nonce, dialled } = given;
+    return {
+      token,
+      mac: sdk.sign(token, nonce),
+      proof: sdk.serverProof(token, nonce, client_nonce),
+      dialled_mac: sdk.sign(token, nonce, dialled),
+      dialled_proof: sdk.serverProof(token, nonce, client_nonce, dialled),
+    };
   },
   nonce: (argument) => nonce(parse(argument)),
   sha256: (argument) => ({ digest: createHash("sha256").update(Buffer.from(argument, "hex")).digest("hex") }),
