@@ -266,6 +266,8 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_BUILT_FILES": ("10**6", f"{_ADDING}test_a_build_cannot_leave_too_much"),
     "TRIAL_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
     "TRIAL_SECOND_SECONDS": ("1e9", f"{_ADDING}test_trial_games_take_bounded_time"),
+    "TRIAL_MOVE_SECONDS": ("1e9", f"{_ADDING}test_while_several_conventions_fit_each_gets_less_time"),
+    "TRIAL_RIVAL_SECONDS": ("1e9", f"{_ADDING}test_while_several_conventions_fit_each_gets_less_time"),
     "MAX_ORDER_BYTES": ("10**9", f"{_ORDER}test_an_order_has_a_bounded_length"),
     "MAX_ORDER_SECONDS": ("1e12", f"{_ORDER}test_an_order_that_is_wrong_is_refused_with_its_place"),
     "MAX_REPORT_BYTES": ("10**9", f"{_ORDER}test_a_report_has_a_bounded_length"),

@@ -11,6 +11,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from ._errors import BotError
+from ._java_class import files_with_main
 from ._turn import Callback, author_trace
 from .languages import language_of
 
@@ -84,6 +85,8 @@ def find(path: Path) -> Path:
     if path.is_file():
         return path.resolve()
     others = [path.with_name(f"{path.name}{suffix}") for suffix in (".py", ".exe", ".class")]
+    if path.suffix == ".class":  # the class has another name than its source
+        others += files_with_main(path.parent)
     found = next((other for other in others if other.is_file()), None)
     hint = f"This folder is {Path.cwd()}" if found is None else f"did you mean {found}?"
     raise BotError(f"There is no file {path}.\n{hint[0].upper()}{hint[1:]}")

@@ -22,7 +22,7 @@ from getstep_engines import Player
 
 from ._bot import find
 from ._games import Board
-from ._program_file import check_startable, start_command
+from ._program_file import check_startable, start_command, start_folder
 from ._text import sendable_text
 from ._turn import Callback, CallResult, Turn
 from .conventions import (
@@ -130,7 +130,7 @@ class LocalProgram:
         convention: a name of `CONVENTIONS`.
         file: an executable, or a file such as ``bot.py`` or ``Bot.class``.
         arguments: come before those of the convention.
-        folder: in which it starts; by default its own.
+        folder: in which it starts; by default its own, or that of the packages of a Java class.
 
     Raises:
         BotError: there is no such file, or it cannot be started as it is.
@@ -142,7 +142,7 @@ class LocalProgram:
         self._file = find(file)
         check_startable(convention, self._file)
         self._command = [*start_command(convention, self._file), *arguments]
-        self.folder = _LocalFolder(folder or self._file.parent)
+        self.folder = _LocalFolder(folder or start_folder(self._file))
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it in its folder. Raises OSError."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._errors import BotError, SetupError
+from ._java_class import class_in, files_with_main
 from ._text import Console
 from .conventions import topcoder_wrapper
 
@@ -71,7 +72,7 @@ SOURCES = _sources()
 STARTERS: dict[str, Callable[[Path], list[str]]] = {
     ".py": lambda file: [sys.executable, str(file)],
     ".jar": lambda file: ["java", "-jar", str(file)],
-    ".class": lambda file: ["java", "-cp", str(file.parent), file.stem],
+    ".class": lambda file: ["java", "-cp", str(start_folder(file)), _class_name(file)],
     ".js": lambda file: ["node", str(file)],
     ".mjs": lambda file: ["node", str(file)],
     ".dll": lambda file: ["dotnet", str(file)],
@@ -86,6 +87,20 @@ RUNTIMES = {
     "mono": "install mono, such as https://www.mono-project.com or apt install mono-runtime",
 }
 """The programs of `STARTERS` that may be missing, and where to get them."""
+
+
+def start_folder(file: Path) -> Path:
+    """Return the folder in which a program is started: its own, or that of the packages of a Java class."""
+    found = class_in(file) if file.suffix.lower() == ".class" else None
+    if found is None:
+        return file.parent
+    folder = file.parents[found.name.count(".")] if found.name.count(".") < len(file.parents) else file.parent
+    return folder if folder / found.path == file else file.parent
+
+
+def _class_name(file: Path) -> str:
+    found = class_in(file)
+    return file.stem if found is None else found.name
 
 
 def start_command(convention: str, file: Path) -> list[str]:
@@ -111,6 +126,10 @@ def check_startable(convention: str, file: Path) -> None:
     if convention == "topcoder" and file.suffix.lower() == ".class" and file.name != wrapper.wrapped_program:
         steps = _steps(convention, file.with_suffix(".java"), wrapper)
         raise BotError(f"{file.name} has no main method; play it through its wrapper. Type:\n{steps}")
+    if file.suffix.lower() == ".class" and (found := class_in(file)) is not None and not found.has_main:
+        others = [other.name for other in files_with_main(file.parent)]
+        hint = f"did you mean {', '.join(others[:5])}?" if others else "name the class that has one"
+        raise BotError(f"{file.name} has no main method; {hint}")
     runtime = start_command(convention, file)[0]
     if runtime == str(file):
         if sys.platform != "win32" and not os.access(file, os.X_OK):

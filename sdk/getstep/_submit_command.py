@@ -29,13 +29,14 @@ Send your program to the host, which then plays it in your team's place: your co
 have allowed it. The server compiles the program, plays a trial game with it, and says here what is wrong, or
 which version it has stored. From your team's next match on, the new version plays.
 
-A program is one file, such as my_bot.py, a folder, or a zip or tar.gz archive. A folder needs a file program.toml
-if it is not clear how to build and run it; docs/contestant.md describes it. It may have 10 MB. Tools' own files,
-such as .git, are left out.
+A program is one file, such as my_bot.py, a folder, or a zip or tar.gz archive. If a folder has several programs,
+--entry names the file that starts the right one. A folder needs a file program.toml if it is not clear how to build
+and run it; docs/contestant.md describes it. It may have 10 MB. Tools' own files, such as .git, are left out.
 
 examples:
   getstep submit my_bot.py
   getstep submit my_bot/                        a folder
+  getstep submit my_repository/ --entry src/bot.cpp
   getstep submit Linker.java --as linkage
   getstep submit my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 
@@ -64,7 +65,8 @@ def submit(options: argparse.Namespace, console: Console) -> int:
     team = find_login(options.team, options.token, options.token_file)
     page = _Page(_address(options, console))
     page.log_in(team, console)
-    query = {"name": name, **({"as": options.convention} if options.convention else {})}
+    given = {"as": options.convention, "entry": options.entry}
+    query = {"name": name, **{key: value for key, value in given.items() if value}}
     page.send(f"/own/program?{urlencode(query)}", data)
     console.say(f"Sent {name}: {_size(len(data))}.")
     return _follow(page, console)

@@ -283,7 +283,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="your program: a file, a folder or an archive")
-    add_convention(parser, "--as", "convention", "the convention, if it is not clear from the contest's game: ")
+    add_convention(parser, "--as", "convention", "the convention, if trial games are not to find it: ")
+    starts = "the file that starts your program, if there are several, such as bot.cpp"
+    parser.add_argument("--entry", metavar="FILE", help=starts)
     _add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
     parser.set_defaults(run=submit)
 

@@ -475,6 +475,15 @@ TRIAL_SECONDS = 120.0
 TRIAL_SECOND_SECONDS = 20.0
 """The time that the first trial game may take, so that another one with the other colour follows."""
 
+TRIAL_MOVE_SECONDS = 10.0
+"""The time of a move while it is not known yet which of several conventions is the program's.
+
+By a wrong one, a program waits for what never comes, and with it the whole trial: a contest may have any limit.
+"""
+
+TRIAL_RIVAL_SECONDS = 5.0
+"""The same once the program has played by another convention: almost always there is nothing to wait for."""
+
 # --- matches on other machines ---
 
 MAX_ORDER_BYTES = 1 << 16

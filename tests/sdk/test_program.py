@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from getstep._bot import load
 from getstep._errors import BotError
+from getstep._java_class import JavaClass, read_class
 from getstep._program import (
     LocalProgram,
     ProgramBot,
@@ -30,6 +32,7 @@ from getstep._turn import Turn
 from getstep.cli import main
 from getstep.conventions import CONVENTIONS, ConventionError, Talk
 from getstep_engines import GAMES, Player
+from tests.compilers import need
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
 
@@ -369,6 +372,43 @@ def test_source_code_is_compiled_first(tmp_path: Path, suffix: str) -> None:
     assert f'"my bot{suffix}"' in build
     assert '"my bot"' in play
     assert play.endswith("--as linkage")
+
+
+def test_a_class_in_a_package_is_started_where_its_packages_are(tmp_path: Path) -> None:
+    need("javac", "java")
+    (tmp_path / "Main.java").write_text(
+        "package a.b; class one { public static void main(String[] a) throws Exception {"
+        ' new java.io.File("started").createNewFile(); System.out.println("3 4");'
+        " while (System.in.read() >= 0); } }\nclass two { }\n"
+    )
+    subprocess.run(["javac", "-d", ".", "Main.java"], cwd=tmp_path, check=True)
+    file = tmp_path / "a" / "b" / "one.class"
+    bot = ProgramBot("prodrive", file)
+    try:
+        assert first_question(bot, "longest_path") == (4, 3)
+    finally:
+        bot.close()
+    assert (tmp_path / "started").exists()
+    assert (
+        complaint("prodrive", file.with_name("two.class"))
+        == "two.class has no main method; did you mean one.class?"
+    )
+    assert complaint("prodrive", file.with_name("Main.class")).endswith(f"Did you mean {file}?")
+
+
+def test_what_is_no_class_is_refused(tmp_path: Path) -> None:
+    """Each beginning of a class, and each byte changed; what can still be read is a class with another name."""
+    need("javac")
+    (tmp_path / "A.java").write_text("class A implements Runnable { int x = 3; public void run() { } }")
+    subprocess.run(["javac", "A.java"], cwd=tmp_path, check=True)
+    data = (tmp_path / "A.class").read_bytes()
+    assert read_class(data) == JavaClass("A", has_main=False, source="A.java")
+    for end in range(len(data)):
+        with pytest.raises(ValueError, match="no Java class"):
+            read_class(data[:end])
+    for at in range(len(data)):
+        with contextlib.suppress(ValueError):
+            read_class(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :])
 
 
 def test_a_class_of_topcoder_needs_its_wrapper(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

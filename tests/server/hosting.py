@@ -47,8 +47,10 @@ def add(
     told: list[str] | None = None,
     convention: str | None = None,
     team: int = 1,
+    entry: str | None = None,
 ) -> ProgramVersion:
     """Add a file as the program of a team; ``told`` gets what goes on meanwhile."""
     source = source_of(name, data.encode() if isinstance(data, str) else data)
     ticks = [] if told is None else told
-    return add_program(contest, Submission(team, source, "host", convention), ticks.append)
+    submission = Submission(team, source, "host", convention, entry=entry)
+    return add_program(contest, submission, ticks.append).version

@@ -9,16 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from getstep_engines import TimeControl
 from getstep_server.errors import ConfigError, ProgramRefused, UsageError
+from getstep_server.programs import adding, protection, trial
 from getstep_server.programs import build as build_module
-from getstep_server.programs import protection, trial
 from getstep_server.programs.build import check_files
+from getstep_server.programs.playing import Job
+from getstep_server.programs.source import source_of
 from getstep_server.programs.store import ProgramStore
+from getstep_server.sandbox import mounts
 from getstep_server.sandbox.check import Finding
 from getstep_server.sandbox.probes import PROBES
 from tests.compilers import need
@@ -148,7 +154,8 @@ def test_a_mistake_of_syntax_is_told_with_its_line(tmp_path: Path) -> None:
 
 def test_an_exception_is_told_with_its_traceback_and_the_board(tmp_path: Path) -> None:
     lines = told(tmp_path, "hop", "bot.py", "def get_step(board, is_black):\n    return board['a']\n")
-    assert lines[0].startswith("in a trial game of hop, as the first player, at move 1: TypeError: list indices")
+    where = "tried by the convention getstep: in a trial game of hop, as the first player, at move 1: "
+    assert lines[0].startswith(f"{where}TypeError: list indices")
     assert "    return board['a']" in "\n".join(lines)
     assert [line for line in lines if line.startswith("   0   B")]
     assert lines[-1].startswith("  legal: [(0, 0), (0, 1)]")
@@ -186,7 +193,9 @@ def test_a_program_that_crashes_is_told_how(tmp_path: Path, last: str, end: str)
 
 def test_a_program_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
     lines = told(tmp_path, "longest_path", "bot.py", "import sys\nsys.exit('no book')\n")
-    assert lines[0].startswith("it does not start: the program has ended with exit code 1")
+    assert lines[0].startswith(
+        "tried by the convention prodrive: it does not start: the program has ended with exit code 1"
+    )
     assert lines[0].endswith("standard error: no book")
 
 
@@ -211,7 +220,7 @@ def told_again(folder: Path, data: str) -> list[str]:
 
 def test_a_file_that_cannot_be_run_is_told(tmp_path: Path) -> None:
     lines = told(tmp_path, "linkage", "bot", b"\x7fELF is not enough")
-    assert lines == ["./bot cannot be started: Exec format error"]
+    assert lines == ["tried by the convention linkage: ./bot cannot be started: Exec format error"]
 
 
 def test_a_command_that_names_no_file_is_told(tmp_path: Path) -> None:
@@ -224,7 +233,7 @@ def test_a_command_that_names_no_file_is_told(tmp_path: Path) -> None:
     )
     assert refused('run = "/bin/sh -c ls"').startswith("there is no file /bin/sh")
     assert refused('run = "../../../bin/ls"').startswith("there is no file ../../../bin/ls")
-    assert refused('run = "nosuch"') == "nosuch cannot be started: No such file or directory"
+    assert refused('run = "nosuch"').endswith(": nosuch cannot be started: No such file or directory")
 
 
 def test_trial_games_take_bounded_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,6 +253,140 @@ def test_trial_games_take_bounded_time(tmp_path: Path, monkeypatch: pytest.Monke
     assert version.trial == "longest_path: not over after 120 s, without a fault"
     ticks.seconds = 21 / 120
     assert add(contest, "bot.py", PROGRAMS["prodrive"], ticks).trial.count(",") == 0
+
+
+# --- the convention ---------------------------------------------------------------------------------------------
+
+SAMPLE = """
+def from_file():
+    with open("shared_file.txt") as file:
+        return file.read()
+
+"""
+"""What the contest's own sample has in its console version, and does not use."""
+
+
+class Trials:
+    """Stands for the trial games: a program plays by some conventions. ``asked`` has the limits of each."""
+
+    def __init__(self, *works: str) -> None:
+        self.works = works
+        self.asked: list[tuple[str, float, float]] = []
+
+    def __call__(self, job: Job, games: Sequence[trial.TrialGame], startup: float, _tick: object) -> str:
+        self.asked.append((job.convention, games[0].control.seconds, startup))
+        if job.convention not in self.works:
+            raise ProgramRefused(f"no move of {job.convention}\n  a board")
+        return "won"
+
+
+def test_the_convention_is_found_by_trial_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text names the file of the other convention, which is tried first: the program waits for its input."""
+    play = trial.try_program
+
+    def soon_over(job: Job, games: Sequence[trial.TrialGame], startup: float, tick: Callable[[str], None]) -> str:
+        if job.convention == "csefest-file":
+            games = [replace(game, control=TimeControl("move", 0.2)) for game in games]
+        return play(job, games, startup, tick)
+
+    monkeypatch.setattr(adding, "try_program", soon_over)
+    monkeypatch.setattr(trial, "TRIAL_SECOND_SECONDS", 0)
+    ticks: list[str] = []
+    source = source_of("bot.py", (SAMPLE + PROGRAMS["csefest-console"]).encode())
+    contest = contest_of(tmp_path, "chain_reaction")
+    added = adding.add_program(contest, adding.Submission(1, source, "host"), ticks.append)
+    assert added.version.convention == "csefest-console"
+    assert added.notes == (
+        "found by trial games: it plays by the convention csefest-console, and not by csefest-file;"
+        " --as names another one",
+    )
+    assert [tick for tick in ticks if tick.startswith("as csefest-file: trial game 1")]
+    assert sorted(path.name for path in added.version.folder.iterdir()) == ["files", "program.json", "source"]
+
+
+def test_a_program_that_plays_by_no_convention_is_told_why_by_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adding, "try_program", Trials())
+    assert told(tmp_path, "chain_reaction", "bot.py", SAMPLE) == [
+        "tried by the convention csefest-file: no move of csefest-file",
+        "  a board",
+        "tried by the convention csefest-console: no move of csefest-console",
+        "with --as csefest-file, it is tried by this one only, with the time of the contest",
+    ]
+
+
+def test_a_program_that_plays_by_two_conventions_is_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adding, "try_program", Trials("csefest-file", "csefest-console"))
+    assert told(tmp_path, "chain_reaction", "bot.py", "") == [
+        "it plays by the conventions csefest-console and csefest-file: which one is it? Say it with --as"
+        ' csefest-console or --as csefest-file, or with convention = "csefest-console" in a file program.toml'
+    ]
+
+
+def test_while_several_conventions_fit_each_gets_less_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contest = contest_of(tmp_path, "chain_reaction")  # 20 s a move, and 10 s to start
+    for works, named, expected in (
+        ("csefest-console", None, [("csefest-console", 10, 10), ("csefest-file", 5, 5)]),
+        ("csefest-file", None, [("csefest-console", 10, 10), ("csefest-file", 10, 10)]),
+        ("csefest-file", "csefest-file", [("csefest-file", 20, 10)]),
+    ):
+        trials = Trials(works)
+        monkeypatch.setattr(adding, "try_program", trials)
+        assert add(contest, "bot.py", "", convention=named).convention == works
+        assert trials.asked == expected
+
+
+# --- the class of Java ------------------------------------------------------------------------------------------
+
+JAVA_MAIN = "class {} {{ public static void main(String[] arguments) {{ }} }}\n"
+
+
+def test_the_class_with_main_is_found_in_what_was_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need("javac", "java")
+    monkeypatch.setattr(adding, "try_program", lambda *_: "won")
+    contest = contest_of(tmp_path / "contest", "longest_path")
+
+    def added(**texts: str) -> adding.Added:
+        files = {name.replace("__", "."): text.encode() for name, text in texts.items()}
+        source = source_of("x.zip", zipped(files))
+        return adding.add_program(contest, adding.Submission(1, source, "host", "prodrive"), print)
+
+    one = added(PlayerOne__java=JAVA_MAIN.format("playerOne") + "class Helper { void main(String[] a) { } }\n")
+    assert one.version.command[-1] == "playerOne"
+    assert one.notes == ("class playerOne (in PlayerOne.java) has main",)
+    two = {"A__java": JAVA_MAIN.format("A"), "B__java": "package p.q;\n" + JAVA_MAIN.format("Other")}
+    with pytest.raises(
+        ProgramRefused, match=r"several have one: A \(in A.java\), p.q.Other \(in B.java\); .*--entry"
+    ):
+        added(**two)
+    assert added(**two, program__toml='entry = "B.java"').version.command[-1] == "p.q.Other"
+    with pytest.raises(ProgramRefused, match="none has one"):
+        added(A__java="class A { }")
+    wrong = {"PlayerOne__java": JAVA_MAIN.format("playerOne"), "program__toml": 'run = "java -cp . PlayerOne"'}
+    with pytest.raises(
+        ProgramRefused, match=r"class PlayerOne, and .*; classes with main: playerOne \(in PlayerOne"
+    ):
+        added(**wrong)
+
+
+def test_the_settings_of_the_compiler_of_pascal_are_in_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "exists", lambda path: str(path) == "/etc/fpc.cfg")
+    command = mounts.options("/home", [])
+    at = command.index("/etc/fpc.cfg")
+    assert command[at - 1 : at + 2] == ["--ro-bind", "/etc/fpc.cfg", "/etc/fpc.cfg"]
+
+
+@pytest.mark.skipif(
+    shutil.which("fpc") is None, reason="there is no compiler of Pascal here: apt install fp-compiler"
+)
+def test_a_program_in_pascal_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its compiler finds nothing without /etc/fpc.cfg."""
+    monkeypatch.setattr(adding, "try_program", lambda *_: "won")
+    files = {"program.toml": b'build = "fpc bot.pas"\nrun = "./bot"', "bot.pas": b"uses sysutils;\nbegin\nend.\n"}
+    assert add(contest_of(tmp_path, "longest_path"), "x.zip", zipped(files)).command == ("./bot",)
 
 
 # --- builds -----------------------------------------------------------------------------------------------------

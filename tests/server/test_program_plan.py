@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from getstep_server.errors import ProgramRefused
-from getstep_server.programs.plan import Plan, plan_of
+from getstep_server.programs.plan import Plan, plans_of
 from getstep_server.programs.source import Source, source_of
 
 from .archives import zipped
@@ -30,44 +30,54 @@ def toml(text: str, **files: bytes) -> Source:
     return source(program__toml=text.encode(), **files)
 
 
-def refusal(program: Source, games: list[str], convention: str | None = None) -> str:
+def refusal(program: Source, games: list[str], convention: str | None = None, entry: str | None = None) -> str:
     with pytest.raises(ProgramRefused) as caught:
-        plan_of(program, games, convention)
+        plans_of(program, games, convention, entry)
     return str(caught.value)
 
 
-def plan(program: Source, game: str, convention: str | None = None) -> Plan:
-    return plan_of(program, [game], convention)
+def plan(program: Source, game: str, convention: str | None = None, entry: str | None = None) -> Plan:
+    """Return the plan that is tried first."""
+    return plans_of(program, [game], convention, entry)[0]
 
 
 # --- the convention ---------------------------------------------------------------------------------------------
 
 
+FILE, CONSOLE = "csefest-file", "csefest-console"
+
+
 @pytest.mark.parametrize(
-    ("game", "text", "convention"),
+    ("game", "text", "conventions"),
     [
-        ("hop", GET_STEP, "getstep"),
-        ("linkage", GET_STEP, "getstep"),
-        ("linkage", b"print()", "linkage"),
-        ("longest_path", b"print()", "prodrive"),
-        ("pseudo_tonga", TOPCODER, "topcoder"),
-        ("chain_reaction", b"print()", "csefest-console"),
-        ("chain_reaction", b"open('shared_file.txt')", "csefest-file"),
-        ("hop", b"async def get_step(board, is_black): pass", "getstep"),
-        ("hop", b"from my_engine import (search, get_step)", "getstep"),
-        ("hop", b"get_step = make_bot()", "getstep"),
+        ("hop", GET_STEP, ["getstep"]),
+        ("linkage", GET_STEP, ["getstep", "linkage"]),
+        ("linkage", b"print()", ["linkage"]),
+        ("longest_path", b"print()", ["prodrive"]),
+        ("pseudo_tonga", TOPCODER, ["topcoder"]),
+        ("chain_reaction", b"print()", [CONSOLE, FILE]),
+        ("chain_reaction", b"open('shared_file.txt')", [FILE, CONSOLE]),
+        ("chain_reaction", GET_STEP + b"# shared_file.txt", ["getstep", FILE, CONSOLE]),
+        ("hop", b"async def get_step(board, is_black): pass", ["getstep"]),
+        ("hop", b"from my_engine import (search, get_step)", ["getstep"]),
+        ("hop", b"get_step = make_bot()", ["getstep"]),
+        ("hop", b"globals().update(get_step=make_bot())", ["getstep"]),
+        ("linkage", b"# my get_step is elsewhere\n", ["linkage", "getstep"]),
     ],
 )
-def test_the_convention_is_found_by_the_game_and_the_text(game: str, text: bytes, convention: str) -> None:
-    assert plan(source_of("bot.py", text), game).convention == convention
+def test_each_convention_that_fits_is_tried_and_the_text_orders_them(
+    game: str, text: bytes, conventions: list[str]
+) -> None:
+    assert [one.convention for one in plans_of(source_of("bot.py", text), [game])] == conventions
 
 
-def test_a_comment_with_get_step_is_no_get_step() -> None:
-    assert plan(source_of("bot.py", b"# my get_step is elsewhere\n"), "linkage").convention == "linkage"
+def test_other_languages_than_python_have_no_get_step() -> None:
+    found = plans_of(source_of("bot.cpp", b"def get_step(board, is_black)"), ["chain_reaction"])
+    assert [one.convention for one in found] == [CONSOLE, FILE]
 
 
 def test_a_file_with_get_step_plays_every_game() -> None:
-    assert plan_of(source_of("bot.py", GET_STEP), ALL_GAMES).convention == "getstep"
+    assert [one.convention for one in plans_of(source_of("bot.py", GET_STEP), ALL_GAMES)] == ["getstep"]
 
 
 def test_the_sender_may_name_the_convention() -> None:
@@ -103,12 +113,11 @@ def test_c_is_compiled_as_c_and_beside_cpp_as_cpp() -> None:
     assert plan(source(a__c=b"", b__cpp=b""), "linkage").build[0] == "g++"
 
 
-def test_java_starts_with_its_main_class() -> None:
-    found = plan(source(a___b___Main__java=MAIN_JAVA, a___b___Board__java=b"package a.b;"), "linkage")
-    assert found.command[-3:] == ("-cp", ".", "a.b.Main")
-    assert found.build[0] == "javac"
-    assert "none has one" in refusal(source_of("Bot.java", b"class Bot {}"), ["linkage"])
-    assert "several classes" in refusal(source(A__java=MAIN_JAVA, B__java=MAIN_JAVA), ["linkage"])
+def test_the_class_of_java_is_found_in_what_was_built() -> None:
+    program = source(a___b___Main__java=MAIN_JAVA, a___b___Board__java=b"package a.b;")
+    found = plan(program, "linkage")
+    assert (found.command[-2:], found.java_main, found.build[0]) == (("-cp", "."), "", "javac")
+    assert plan(program, "linkage", entry="a/b/Main.java").java_main == "a/b/Main.java"
 
 
 def test_csharp_is_run_by_mono() -> None:
@@ -160,13 +169,49 @@ def test_a_class_is_expected_in_one_file() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"a__py": b"", "b__cpp": b""}, "files in C++, Python, expected one language; for all else"),
+        (
+            {"aicontest__py": b"", "bot__cpp": b""},
+            "files in C++ (bot.cpp) and Python (aicontest.py), expected one language; name the file that starts the"
+            ' program: --entry bot.cpp, or entry = "bot.cpp" in a file program.toml',
+        ),
         ({"notes__txt": b""}, "no file in a known language"),
         ({"bot__exe": b"MZ"}, "a program for Windows"),
     ],
 )
 def test_other_files_are_refused(files: dict[str, bytes], message: str) -> None:
     assert message in refusal(source(**files), ["linkage"])
+
+
+def test_an_entry_chooses_the_language_and_leaves_out_other_programs() -> None:
+    program = source(
+        aicontest__py=b"", old___bot__cpp=b"int main() {}", src___bot__cpp=b"int main() {}", src___search__cpp=b""
+    )
+    for entry in ("src/bot.cpp", "./src/bot.cpp", "src\\bot.cpp", "folder/src/bot.cpp"):
+        found = plan(program, "linkage", entry=entry)
+        assert found.language == "C++"
+        assert found.build[-3:] == ("./src/bot.cpp", "./src/search.cpp", "-lm")
+    python = plan(program, "linkage", entry="aicontest.py")
+    assert (python.command, python.build[3:]) == (("python", "./aicontest.py"), ("./aicontest.py",))
+    csharp = source(A__cs=b"static void Main() {}", B__cs=b"static int Main(", C__cs=b"class C {}")
+    assert plan(csharp, "linkage", entry="B.cs").build[3:] == ("./B.cs", "./C.cs")
+    assert plan(source(a__py=b"", bot=b"\x7fELF"), "linkage", entry="bot").command == ("./bot",)
+
+
+def test_an_entry_that_is_no_single_file_of_the_program_is_refused() -> None:
+    program = source(a___bot__py=b"", b___bot__py=b"", notes__txt=b"")
+    for entry in ("bot.py", "gone.py"):
+        expected = f"entry '{entry}': expected one of the program's files: a/bot.py, b/bot.py, notes.txt"
+        assert refusal(program, ["linkage"], entry=entry) == expected
+    assert "notes.txt is in no known language" in refusal(program, ["linkage"], entry="notes.txt")
+    assert "--entry a.py" in refusal(source(a__py=b"", b__py=b""), ["linkage"])
+
+
+def test_program_toml_may_name_the_entry() -> None:
+    program = toml('entry = "bot.cpp"', bot__cpp=b"", aicontest__py=b"")
+    assert plan(program, "linkage").language == "C++"
+    assert plan(program, "linkage", entry="aicontest.py").language == "Python"
+    assert plan(toml('run = "./a"', bot__cpp=b"", a=b""), "linkage", entry="bot.cpp").build[0] == "g++"
+    assert "either entry or run, not both" in refusal(toml('entry = "a.py"\nrun = "python a.py"'), ["linkage"])
 
 
 def test_files_are_searched_in_bounded_time() -> None:
@@ -204,6 +249,37 @@ def test_program_toml_says_how_to_build_and_run() -> None:
 def test_program_toml_may_name_the_convention_only() -> None:
     found = plan(toml('convention = "csefest-file"', bot__cpp=b""), "chain_reaction")
     assert (found.language, found.convention) == ("C++", "csefest-file")
+
+
+@pytest.mark.parametrize(
+    ("run", "file", "build"),
+    [
+        (
+            "./my_bot --fast",
+            "bot.cpp",
+            ("g++", "-O2", "-std=c++17", "-pthread", "-o", "./my_bot", "./bot.cpp", "-lm"),
+        ),
+        ("java -Xss8m -cp . playerOne", "A.java", ("javac", "-encoding", "UTF-8", "-d", ".", "./A.java")),
+        ("mono ./Bot.exe", "Bot.cs", ("mcs", "-optimize+", "-out:./Bot.exe", "./Bot.cs")),
+        ("python bot.py", "bot.py", ()),
+        ("perl bot.pl", "helper.c", ()),
+    ],
+)
+def test_run_alone_does_not_switch_off_the_compiler(run: str, file: str, build: tuple[str, ...]) -> None:
+    found = plan(toml(f'run = "{run}"', **{file.replace(".", "__"): b""}), "linkage")
+    assert (found.build, " ".join(found.command)) == (build, run)
+    assert (found.java_main, found.note) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("run", "made"),
+    [("./my_bot", "my_bot"), ("java -cp bin a.Bot", "bin/a/Bot.class"), ("java -jar b.jar", "b.jar")],
+)
+def test_what_is_compiled_already_is_not_compiled_again_and_that_is_said(run: str, made: str) -> None:
+    files = {made.replace("/", "___").replace(".", "__"): b"", "a__java": b"", "a__cpp": b""}
+    found = plan(toml(f'run = "{run}"', **files), "linkage")
+    assert (found.build, found.command) == ((), tuple(run.split()))
+    assert found.note.startswith("nothing was compiled: ")
 
 
 def test_program_toml_may_name_the_file_with_get_step() -> None:

@@ -21,7 +21,7 @@ from trio.testing import wait_all_tasks_blocked
 from getstep import cli
 from getstep.wire import prove_server
 from getstep_server import limits
-from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import Contest, load_contest
 from getstep_server.programs.store import ProgramStore
 from getstep_server.web import submissions
 from getstep_server.web.app import App
@@ -120,6 +120,8 @@ async def test_a_team_has_one_at_a_time_and_others_have_theirs(app: App, browser
         ({"name": ""}, b"x"),
         ({"name": "x" * 201}, b"x"),
         ({"as": "x" * 51}, b"x"),
+        ({"entry": "x" * 201}, b"x"),
+        ({"entry": "a\0.py"}, b"x"),
         ({"name": "a\0.py"}, b"x"),
         ({"as": "\0"}, b"x"),
         ({}, b""),
@@ -249,6 +251,24 @@ async def test_the_command_sends_a_file(submit: Submit, tmp_path: Path, capsys: 
     out = capsys.readouterr().out
     assert "  my_bot.py\n" in out
     assert out.endswith("Stored: version 1\n")
+
+
+async def test_the_command_names_the_convention_and_the_entry(
+    submit: Submit, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are arguments of the process that builds the program."""
+    commands: list[list[str]] = []
+
+    def command(contest: Contest, submission: Submission) -> list[str]:
+        commands.append(submissions._command(contest, submission))
+        return [sys.executable, "-c", WORKER]
+
+    monkeypatch.setattr(app.own.submissions, "_command", command)
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("say('stored', 'version 1')")
+    for more in (["--as", "linkage", "--entry", "src/bot.cpp"], []):
+        assert await submit(bot, *more) == 0
+    assert [one[-3:] for one in commands] == [["my_bot.py", "linkage", "src/bot.cpp"], ["my_bot.py", "", ""]]
 
 
 async def test_the_command_sends_a_folder_without_what_tools_make(
@@ -388,7 +408,7 @@ async def test_a_program_has_at_most_10_mb(app: App, browser: Browser, port: int
 
 def run_process(folder: Path, team: int, name: str, data: bytes) -> list[dict[str, str]]:
     """Return what the real process prints."""
-    command = [sys.executable, "-m", "getstep_server.programs.submission", str(folder), str(team), name, ""]
+    command = [sys.executable, "-m", "getstep_server.programs.submission", str(folder), str(team), name, "", ""]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from getstep.conventions import CONVENTIONS
 from getstep_server.config.contest import Contest
@@ -20,6 +21,9 @@ from getstep_server.text import escape_control_chars, local_minute
 from ._parser import EXIT_FAILED, EXIT_OK, add_command, folder_argument, help_by_default
 from ._shared import contest_with_teams, print_folded, print_table, say_notes, shell_command, spinner, team_named
 
+if TYPE_CHECKING:
+    from getstep_server.programs.adding import Added
+
 NONE = "none"
 """The word for no version: the team's bots play from the network."""
 
@@ -31,8 +35,10 @@ makes a fault in its trial game is not stored; the command says what is wrong.
 
 PROGRAM is a file, a folder, or a zip or tar.gz file with at most 10 MB: source
 code in C, C++, C#, Java or Python, or an executable. A Python file with get_step
-plays every game. Other programs talk as in one of the original contests: see
---as. A file program.toml in the folder says what cannot be found out:
+plays every game. Other programs talk as in one of the original contests; trial
+games find out as in which, and --as says it. If a folder has several programs,
+--entry names the file that starts the right one. A file program.toml in the
+folder says what cannot be found out:
 
   build = "make"                  # a line for the shell
   run = "./my_bot --fast"         # the command that starts it
@@ -42,6 +48,7 @@ examples:
   getstep-server programs add autumn Ada my_bot.py
   getstep-server programs add autumn Ada bot.cpp --as csefest-console
   getstep-server programs add autumn 7 submission.zip
+  getstep-server programs add autumn 7 repository/ --entry src/bot.cpp
 """
 _LIST = """\
 Show the versions of the teams' programs. The newest 20 of each team and the one
@@ -73,8 +80,10 @@ def add_programs_actions(programs: argparse.ArgumentParser) -> None:
     _team_argument(add)
     add.add_argument("program", type=Path, metavar="PROGRAM", help="a file, a folder or an archive")
     conventions = (GETSTEP, *CONVENTIONS)
-    talks = "how the program talks (default: found by the program and the game of its event)"
+    talks = "how the program talks (default: found by trial games)"
     add.add_argument("--as", dest="convention", choices=conventions, metavar="CONVENTION", help=talks)
+    starts = "the file that starts the program, if there are several, such as bot.cpp"
+    add.add_argument("--entry", metavar="FILE", help=starts)
     add.add_argument("--no-use", action="store_true", help="only store it; the version in use stays")
     by = "who adds it, for the list (default: your name on this machine)"
     add.add_argument("--by", metavar="NAME", help=by)
@@ -134,8 +143,8 @@ def _add(args: argparse.Namespace) -> int:
         with spinner() as tick:
             tick("reading it")
             source = source_in(args.program)
-            submission = Submission(team, source, args.by or _user(), args.convention, not args.no_use)
-            version = add_program(contest, submission, tick)
+            submission = Submission(team, source, args.by or _user(), args.convention, not args.no_use, args.entry)
+            added = add_program(contest, submission, tick)
     except ProgramRefused as refused:
         first, *more = str(refused).split("\n")
         print_folded(f"The program of {name} was not stored: {first}", error=True)
@@ -147,7 +156,7 @@ def _add(args: argparse.Namespace) -> int:
         what = f"version {stored[-1].number} is stored already" if stored else "nothing was stored"
         print(f"Stopped; {what}.", file=sys.stderr)
         raise
-    _print_added(contest, version, in_use=not args.no_use)
+    _print_added(contest, added, in_use=not args.no_use)
     return EXIT_OK
 
 
@@ -158,10 +167,13 @@ def _user() -> str:
         return "host"
 
 
-def _print_added(contest: Contest, version: ProgramVersion, *, in_use: bool) -> None:
+def _print_added(contest: Contest, added: Added, *, in_use: bool) -> None:
+    version = added.version
     name = contest.team_name(version.team)
     what = f"{version.language}, convention {version.convention}"
     print_folded(f"Version {version.number} of {name} is stored: {what}.")
+    for note in added.notes:
+        print_folded(f"{note[0].upper()}{note[1:]}.")
     print_folded(f"Trial games against random: {version.trial}.")
     print(f"SHA-256 of its source: {version.sha256}")
     if in_use:

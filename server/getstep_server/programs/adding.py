@@ -1,20 +1,29 @@
-"""From the source of a program to a version: plan, build, trial games, store. A failure leaves nothing behind."""
+"""From the source of a program to a version: plan, build, trial games, store. A failure leaves nothing behind.
+
+If several conventions fit a program, it plays its trial games by each of them. By a wrong one it usually waits for
+what never comes, so it gets less time there. The one by which it plays is its convention; if it plays by two, its
+sender is asked.
+"""
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from getstep.wire import MAX_NAME
+from getstep_engines import TimeControl
 from getstep_server.config.contest import Contest
-from getstep_server.errors import UsageError
+from getstep_server.errors import ProgramRefused, UsageError
+from getstep_server.limits import TRIAL_MOVE_SECONDS, TRIAL_RIVAL_SECONDS
 from getstep_server.sandbox import Protections
 from getstep_server.text import escape_control_chars, utc_time
 
-from .build import build
+from .build import Built, build
 from .disk import disk_errors
-from .plan import plan_of
+from .plan import SETTINGS, Plan, plans_of
 from .playing import Job, id_line_of
 from .protection import require_protections
 from .source import Source
@@ -33,6 +42,7 @@ class Submission:
         added_by: who gives it, for people.
         convention: of the program; None: it is found.
         use: whether it plays from the team's next match on.
+        entry: the path of the file that starts it; None: it is found.
     """
 
     team: int
@@ -40,9 +50,18 @@ class Submission:
     added_by: str
     convention: str | None = None
     use: bool = True
+    entry: str | None = None
 
 
-def add_program(contest: Contest, submission: Submission, tick: Callable[[str], None]) -> ProgramVersion:
+@dataclass(frozen=True)
+class Added:
+    """A program that is stored. ``notes`` are what was found out about it, in sentences without a full stop."""
+
+    version: ProgramVersion
+    notes: tuple[str, ...] = ()
+
+
+def add_program(contest: Contest, submission: Submission, tick: Callable[[str], None]) -> Added:
     """Build and try a program, and store it as a new version of its team.
 
     It takes some seconds to some minutes, and bounded memory. An exception, a KeyboardInterrupt too, leaves nothing
@@ -60,7 +79,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
     """
     team, source = submission.team, submission.source
     games = _games_of(contest, team)
-    plan = plan_of(source, [one.game.name for one in games], submission.convention)
+    plans = plans_of(source, [one.game.name for one in games], submission.convention, submission.entry)
     settings = contest.file.programs
     protections = Protections(settings.sandbox)
     store = ProgramStore(contest.folder)
@@ -69,12 +88,16 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
             require_protections(store.folder, tick)
         with disk_errors(new):
             (new / "source").mkdir()
-            (new / "files").mkdir()
         source.write(new / "source")
-        tick(f"building it ({plan.language})")
-        command = build(plan, source, new / "files", protections, lambda: tick(f"building it ({plan.language})"))
-        job = Job(plan.convention, command, new / "files", protections, home=new)
-        result = try_program(job, games, settings.startup_seconds, tick)
+        trials = _Trials(source, new, games, protections, settings.startup_seconds, tick)
+        for plan in plans:
+            trials.play(plan, alone=len(plans) == 1)
+        chosen = trials.chosen()
+        plan, job = chosen.plan, chosen.job
+        with disk_errors(new):
+            job.files.rename(new / "files")
+            trials.delete_others()
+        job = replace(job, files=new / "files")
         id_line = id_line_of(job) if plan.convention == "linkage" else ""
         tick("storing it")
         description = Description(
@@ -82,14 +105,120 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
             number=1,  # the store gives the number
             sha256=source.sha256,
             convention=plan.convention,
-            command=command,
+            command=job.command,
             language=plan.language,
             added=utc_time(time.time()),
             added_by=escape_control_chars(submission.added_by)[:MAX_NAME],
-            trial=result,
+            trial=chosen.result,
             id_line=id_line,
         )
-        return store.store(team, new, description, use=submission.use)
+        version = store.store(team, new, description, use=submission.use)
+    found = [escape_control_chars(chosen.built.note)] if chosen.built.note else []
+    if len(plans) > 1:
+        others = " or ".join(one.convention for one in plans if one is not plan)
+        what = f"found by trial games: it plays by the convention {plan.convention}, and not by {others}"
+        found.append(f"{what}; --as names another one")
+    return Added(version, tuple(found))
+
+
+@dataclass(frozen=True)
+class _Played:
+    """A program that plays by a convention."""
+
+    plan: Plan
+    job: Job
+    built: Built
+    result: str
+
+
+class _Trials:
+    """The trial games of a program by each convention that fits it."""
+
+    def __init__(
+        self,
+        source: Source,
+        home: Path,
+        games: Sequence[TrialGame],
+        protections: Protections,
+        startup_seconds: float,
+        tick: Callable[[str], None],
+    ) -> None:
+        self._source, self._home, self._games, self._tick = source, home, games, tick
+        self._protections, self._startup_seconds = protections, startup_seconds
+        self._built: list[tuple[Plan, Path, Built]] = []
+        self._played: list[_Played] = []
+        self._refused: list[tuple[str, str]] = []
+
+    def play(self, plan: Plan, *, alone: bool) -> None:
+        """Build a program by a plan, unless that is done, and play its trial games.
+
+        Args:
+            plan: one of the program's.
+            alone: whether no other convention fits: then it has the time of the contest.
+
+        Raises:
+            ProgramRefused: it cannot be built.
+        """
+        files, built = self._files(plan)
+        job = Job(plan.convention, built.command, files, self._protections, home=self._home)
+        games, startup, tick = self._games, self._startup_seconds, self._tick
+        if not alone:
+            seconds = TRIAL_RIVAL_SECONDS if self._played else TRIAL_MOVE_SECONDS
+            games = [_shortened(game, seconds) for game in games]
+            startup = min(startup, seconds)
+            tick = lambda what: self._tick(f"as {plan.convention}: {what}")  # noqa: E731 - it is one with this plan
+        try:
+            self._played.append(_Played(plan, job, built, try_program(job, games, startup, tick)))
+        except ProgramRefused as refused:
+            self._refused.append((plan.convention, str(refused)))
+
+    def chosen(self) -> _Played:
+        """Return the program as it plays.
+
+        Raises:
+            ProgramRefused: it plays by no convention, or by more than one.
+        """
+        if len(self._played) == 1:
+            return self._played[0]
+        if self._played:
+            names = [one.plan.convention for one in self._played]
+            raise ProgramRefused(
+                f"it plays by the conventions {' and '.join(names)}: which one is it? Say it with"
+                f" {' or '.join(f'--as {name}' for name in names)}, or with"
+                f' convention = "{names[0]}" in a file {SETTINGS}'
+            )
+        (first, reason), *others = self._refused
+        lines = [f"tried by the convention {first}: {reason}"]
+        for name, why in others:
+            lines.append(f"tried by the convention {name}: {why.partition(chr(10))[0]}")
+        if others:
+            lines.append(f"with --as {first}, it is tried by this one only, with the time of the contest")
+        raise ProgramRefused("\n".join(lines))
+
+    def delete_others(self) -> None:
+        """Delete what was built and is not used."""
+        for _, folder, _ in self._built:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _files(self, plan: Plan) -> tuple[Path, Built]:
+        """Return the folder with the program, and how it is started. Plans may differ in the convention only."""
+        for other, folder, built in self._built:
+            if replace(other, convention=plan.convention) == plan:
+                return folder, built
+        folder = self._home / f"files-{plan.convention}"
+        with disk_errors(folder):
+            folder.mkdir()
+        tell = f"building it ({plan.language})"
+        self._tick(tell)
+        built = build(plan, self._source, folder, self._protections, lambda: self._tick(tell))
+        self._built.append((plan, folder, built))
+        return folder, built
+
+
+def _shortened(game: TrialGame, seconds: float) -> TrialGame:
+    """Return a game with at most so many seconds for each move."""
+    control = game.control
+    return game if control.seconds <= seconds else replace(game, control=TimeControl("move", seconds))
 
 
 def _games_of(contest: Contest, team: int) -> list[TrialGame]:

@@ -15,9 +15,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from getstep._java_class import JavaClass, class_in
 from getstep_server.errors import ConfigError, ProgramRefused
 from getstep_server.limits import (
     BUILD_OUTPUT_BYTES,
@@ -27,11 +29,11 @@ from getstep_server.limits import (
     MAX_BUILT_FILES,
 )
 from getstep_server.sandbox import BUILDING, Protections, SandboxError, start
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, join_limited
 
 from .disk import disk_error, disk_errors, is_of_the_disk
 from .languages import missing
-from .plan import Plan
+from .plan import SETTINGS, Plan, entry_hint, java_class
 from .protection import no_sandbox
 from .source import Source
 
@@ -40,10 +42,16 @@ _TICK_SECONDS = 0.1
 _REST_SECONDS = 1.0
 
 
-def build(
-    plan: Plan, source: Source, folder: Path, protections: Protections, tick: Callable[[], None]
-) -> tuple[str, ...]:
-    """Make the files of a version from its source, and return the command that starts it.
+@dataclass(frozen=True)
+class Built:
+    """A program that can be started: its command, and what was found out about it, for people."""
+
+    command: tuple[str, ...]
+    note: str = ""
+
+
+def build(plan: Plan, source: Source, folder: Path, protections: Protections, tick: Callable[[], None]) -> Built:
+    """Make the files of a version from its source.
 
     Args:
         plan: how.
@@ -67,7 +75,8 @@ def build(
         _compile(plan, folder, protections, tick)
         _delete_sources(plan, folder)
     check_files(folder)
-    return _checked_command(plan, folder)
+    command, note = _with_java_class(plan, folder)
+    return Built(_checked_command(command, folder, after_build=bool(plan.build)), note)
 
 
 class _Output:
@@ -180,9 +189,79 @@ def check_files(folder: Path) -> None:
                 )
 
 
-def _checked_command(plan: Plan, folder: Path) -> tuple[str, ...]:
+def _with_java_class(plan: Plan, folder: Path) -> tuple[tuple[str, ...], str]:
+    """Return the command with the class that ``java`` starts, and what was found out.
+
+    Raises:
+        ProgramRefused: no class, or not one alone, can be started.
+    """
+    command, note = plan.command, plan.note
+    if plan.java_main is not None:
+        found = _main_class(plan.java_main, folder)
+        return (*command, found.name), f"class {found.name}{_in(found.source)} has main"
+    wanted = java_class(command) if command[0] == "java" and plan.build and plan.build[0] == "javac" else ""
+    if wanted:
+        classes = _main_classes(folder)
+        if wanted not in [one.name for one in classes]:
+            raise ProgramRefused(
+                escape_control_chars(
+                    f"{SETTINGS}: run starts the class {wanted}, and there is none of this name with main;"
+                    f" classes with main: {_named_classes(classes)}"
+                )
+            )
+    return command, note
+
+
+def _main_class(entry: str, folder: Path) -> JavaClass:
+    """Return the class of the file ``entry`` that has ``main``; without an entry, the only one that has it."""
+    classes = _main_classes(folder)
+    home, _, name = entry.rpartition("/")
+    found = [one for one in classes if not entry or one.source == name]
+    if entry and len(found) > 1:  # sources of one name in several folders
+        found = [one for one in found if f"/{home}".endswith(_folder_of(one))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        which = f"several have one: {_named_classes(found)}"
+        which += f"; name its file: {entry_hint(found[0].source)}" if not entry else ""
+    else:
+        which = (
+            f"none in {entry} has one; classes with main: {_named_classes(classes)}" if entry else "none has one"
+        )
+    wanted = "expected a class with: public static void main(String[] arguments)"
+    raise ProgramRefused(escape_control_chars(f"{wanted}; {which}"))
+
+
+def _main_classes(folder: Path) -> list[JavaClass]:
+    """Return the classes in a folder that ``java`` can start there, by their names.
+
+    A class in the folder of another build is left out: it is not where its name says.
+    """
+    found = []
+    for path in folder.rglob("*.class"):
+        one = class_in(path) if path.is_file() and not path.is_symlink() else None
+        if one is not None and one.has_main and path == folder / one.path:
+            found.append(one)
+    return sorted(found, key=lambda one: one.name)
+
+
+def _folder_of(one: JavaClass) -> str:
+    """Return the end of the path of a class's source: the folders of its package."""
+    package = one.name.rpartition(".")[0].replace(".", "/")
+    return f"/{package}" if package else ""
+
+
+def _named_classes(classes: list[JavaClass]) -> str:
+    return join_limited([f"{one.name}{_in(one.source)}" for one in classes], ", ", 200) if classes else "none"
+
+
+def _in(source: str) -> str:
+    return f" (in {source})" if source else ""
+
+
+def _checked_command(command: tuple[str, ...], folder: Path, *, after_build: bool) -> tuple[str, ...]:
     """Return the command; raise an error if it names a file that is not there, and make that file executable."""
-    first, *rest = plan.command
+    first, *rest = command
     if "/" not in first and (folder / first).is_file():
         first = f"./{first}"
     names = [first] if "/" in first else []
@@ -190,7 +269,7 @@ def _checked_command(plan: Plan, folder: Path) -> tuple[str, ...]:
     for name in names:
         path = folder / name
         if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
-            after = " after the build" if plan.build else ""
+            after = " after the build" if after_build else ""
             raise ProgramRefused(f"there is no file {escape_control_chars(name)}{after}, which starts the program")
         with disk_errors(path):
             path.chmod(0o755)

@@ -1,6 +1,6 @@
 """The process that adds a submitted program: it unpacks, builds and tries what comes on its standard input.
 
-    python -m getstep_server.programs.submission CONTEST TEAM NAME CONVENTION < length, line end, bytes
+    python -m getstep_server.programs.submission CONTEST TEAM NAME CONVENTION ENTRY < length, line end, bytes
 
 It prints its progress and its result as lines of JSON, a `progress.Progress` each. It ends with its standard
 input, so it cannot outlive the page that started it.
@@ -32,25 +32,27 @@ def main() -> None:
         # What it starts inherits this. A build may have 256 tasks, which take most of a core from a program that
         # plays if they only have the page's niceness, the highest there is.
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    folder, team, name, convention = sys.argv[1:]
+    folder, team, name, convention, entry = sys.argv[1:]
     data = sys.stdin.buffer.read(int(sys.stdin.buffer.readline(20)))
     threading.Thread(target=_end_with_input, daemon=True).start()
-    print_progress(_add(Path(folder), int(team), name, convention or None, data))
+    print_progress(_add(Path(folder), int(team), name, convention or None, entry or None, data))
 
 
-def _add(folder: Path, team: int, name: str, convention: str | None, data: bytes) -> Progress:
+def _add(folder: Path, team: int, name: str, convention: str | None, entry: str | None, data: bytes) -> Progress:
     try:
-        submission = Submission(team, source_of(name, data), "the team", convention)
-        version = add_program(load_contest(folder), submission, _ticker())
+        submission = Submission(team, source_of(name, data), "the team", convention, entry=entry)
+        added = add_program(load_contest(folder), submission, _ticker())
     except (ProgramRefused, UsageError) as error:
         return Progress("refused", str(error))
     except Exception:  # the page's log has the reason: it may name folders of the host
         traceback.print_exc()
         return Progress("failed", FAILED)
+    version = added.version
     kind = f"{version.language}, convention {version.convention}"
     trial = f"; trial games: {version.trial}" if version.trial else ""
     when = "which plays from your team's next match on"
-    return Progress("stored", f"version {version.number} ({kind}), {when}{trial}")
+    notes = "".join(f"; {note}" for note in added.notes)
+    return Progress("stored", f"version {version.number} ({kind}), {when}{trial}{notes}")
 
 
 def _ticker() -> Callable[[str], None]:

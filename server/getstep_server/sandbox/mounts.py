@@ -15,6 +15,7 @@ SETTINGS = (
     "/etc/ld.so.cache",
     "/etc/localtime",
     "/etc/mono",
+    "/etc/fpc.cfg",  # without it, the compiler of Pascal finds no unit
     *(f"/etc/java-{version}-openjdk" for version in range(8, 33)),
 )
 """Settings that a runtime reads, read-only, if they exist. Nothing else of /etc is there."""

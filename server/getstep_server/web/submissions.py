@@ -28,6 +28,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.errors import ConfigError
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,
+    MAX_PROGRAM_PATH_BYTES,
     MAX_SUBMISSIONS_WAITING,
     SUBMISSION_LINES,
     SUBMISSION_SECONDS,
@@ -66,6 +67,7 @@ class Submission:
     team: int
     name: str
     convention: str
+    entry: str
     data: bytes
     state: State = "waiting"
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=SUBMISSION_LINES))
@@ -115,11 +117,15 @@ class Submissions:
             return objection
         if not request.body:
             return problem(400, "the file is empty")
-        name, convention = request.query.get("name", ""), request.query.get("as", "")
-        # Both are arguments of a process, which cannot have every character.
-        if not 0 < len(name) <= 200 or len(convention) > 50 or not (name + convention).isprintable():
+        name, convention, entry = (request.query.get(key, "") for key in ("name", "as", "entry"))
+        # All are arguments of a process, which cannot have every character.
+        if not 0 < len(name) <= 200 or len(convention) > 50 or not (name + convention + entry).isprintable():
             return problem(400, "expected the file's name in ?name=, of at most 200 visible characters")
-        submission = Submission(team, name, convention, request.body)
+        if len(entry) > MAX_PROGRAM_PATH_BYTES:
+            return problem(
+                400, f"expected a file's path in ?entry=, of at most {MAX_PROGRAM_PATH_BYTES} characters"
+            )
+        submission = Submission(team, name, convention, entry, request.body)
         self._latest[team] = submission
         self._queue.append(submission)
         self._changed.set()
@@ -212,7 +218,8 @@ def _apply(submission: Submission, line: bytes) -> None:
 
 
 def _command(contest: Contest, submission: Submission) -> list[str]:
-    arguments = [str(Path(contest.folder).absolute()), str(submission.team), submission.name, submission.convention]
+    arguments = [str(Path(contest.folder).absolute()), str(submission.team), submission.name]
+    arguments += [submission.convention, submission.entry]
     return [sys.executable, "-m", "getstep_server.programs.submission", *arguments]
 
 
