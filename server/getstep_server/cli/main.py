@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from typing import TypeAlias
 
@@ -161,38 +162,47 @@ def _print_errors(group: BaseExceptionGroup[Exception]) -> None:
 # --- the commands -----------------------------------------------------------------------------------------------
 
 _COMMANDS = {
-    "init": "make a contest folder",
-    "teams": "add, import and list teams, print slips; withdraw, disqualify, reinstate",
-    "programs": "add, list, choose and remove programs that this machine runs for teams",
-    "run": "play the contest, or resume it",
-    "standings": "show the tables",
-    "crosstable": "show the results of each team against each other team",
-    "ratings": "show Elo ratings with their intervals",
-    "incidents": "show protocol violations and refused logins",
-    "demo": "watch a small tournament between sample bots",
-    "duel": "compare two bots or programs on this machine (also called match)",
-    "gamehost": "play one game of longest_path between two programs",
-    "show": "show a match move by move",
-    "replay": "show matches in a browser, as one HTML file",
-    "export": "write matches or tables to a file",
-    "web": "show a contest in the browser without playing it",
-    "wheels": "prepare the contestants' packages for a room without internet",
-    "sdk": "write the files for bots in other languages than Python",
-    "report": "write one HTML page with tables, ratings and incidents",
-    "site": "write the contest as static pages to publish",
-    "copy": "copy the records to PostgreSQL, or back into the folder",
-    "verify": "check the records, the matches and the standings",
-    "matches": "list matches; correct them: adjudicate, rematch",
-    "decisions": "show the decisions of the host",
-    "freeze": "hide the results from now on from the live page",
-    "reveal": "show the hidden results one by one, from the bottom of the table",
-    "sandbox": "try every protection from programs that this machine runs",
-    "attack": "test a server on this machine with hostile clients",
-    "conformance": "test a client, in any language, against the protocol",
+    "init": (".init:add_init", "make a contest folder"),
+    "teams": (
+        ".teams:add_teams_actions",
+        "add, import and list teams, print slips; withdraw, disqualify, reinstate",
+    ),
+    "programs": (
+        ".programs:add_programs_actions",
+        "add, list, choose and remove programs that this machine runs for teams",
+    ),
+    "run": (".run:add_run", "play the contest, or resume it"),
+    "standings": (".tables:add_standings", "show the tables"),
+    "crosstable": (".tables:add_crosstable", "show the results of each team against each other team"),
+    "ratings": (".ratings:add_ratings", "show Elo ratings with their intervals"),
+    "incidents": (".incidents:add_incidents", "show protocol violations and refused logins"),
+    "demo": (".run:add_demo", "watch a small tournament between sample bots"),
+    "duel": (".duel:add_duel", "compare two bots or programs on this machine (also called match)"),
+    "gamehost": (".gamehost:add_gamehost", "play one game of longest_path between two programs"),
+    "show": (".show:add_show", "show a match move by move"),
+    "replay": (".replay:add_replay", "show matches in a browser, as one HTML file"),
+    "export": (".export:add_export", "write matches or tables to a file"),
+    "web": (".web:add_web", "show a contest in the browser without playing it"),
+    "wheels": (".wheels:add_wheels", "prepare the contestants' packages for a room without internet"),
+    "sdk": (".sdk:add_sdk", "write the files for bots in other languages than Python"),
+    "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
+    "site": (".replay:add_site", "write the contest as static pages to publish"),
+    "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
+    "verify": (".verify:add_verify", "check the records, the matches and the standings"),
+    "matches": (".decisions:add_matches", "list matches; correct them: adjudicate, rematch"),
+    "decisions": (".decisions:add_decisions", "show the decisions of the host"),
+    "freeze": (".reveal:add_freeze", "hide the results from now on from the live page"),
+    "reveal": (".reveal:add_reveal", "show the hidden results one by one, from the bottom of the table"),
+    "sandbox": (".sandbox:add_sandbox", "try every protection from programs that this machine runs"),
+    "attack": ("getstep_server.attack:add_attack", "test a server on this machine with hostile clients"),
+    "conformance": (".conformance:add_conformance", "test a client, in any language, against the protocol"),
 }
-"""The commands, with one line of help for each."""
+"""The commands: the function that adds a command's arguments to its parser, and one line of help."""
 
-_OTHER_NAMES = ("games", "match")
+_OTHER_NAMES = {
+    "games": ".decisions:add_games",
+    "match": ".duel:add_duel",
+}
 """Further names of commands, which no list shows: the former one of `matches`, and the other one of `duel`."""
 
 _Declare: TypeAlias = Callable[[argparse.ArgumentParser], None]
@@ -210,134 +220,20 @@ def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser
     help_by_default(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in names:
-        command = add_command(commands, name, _COMMANDS[name])
+        where, text = _COMMANDS[name]
+        command = add_command(commands, name, text)
         if name == called:
-            _declaration_of(name)(command)
+            _declaration(where)(command)
     if called in _OTHER_NAMES:
-        _declaration_of(called)(add_hidden(commands, called))
+        _declaration(_OTHER_NAMES[called])(add_hidden(commands, called))
     return parser
 
 
-def _declaration_of(name: str) -> _Declare:
+def _declaration(where: str) -> _Declare:
     """Import a command's module, and return the function that adds the command's arguments to its parser."""
-    match name:
-        case "init":
-            from .init import add_init
-
-            return add_init
-        case "teams":
-            from .teams import add_teams_actions
-
-            return add_teams_actions
-        case "copy":
-            from .copy import add_copy
-
-            return add_copy
-        case "programs":
-            from .programs import add_programs_actions
-
-            return add_programs_actions
-        case "run":
-            from .run import add_run
-
-            return add_run
-        case "standings":
-            from .tables import add_standings
-
-            return add_standings
-        case "crosstable":
-            from .tables import add_crosstable
-
-            return add_crosstable
-        case "ratings":
-            from .ratings import add_ratings
-
-            return add_ratings
-        case "incidents":
-            from .incidents import add_incidents
-
-            return add_incidents
-        case "demo":
-            from .run import add_demo
-
-            return add_demo
-        case "wheels":
-            from .wheels import add_wheels
-
-            return add_wheels
-        case "sdk":
-            from .sdk import add_sdk
-
-            return add_sdk
-        case "web":
-            from .web import add_web
-
-            return add_web
-        case "duel" | "match":
-            from .duel import add_duel
-
-            return add_duel
-        case "gamehost":
-            from .gamehost import add_gamehost
-
-            return add_gamehost
-        case "show":
-            from .show import add_show
-
-            return add_show
-        case "replay":
-            from .replay import add_replay
-
-            return add_replay
-        case "site":
-            from .replay import add_site
-
-            return add_site
-        case "export":
-            from .export import add_export
-
-            return add_export
-        case "report":
-            from .report import add_report
-
-            return add_report
-        case "verify":
-            from .verify import add_verify
-
-            return add_verify
-        case "matches":
-            from .decisions import add_matches
-
-            return add_matches
-        case "games":
-            from .decisions import add_games
-
-            return add_games
-        case "decisions":
-            from .decisions import add_decisions
-
-            return add_decisions
-        case "freeze":
-            from .reveal import add_freeze
-
-            return add_freeze
-        case "reveal":
-            from .reveal import add_reveal
-
-            return add_reveal
-        case "sandbox":
-            from .sandbox import add_sandbox
-
-            return add_sandbox
-        case "attack":
-            from getstep_server.attack import add_attack
-
-            return add_attack
-        case "conformance":
-            from .conformance import add_conformance
-
-            return add_conformance
-    raise KeyError(name)
+    module, _, name = where.partition(":")
+    declare: _Declare = getattr(import_module(module, __package__), name)
+    return declare
 
 
 def _failures() -> tuple[type[Exception], ...]:
