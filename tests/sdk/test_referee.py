@@ -9,6 +9,7 @@ import pytest
 
 from getstep import referee
 from getstep.referee import MatchState
+from getstep.referee.answers import answered
 from getstep.wire import MAX_TEXT, MalformedAnswer, Raised, Resign, Step
 from getstep_engines import GAMES, TimeControl
 
@@ -27,19 +28,19 @@ def legal(state: MatchState) -> Any:
     ("decide", "expected"),
     [
         (
-            lambda state: referee.answered(state, Step(1, [[0, 0], [7, 7]]), TIMING),
+            lambda state: answered(state, Step(1, [[0, 0], [7, 7]]), TIMING),
             {"player": 0, "fault": "illegal_move", "ms": 12.5, "timed": "kernel"},
         ),
         (
-            lambda state: referee.answered(state, Raised(1, ""), TIMING),
+            lambda state: answered(state, Raised(1, ""), TIMING),
             {"player": 0, "fault": "raised", "detail": "no reason given", "ms": 12.5, "timed": "kernel"},
         ),
         (
-            lambda state: referee.answered(state, MalformedAnswer(1, "no move"), TIMING),
+            lambda state: answered(state, MalformedAnswer(1, "no move"), TIMING),
             {"player": 0, "fault": "malformed_answer", "detail": "no move", "ms": 12.5, "timed": "kernel"},
         ),
         (
-            lambda state: referee.answered(state, Resign(1), TIMING),
+            lambda state: answered(state, Resign(1), TIMING),
             {"player": 0, "end": "resigned", "detail": "Black resigned", "ms": 12.5, "timed": "kernel"},
         ),
         (

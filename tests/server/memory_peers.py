@@ -7,7 +7,7 @@ from typing import Any
 
 import trio
 
-from getstep.referee import Answer
+from getstep.referee.answers import Answer
 from getstep.wire import GetStep, Goodbye, Message, Start, Step
 from getstep_server.net.seat import Seat
 from tests.server.players import first_legal

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import trio
 
-from getstep.referee import Answer, Clocks
+from getstep.referee import Clocks
+from getstep.referee.answers import Answer
 from getstep.wire import GetStep, Penalty, Raised, Resign, Step
 from getstep_engines import GAMES, TimeControl
 from getstep_server.events import (

@@ -3,17 +3,16 @@
 It knows neither sockets nor processes and reads no clock: the caller measures the time of each turn. The server's
 judge, friendly matches and practice at home decide with it, so all of them have the same rules of time and penalty.
 
-What comes in: a player's answer (`answered`, `moved`, `raised`, `resigned`), that there was none (`missed`,
-`stalled`), or a broken protocol (`violated`), with the time of the turn. What goes out: the turn as it goes on
-record; the `MatchState` has changed.
+What comes in: a player's answer (`moved`, `raised`, `malformed`, `resigned`, or `answers.answered` for a message),
+that there was none (`missed`, `stalled`), or a broken protocol (`violated`), with the time of the turn. What goes
+out: the turn as it goes on record; the `MatchState` has changed.
 """
 
 from .codes import FINISHED, EndCode, FaultCode
 from .decision import (
-    Answer,
     Timing,
     Turn,
-    answered,
+    malformed,
     missed,
     moved,
     penalty_text,
@@ -39,7 +38,6 @@ __all__ = [
     "FINISHED",
     "STALLED_MISSES",
     "UNANSWERED",
-    "Answer",
     "Clocks",
     "EndCode",
     "FaultCode",
@@ -48,8 +46,8 @@ __all__ = [
     "Timing",
     "Turn",
     "WrongTurn",
-    "answered",
     "forfeit_scores",
+    "malformed",
     "missed",
     "moved",
     "penalty_text",

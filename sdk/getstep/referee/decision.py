@@ -11,29 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from getstep.wire import MAX_TEXT, MalformedAnswer, Raised, Resign, Step
+from getstep.wire import MAX_TEXT
 from getstep_engines import IllegalMove, Player
 
 from .codes import EndCode, FaultCode
 from .limits import STALLED_MISSES
 from .match_state import MatchState
 
-Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
-"""What a player may answer to a question, as messages of the wire."""
-
 Timing: TypeAlias = Mapping[str, Any]
 Turn: TypeAlias = dict[str, Any]
-
-
-def answered(state: MatchState, answer: Answer, timing: Timing) -> Turn:
-    """Decide a turn that was answered in time by a message of the wire."""
-    if type(answer) is Step:  # nearly always
-        return moved(state, answer.move, timing)
-    if type(answer) is Raised:
-        return raised(state, answer.error, timing)
-    if type(answer) is MalformedAnswer:
-        return _fault(state, FaultCode.MALFORMED_ANSWER, answer.detail, timing)
-    return resigned(state, timing)
 
 
 def moved(state: MatchState, move: object, timing: Timing) -> Turn:
@@ -49,6 +35,11 @@ def moved(state: MatchState, move: object, timing: Timing) -> Turn:
 def raised(state: MatchState, error: str, timing: Timing) -> Turn:
     """Decide a turn in which the player's program failed; ``error`` is its last line, or empty."""
     return _fault(state, FaultCode.RAISED, error or "no reason given", timing)
+
+
+def malformed(state: MatchState, detail: str, timing: Timing) -> Turn:
+    """Decide a turn that was answered by something that is not a move."""
+    return _fault(state, FaultCode.MALFORMED_ANSWER, detail, timing)
 
 
 def resigned(state: MatchState, timing: Timing) -> Turn:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 
-from getstep.referee import Answer
+from getstep.referee.answers import Answer
 from getstep.wire import (
     MAX_ID,
     End,

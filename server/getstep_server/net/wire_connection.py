@@ -11,7 +11,7 @@ import msgspec
 
 import getstep_server
 from getstep import wire
-from getstep.referee import Answer
+from getstep.referee.answers import Answer
 from getstep.wire import Goodbye, Hello, Join, Message, Raised
 from getstep_server.text import escape_control_chars
 

@@ -18,7 +18,8 @@ from typing import Any
 import trio
 
 from getstep import referee
-from getstep.referee import STALLED_MISSES, Answer, FaultCode, MatchState
+from getstep.referee import STALLED_MISSES, FaultCode, MatchState
+from getstep.referee.answers import Answer, answered
 from getstep.wire import End, Start, Step
 from getstep_engines import Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
@@ -214,7 +215,7 @@ def _poll(p: _Progress, player: Player) -> Received | None:
 
 def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
     """Decide a turn that was answered on time."""
-    turn = referee.answered(p.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
+    turn = answered(p.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
     if "fault" not in turn:
         yield from _write(p, turn)
         if "move" in turn:

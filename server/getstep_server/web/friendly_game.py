@@ -14,6 +14,7 @@ import trio
 
 from getstep import referee
 from getstep.referee import STALLED_MISSES, FaultCode
+from getstep.referee.answers import answered
 from getstep.wire import End, Start, Step
 from getstep_engines import Player, TimeControl
 from getstep_server.config.event import ContestEvent
@@ -177,11 +178,8 @@ class FriendlyGame(PersonGame):
             raise BotFailed(f"the bot of {self._bot_name} broke the protocol ({received.what.code}).")
         else:
             timing = {"ms": milliseconds(received.at - asked)}
-            answer = received.what
-            if isinstance(answer, Step):
-                turn = self._play(answer.move, timing)
-            else:
-                turn = referee.answered(state, answer, timing)
+            it = received.what
+            turn = self._play(it.move, timing) if isinstance(it, Step) else answered(state, it, timing)
             if "fault" in turn:
                 self._show_bots_fault(turn)
 
