@@ -234,6 +234,17 @@ def test_a_page_names_the_limit_of_its_game(name: str) -> None:
     assert f"`{CONVENTIONS[name].game}`]" in text_of(name)
 
 
+@pytest.mark.parametrize("name", ["csefest-console", "csefest-file"])
+def test_a_page_says_why_a_limit_is_not_that_of_the_original_and_how_to_have_it(name: str) -> None:
+    limits = text_of(name).partition("## Limits\n")[2].partition("\n## ")[0]
+    rules = GAMES["chain_reaction"].rules
+    for text in (limits, rules):
+        (seconds,) = re.findall(r"`move_seconds = (\d+)`", text)
+        assert float(seconds) > 6 > GAMES["chain_reaction"].time_control.seconds
+        assert re.search(r"more\s+than 6 s for a program that uses\s+the file, and for ever for", text)
+        assert re.search(r"one limit holds for both, and a program that\s+hangs does not stop a contest", text)
+
+
 def test_the_overview_has_every_convention_and_the_limits_of_the_host() -> None:
     text = (DOCS / "programs.md").read_text(encoding="utf-8")
     listed = {cells[0]: cells[1].strip("`") for cells in row_cells(text, 3) if cells[0].startswith("[")}

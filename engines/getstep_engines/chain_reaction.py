@@ -16,7 +16,10 @@
   cascade could continue without end.
 - **Score and winner.** The player who owns all orbs wins. The score of a player is the number of its orbs.
   There are no draws.
-- **Time.** 5 s a move. **Decision:** the original asks for a "reasonable" time; this is what that means here.
+- **Time.** 5 s a move. **Decision:** the original's text asks for a "reasonable" time. Its host waited a little
+  more than 6 s for a program that uses the file, and for ever for one that uses the console. Here both play each
+  other, so one limit holds for both, and a program that hangs does not stop a contest. A contest with programs that
+  think as long as the original let them sets `move_seconds = 7`.
 - **Faults.** An illegal move or a missed limit: the player loses the game. The scores are the orbs at that
   moment. **Decision:** the original "disqualifies" the player; this means that the player loses this game, and
   no other.
@@ -301,7 +304,7 @@ CHAIN_REACTION = Game(
     name="chain_reaction",
     title="Chain Reaction (CSE Fest AI contest)",
     players=PLAYERS,
-    time_control=TimeControl("move", 5.0),
+    time_control=TimeControl("move", 5.0),  # the original's host had 6 s or none: "Time" above says why not here
     penalty="the player loses the game",
     differs=True,
     look=_LOOK,
