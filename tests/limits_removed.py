@@ -222,6 +222,8 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_INTERFACES": ("10**9", f"{_FIND}test_16_networks_are_asked"),
     "MAX_ADDRESSES": ("10**9", f"{_FIND}test_a_server_has_eight_addresses"),
     "MAX_LISTED": ("10**9", f"{_FIND}test_a_list_has_20_servers"),
+    "MAX_WARNED": ("10**9", f"{_FIND}test_a_list_warns_of_three_names"),
+    "MAX_SHOWN": ("10**9", f"{_FIND}test_a_line_shows_three_addresses"),
     "MAX_TRIED": ("10**9", f"{_FIND}test_a_bot_tries_20_found_addresses"),
     "MAX_PROGRAM_DESCRIPTION_BYTES": ("10**6", f"{_STORE}test_a_damaged_description_is_named"),
     "PROGRAM_VERSIONS_KEPT": ("10**6", f"{_STORE}test_twenty_versions_keep_their_files"),

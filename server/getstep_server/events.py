@@ -69,9 +69,13 @@ class HouseBotEnded:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """The contest is announced on the local network with this name; another one if the contest's own was taken."""
+    """The contest is announced on the local network with this name.
+
+    It is another one than the contest's if a computer at the addresses ``taken_by`` announces the contest's name.
+    """
 
     name: str
+    taken_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,14 +40,17 @@ def announced(
     addresses: tuple[str, ...] = ("192.168.1.10",),
     contest: bytes | None = None,
     service: str = SERVICE,
+    computer: bytes | None = None,
 ) -> list[bytes]:
     """Return the records of one server."""
     own, host = name(f"{instance}.{service}"), name(f"host-{port}.local")
-    text = b"txtvers=1" if contest is None else b"contest=" + contest
+    texts = [b"txtvers=1" if contest is None else b"contest=" + contest]
+    if computer is not None:
+        texts.append(b"host=" + computer)
     return [
         record(name(service), PTR, own),
         record(own, SRV, struct.pack(">3H", 0, 0, port) + host),
-        record(own, TXT, bytes([len(text)]) + text),
+        record(own, TXT, b"".join(bytes([len(text)]) + text for text in texts)),
         *(record(host, A, socket.inet_aton(address)) for address in addresses),
     ]
 

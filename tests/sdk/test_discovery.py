@@ -71,8 +71,13 @@ def test_the_question_is_one_packet_for_the_service() -> None:
 def test_an_answer_has_the_name_the_port_and_the_addresses() -> None:
     records = announced("Autumn", port=7001, addresses=("10.0.0.7", "192.168.1.10"), contest=b"Herbst 1")
     (server,) = parse_answer(packet(NUMBER, *records), NUMBER)
-    assert (server.instance, server.contest, server.port) == ("Autumn", "Herbst 1", 7001)
+    assert (server.instance, server.contest, server.port, server.computer) == ("Autumn", "Herbst 1", 7001, "")
     assert server.addresses == ("10.0.0.7", "192.168.1.10")
+
+
+def test_an_answer_has_the_name_of_the_computer() -> None:
+    (server,) = parse_answer(packet(NUMBER, *announced(contest=b"Autumn", computer=b"ada\x1b")), NUMBER)
+    assert server.computer == "ada\\x1b"
 
 
 def test_names_may_be_compressed_repeated_and_in_capitals() -> None:
@@ -203,7 +208,7 @@ def test_a_search_returns_each_server_once_sorted_by_name() -> None:
     spring, autumn = announced("Spring", port=7001), announced("Autumn", addresses=("10.0.0.7",))
     result = searched(spring, autumn, spring, announced("autumn", addresses=("10.0.0.8",)))
     assert [str(server) for server in result.servers] == [
-        "'Autumn' at 10.0.0.7:7777",
+        "'Autumn' at 10.0.0.7:7777, 10.0.0.8:7777",
         "'Spring' at 192.168.1.10:7001",
     ]
     assert result.servers[0].addresses == (Address("10.0.0.7", 7777), Address("10.0.0.8", 7777))
@@ -320,6 +325,31 @@ def test_of_several_servers_the_contest_that_was_seen_before_is_tried() -> None:
     assert finding(several, saved=SAVED)[0].next(OWN) == HERE
 
 
+def test_of_equal_names_each_is_tried_until_one_proves_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """A false host that announces the same name cannot keep a bot from finding the real one."""
+    fake = ("Autumn", "10.0.0.6", 7777)
+    tried, _ = finding(found(fake, ("Spring", "10.0.0.9", 7777), ("Autumn", *_at(HERE))), saved=SAVED)
+    assert tried.next(OWN) == Address("10.0.0.6", 7777)
+    assert tried.next(Address("10.0.0.6", 7777)) == HERE
+    assert tried.next(HERE) is None
+    assert capsys.readouterr().out.count("Found 'Autumn' at 10.0.0.") == 2
+
+
+def test_a_list_tells_equal_names_apart_and_warns(file: Path) -> None:
+    places = [(Address("10.0.0.6", 7777),), (HERE, Address("192.168.1.10", 7777))]
+    servers = tuple(
+        FoundServer("Autumn", where, name) for where, name in zip(places, ("mallory", "ada"), strict=True)
+    )
+    _saved_login.save(SavedLogin(HERE.host, HERE.port, TEAM, TOKEN, Seen("Summer", 1e9)))
+    assert listing((*servers, FoundServer("Spring", (OWN,)))).splitlines() == [
+        "3 contests were found on this network:",
+        "   1  'Autumn' at 10.0.0.6:7777 on 'mallory'",
+        "   2  'Autumn' at 10.0.0.7:7777, 192.168.1.10:7777 on 'ada', where your host was on 2001-09-09 ('Summer')",
+        "   3  'Spring' at 127.0.0.1:7777",
+        "Careful: 2 of them are called 'Autumn', and one may be false. Compare the address with your slip.",
+    ]
+
+
 def test_of_several_servers_a_port_chooses() -> None:
     several = found(("Spring", "10.0.0.9", 7001), ("Autumn", *_at(HERE)))
     assert finding(several, port=7777)[0].next(OWN) == HERE
@@ -361,8 +391,19 @@ def test_a_list_has_20_servers() -> None:
     many = found(*(("Autumn", f"10.0.0.{number}", 7777) for number in range(1, 100))).servers
     lines = listing(many).splitlines()
     assert lines[0] == "99 contests were found on this network:"
-    assert lines[-1] == "  and 79 more: somebody may want to hide the right one"
-    assert len(lines) == 22
+    assert lines[-2] == "  and 79 more: somebody may want to hide the right one"
+    assert lines[-1].startswith("Careful: 99 of them are called 'Autumn'")
+    assert len(lines) == 23
+
+
+def test_a_list_warns_of_three_names() -> None:
+    twice = [(f"Contest {number}", f"10.0.{again}.{number}", 7777) for number in range(1, 9) for again in (1, 2)]
+    assert listing(found(*twice).servers).count("Careful: 2 of them are called") == 3
+
+
+def test_a_line_shows_three_addresses() -> None:
+    places = tuple(Address(f"10.0.0.{number}", 7777) for number in range(1, 5))
+    assert str(FoundServer("Autumn", places)) == "'Autumn' at 10.0.0.1:7777, 10.0.0.2:7777, 10.0.0.3:7777, ..."
 
 
 def test_a_bot_tries_20_found_addresses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -74,10 +74,12 @@ class Library:
 
     Args:
         failures: the errors of the first responders.
+        taken: the name that another computer announces.
     """
 
-    def __init__(self, *failures: Exception) -> None:
+    def __init__(self, *failures: Exception, taken: str = "") -> None:
         self.failures = list(failures)
+        self.taken = taken
         self.notes: list[Any] = []
 
     def responder(self, interfaces: list[str], **_: Any) -> Library:
@@ -87,9 +89,17 @@ class Library:
         return self
 
     def register_service(self, info: zeroconf.ServiceInfo, *, allow_name_change: bool) -> None:
-        assert allow_name_change
+        if info.name == f"{self.taken}.{announcer.SERVICE}":
+            assert not allow_name_change
+            raise zeroconf.NonUniqueNameException
         assert (info.host_ttl, info.other_ttl) == (120, 120), "forgotten soon after a power cut"
         self.notes.append(info)
+
+    def get_service_info(self, service: str, name: str, timeout: int) -> zeroconf.ServiceInfo:
+        assert timeout <= 1000
+        return zeroconf.ServiceInfo(
+            service, name, port=7777, addresses=[bytes([10, 0, 0, n]) for n in range(66, 99)]
+        )
 
     def close(self) -> None:
         self.notes.append("closed")
@@ -124,7 +134,25 @@ def test_an_announcement_has_the_name_the_port_and_the_version(monkeypatch: pyte
     interfaces, info, closed = library.notes
     assert (interfaces, closed) == (["10.0.0.7"], "closed")
     assert (info.port, info.parsed_addresses()) == (7777, ["10.0.0.7"])
-    assert info.decoded_properties == {"txtvers": "1", "contest": "Autumn", "versions": "1"}
+    computer = socket.gethostname().partition(".")[0]
+    assert info.decoded_properties == {"txtvers": "1", "contest": "Autumn", "versions": "1", "host": computer}
+
+
+def test_a_taken_name_gets_this_computers_behind_it_and_the_host_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "ada.example.org")
+    library = Library(taken="Autumn")
+    (state,) = announced(library, monkeypatch, ["10.0.0.7"])
+    assert state == {
+        "announced": "Autumn (ada)",
+        "taken_by": "10.0.0.66, 10.0.0.67, 10.0.0.68, 10.0.0.69",
+    }
+    assert library.notes[1].decoded_properties["contest"] == "Autumn"
+
+
+def test_a_label_with_a_computers_name_has_its_place() -> None:
+    label = service_label("ä" * 64, "x" * 64)
+    assert label == "ä" * 13 + f" ({'x' * 20})"
+    zeroconf.ServiceInfo(announcer.SERVICE, f"{label}-9999.{announcer.SERVICE}", port=1)
 
 
 def test_another_network_gets_the_announcement_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,12 +218,17 @@ async def test_what_the_process_tells_is_published(contest: Path) -> None:
     code = """\
 import json, sys
 print(json.dumps({"announced": " ".join(sys.argv[1:])}))
+print(json.dumps({"announced": "Test (ada)", "taken_by": "10.0.0.66"}))
 print("no json")
 print(json.dumps({"problem": "a\\nb"}), flush=True)
 sys.stdin.read()
 """
-    told = await listening(contest, script(code), 2)
-    assert told == [Announced("127.0.0.1 7777 Test"), NotAnnounced("a\\u000ab")]
+    told = await listening(contest, script(code), 3)
+    assert told == [
+        Announced("127.0.0.1 7777 Test"),
+        Announced("Test (ada)", "10.0.0.66"),
+        NotAnnounced("a\\u000ab"),
+    ]
 
 
 async def test_a_process_that_ends_is_told(contest: Path) -> None:

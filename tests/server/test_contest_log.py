@@ -90,6 +90,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (JudgeEnded(-9, 1.0), {"level": "warning", "event": "judge_ended", "code": -9, "again_in": 1.0}),
     (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),
     (Announced("Autumn"), {"level": "info", "event": "announced", "name": "Autumn"}),
+    (
+        Announced("Autumn (ada)", "10.0.0.66"),
+        {"level": "warning", "event": "announced", "name": "Autumn (ada)", "taken_by": "10.0.0.66"},
+    ),
     (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (

@@ -112,6 +112,13 @@ def test_the_announcement_takes_one_line(event: Event) -> None:
     assert len(fold(line, 80)) == 1
 
 
+def test_a_computer_that_announces_the_same_name_is_told() -> None:
+    line = EventLines(ProgressState(THREE, float), lambda: 80).line(Announced("Autumn (ada)", "10.0.0.66"))
+    assert line is not None
+    assert line.startswith("! Another computer (10.0.0.66) announces a contest with this name.")
+    assert "'Autumn (ada)'" in line
+
+
 def test_a_message_that_is_cut_has_an_ellipsis() -> None:
     view = LiveView(THREE)
     with view.progress.shown():

@@ -28,13 +28,15 @@ class DnsError(ValueError):
 class Announcement:
     """A server as it announces itself: the contest's name, the port and the IPv4 addresses. None of it is proved.
 
-    ``instance`` is the name that no two honest servers of a network share. The names are safe to print.
+    ``instance`` is the name that no two honest servers of a network share, ``computer`` the name of the server's
+    machine, empty if it is older. The names are safe to print.
     """
 
     instance: str
     contest: str
     port: int
     addresses: tuple[str, ...]
+    computer: str = ""
 
 
 def question(number: int) -> bytes:
@@ -118,7 +120,7 @@ def _same(name: Name) -> Name:
 def _announcements(records: list[_Record]) -> list[Announcement]:
     named: dict[Name, Name] = {}
     places: dict[Name, tuple[int, Name]] = {}
-    texts: dict[Name, str] = {}
+    texts: dict[Name, bytes] = {}
     addresses: dict[Name, list[str]] = {}
     for record in records:
         name = _same(record.name)
@@ -129,7 +131,7 @@ def _announcements(records: list[_Record]) -> list[Announcement]:
             port = unpack_from(">H", record.data, 4)[0]
             places.setdefault(name, (port, _same(_name(record.packet, record.start + 6)[0])))
         elif record.kind == _TXT:
-            texts.setdefault(name, _contest_name(record.data))
+            texts.setdefault(name, record.data)
         elif record.kind == _A and len(record.data) == 4:
             addresses.setdefault(name, []).append(socket.inet_ntoa(record.data))
     found = []
@@ -137,17 +139,18 @@ def _announcements(records: list[_Record]) -> list[Announcement]:
         port, target = places.get(name, (0, ()))
         known = list(dict.fromkeys(addresses.get(target, [])))[:MAX_ADDRESSES]
         if len(instance) == len(SERVICE) + 1 and name[1:] == SERVICE and port and known:
-            label = _printable(instance[0])
-            found.append(Announcement(label, texts.get(name) or label, port, tuple(known)))
+            label, text = _printable(instance[0]), texts.get(name, b"")
+            contest = _value(text, b"contest") or label
+            found.append(Announcement(label, contest, port, tuple(known), _value(text, b"host")))
     return found
 
 
-def _contest_name(data: bytes) -> str:
-    """Return the value of ``contest`` in a TXT record, a series of strings ``name=value``; empty if it has none."""
+def _value(data: bytes, wanted: bytes) -> str:
+    """Return a value of a TXT record, a series of strings ``name=value``; empty if it has no such name."""
     at = 0
     while at < len(data):
         key, _, value = data[at + 1 : at + 1 + data[at]].partition(b"=")
-        if key.lower() == b"contest":
+        if key.lower() == wanted:
             return _printable(value)
         at += 1 + data[at]
     return ""

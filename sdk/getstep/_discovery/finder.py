@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 
+from getstep import _saved_login
 from getstep._errors import SetupError
 from getstep._saved_login import SavedLogin
 from getstep._settings import Address
 from getstep._text import Console
 
-from .limits import MAX_LISTED, MAX_TRIED
+from .limits import MAX_LISTED, MAX_TRIED, MAX_WARNED
 from .network import FoundServer, SearchResult, search
 
 NONE_FOUND = "No contest was found on this network."
@@ -27,11 +29,28 @@ class NoneChosen(SetupError):  # noqa: N818 - as the other errors of this packag
 
 
 def listing(servers: tuple[FoundServer, ...]) -> str:
-    """Return a numbered line for each server, and how to choose one."""
-    lines = [f"  {number:>2}  {server}" for number, server in enumerate(servers[:MAX_LISTED], start=1)]
+    """Return a numbered line for each server, with what tells them apart, and a warning about equal names."""
+    shown = enumerate(servers[:MAX_LISTED], start=1)
+    lines = [f"  {number:>2}  {server}{_known(server)}" for number, server in shown]
     if len(servers) > MAX_LISTED:
         lines.append(f"  and {len(servers) - MAX_LISTED} more: somebody may want to hide the right one")
+    names = Counter(server.contest for server in servers)
+    lines += [
+        f"Careful: {count} of them are called {name!r}, and one may be false. Compare the address with your slip."
+        for name, count in names.most_common(MAX_WARNED)
+        if count > 1
+    ]
     return "\n".join([f"{len(servers)} contests were found on this network:", *lines])
+
+
+def _known(server: FoundServer) -> str:
+    """Return what is known about a server from earlier: one at the saved address has proved itself there."""
+    for address in server.addresses:
+        saved = _saved_login.saved_for(address.host, address.port)
+        if saved is not None and saved.seen is not None:
+            day = time.strftime("%Y-%m-%d", time.localtime(saved.seen.at))
+            return f", where your host was on {day} ({saved.seen.contest!r})"
+    return ""
 
 
 def how_to_choose(server: FoundServer) -> str:
@@ -45,11 +64,13 @@ def none_found(result: SearchResult) -> str:
     return NONE_FOUND if result.asked else NOT_ASKED
 
 
-def chosen(servers: tuple[FoundServer, ...], contest: str | None) -> FoundServer | None:
-    """Return the only server, or the only one with the name of the contest that was seen before; None if there is
-    no such server, or no single one."""
-    same = tuple(server for server in servers if server.contest == contest) or servers
-    return same[0] if len(same) == 1 else None
+def chosen(servers: tuple[FoundServer, ...], contest: str | None) -> tuple[FoundServer, ...]:
+    """Return the servers to try: those with the name of the contest that was seen before, else the only one.
+
+    Anybody can announce that name. So all of them are tried, and the proof tells which one is the host's.
+    """
+    same = tuple(server for server in servers if server.contest == contest)
+    return same or (servers if len(servers) == 1 else ())
 
 
 def find_one(
@@ -125,15 +146,15 @@ class Finder:
             return []
         result = self._find()
         servers = with_port(result.servers, self._port)
-        server = chosen(servers, self.saved.seen.contest if self.saved and self.saved.seen else None)
-        if server is None:
+        trying = chosen(servers, self.saved.seen.contest if self.saved and self.saved.seen else None)
+        if not trying:
             self._choose_none(servers, result)
-            return []
-        addresses = [address for address in server.addresses if address != self.own]
-        self._tried.update(addresses)
-        if addresses:
-            self._tell(f"Found {server} on this network.")
-        return addresses
+        for server in trying:
+            if set(server.addresses) != {self.own}:
+                self._tell(f"Found {server} on this network.")
+        addresses = [address for server in trying for address in server.addresses if address != self.own]
+        self._tried.update(addresses[:MAX_TRIED])
+        return addresses[:MAX_TRIED]
 
     def _choose_none(self, servers: tuple[FoundServer, ...], result: SearchResult) -> None:
         several = NoneChosen(servers) if servers else None

@@ -29,6 +29,12 @@ MAX_ADDRESSES = 8
 MAX_LISTED = 20
 """The servers that are listed: a screen. Further ones are counted."""
 
+MAX_WARNED = 3
+"""The names about which the list warns, because several servers have them."""
+
+MAX_SHOWN = 3
+"""The addresses of one server in a line: cable, WLAN, and one more."""
+
 MAX_TRIED = 20
 """The found addresses to which one run connects. A building has a few contests. More announcements only keep this
 client busy, and fill its terminal."""

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from getstep._settings import Address
 
@@ -21,6 +21,7 @@ from .limits import (
     MAX_INTERFACES,
     MAX_PACKET_BYTES,
     MAX_PACKETS,
+    MAX_SHOWN,
 )
 
 GROUP = ("224.0.0.251", 5353)
@@ -38,13 +39,18 @@ TICK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class FoundServer:
-    """A server that has answered: what it calls its contest, and its addresses, the most likely one first."""
+    """A server that has answered: what it calls its contest, and its addresses, the most likely one first.
+
+    ``computer`` is what it calls its machine, empty if it is older.
+    """
 
     contest: str
     addresses: tuple[Address, ...]
+    computer: str = ""
 
     def __str__(self) -> str:
-        return f"{self.contest!r} at {self.addresses[0]}"
+        where = ", ".join(map(str, self.addresses[:MAX_SHOWN])) + (", ..." if self.addresses[MAX_SHOWN:] else "")
+        return f"{self.contest!r} at {where}" + (f" on {self.computer!r}" if self.computer else "")
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ class _Asking:
                 addresses = [text for text in heard.addresses if _usable(text, own=self.sockets[sock])]
                 addresses.sort(key=lambda text: text != sender[0])  # what has answered can be reached
                 if addresses:
-                    self.answers.append(Announcement(heard.instance, heard.contest, heard.port, tuple(addresses)))
+                    self.answers.append(replace(heard, addresses=tuple(addresses)))
 
 
 def _choose_interface(sock: socket.socket, index: int) -> None:
@@ -163,11 +169,14 @@ def _usable(text: str, *, own: bool) -> bool:
 def _servers(answers: list[Announcement]) -> tuple[FoundServer, ...]:
     """Return each server once, also if it has answered on several networks. Answers with the same name and port are
     one server: which of the addresses is right, its proof shows."""
-    names: dict[tuple[str, int], str] = {}
+    first: dict[tuple[str, int], Announcement] = {}
     places: dict[tuple[str, int], dict[Address, None]] = {}
     for answer in answers:
         key = (answer.instance.lower(), answer.port)
-        names.setdefault(key, answer.contest)
+        first.setdefault(key, answer)
         places.setdefault(key, {}).update(dict.fromkeys(Address(text, answer.port) for text in answer.addresses))
-    found = [FoundServer(name, tuple(places[key])[:MAX_ADDRESSES]) for key, name in names.items()]
+    found = [
+        FoundServer(answer.contest, tuple(places[key])[:MAX_ADDRESSES], answer.computer)
+        for key, answer in first.items()
+    ]
     return tuple(sorted(found, key=lambda server: (server.contest, server.addresses[0].host)))

@@ -65,6 +65,12 @@ class Announcer:
         with contextlib.suppress(JsonError, KeyError, TypeError):
             state = decode(line)
             if "announced" in state:
-                self._bus.publish(Announced(escape_control_chars(str(state["announced"]))))
+                taken_by = state.get("taken_by")
+                self._bus.publish(
+                    Announced(
+                        escape_control_chars(str(state["announced"])),
+                        None if taken_by is None else escape_control_chars(str(taken_by)),
+                    )
+                )
             else:
                 self._bus.publish(NotAnnounced(escape_control_chars(str(state["problem"]))))

@@ -3,7 +3,8 @@
 ``python -m getstep_server.net.announcer HOST PORT NAME`` runs until its standard input ends, and takes the
 announcement back then. So no announcement outlives the server, however that one dies. A computer that loses its
 power is forgotten after LIFETIME_SECONDS. For each change the process writes a line of JSON:
-``{"announced": NAME}`` or ``{"problem": TEXT}``.
+``{"announced": NAME}``, with ``"taken_by": ADDRESSES`` if another computer announces the contest's name, or
+``{"problem": TEXT}``.
 
 It is a process, not a thread: any computer can send packets to the port of multicast DNS, and zeroconf parses them
 all. In a thread, that would delay the judge.
@@ -39,8 +40,17 @@ CHECK_SECONDS = 10.0
 LABEL_BYTES = 50
 """The bytes of the contest's name in the service's name. A label has 63; zeroconf adds a number to a taken name."""
 
+COMPUTER_BYTES = 20
+"""The bytes of this machine's name in the service's name, if the contest's name is taken."""
+
+OTHER_MS = 1000
+"""The time to ask who has taken the name. It has just answered, so its answer is mostly known already."""
+
 NICENESS = 19
 """Added to the process's niceness, as for the page."""
+
+MAX_NAMED = 4
+"""The addresses of another computer that are told: it may claim to have any number."""
 
 NO_ADDRESS = "this machine has no IPv4 address on a network"
 NO_MULTICAST = "this machine has no network with multicast"
@@ -58,10 +68,18 @@ def own_addresses(host: str) -> list[str]:
     return sorted(outside) or sorted(found)
 
 
-def service_label(name: str) -> str:
-    """Return a contest's name as one label of a service's name, which zeroconf splits at dots."""
-    label = " ".join(name.replace(".", " ").split())
-    return label.encode()[:LABEL_BYTES].decode("utf-8", "ignore").strip() or "getstep"
+def service_label(name: str, computer: str = "") -> str:
+    """Return a contest's name as one label of a service's name, with the name of a computer if there is one."""
+    if not computer:
+        return _label(name, LABEL_BYTES)
+    behind = f" ({_label(computer, COMPUTER_BYTES)})"
+    return _label(name, LABEL_BYTES - len(behind.encode())) + behind
+
+
+def _label(text: str, most: int) -> str:
+    """Return a text without dots, at which zeroconf splits names, in at most so many bytes."""
+    label = " ".join(text.replace(".", " ").split())
+    return label.encode()[:most].decode("utf-8", "ignore").strip() or "getstep"
 
 
 def announce(
@@ -100,13 +118,14 @@ class _Announcement:
 
     def __init__(self, addresses: list[str], port: int, name: str) -> None:
         self._addresses = addresses
+        self._name, self._computer = name, socket.gethostname().partition(".")[0]
         self._responder: zeroconf.Zeroconf | None = None
         self._service = zeroconf.ServiceInfo(
             SERVICE,
             f"{service_label(name)}.{SERVICE}",
             port=port,
             addresses=[socket.inet_aton(address) for address in addresses],
-            properties={"txtvers": "1", "contest": name, "versions": str(VERSION)},
+            properties={"txtvers": "1", "contest": name, "versions": str(VERSION), "host": self._computer},
             # Not the machine's own name, which its own responder announces.
             server=f"getstep-{secrets.token_hex(6)}.local.",
             host_ttl=LIFETIME_SECONDS,
@@ -119,10 +138,24 @@ class _Announcement:
             return {"problem": NO_ADDRESS}
         try:
             self._responder = zeroconf.Zeroconf(interfaces=self._addresses, ip_version=zeroconf.IPVersion.V4Only)
-            self._responder.register_service(self._service, allow_name_change=True)
+            return self._register(self._responder)
         except (OSError, zeroconf.Error) as error:
             return {"problem": f"{NO_MULTICAST} ({error})" if isinstance(error, OSError) else f"{error!r:.200}"}
-        return {"announced": self._service.name.removesuffix(f".{SERVICE}")}
+
+    def _register(self, responder: zeroconf.Zeroconf) -> dict[str, str]:
+        """Announce under the contest's name, or beside another computer that announces that name.
+
+        It may be another contest, or pretend to be this one: the host has to know.
+        """
+        taken = {}
+        try:
+            responder.register_service(self._service, allow_name_change=False)
+        except zeroconf.NonUniqueNameException:
+            other = responder.get_service_info(SERVICE, self._service.name, timeout=OTHER_MS)
+            taken = {"taken_by": ", ".join(other.parsed_addresses()[:MAX_NAMED]) if other else "unknown"}
+            self._service.name = f"{service_label(self._name, self._computer)}.{SERVICE}"
+            responder.register_service(self._service, allow_name_change=True)
+        return {"announced": self._service.name.removesuffix(f".{SERVICE}"), **taken}
 
     def end(self) -> None:
         """Take the announcement back."""

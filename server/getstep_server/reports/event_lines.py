@@ -95,8 +95,13 @@ class EventLines:
                 )
             case HouseBotEnded(team, code, seconds):
                 return f"! {self._name(team)} ended with code {code}; it starts again in {seconds:g} s"
-            case Announced(name):
+            case Announced(name, None):
                 return self._cut(f"Announced on this network: getstep login finds {name!r}.")
+            case Announced(name, taken_by):
+                return (
+                    f"! Another computer ({taken_by}) announces a contest with this name. Yours is announced as"
+                    f" {name!r}. Tell the contestants your address; getstep login asks them which one it is"
+                )
             case NotAnnounced(why):
                 return self._cut(f"! Not announced on this network, contestants type the address: {why}")
             case ClusterConnected(where):

@@ -164,8 +164,10 @@ class ContestLog:
                 self._write(
                     "warning", "house_bot_ended", team=team, name=self._name(team), code=code, again_in=seconds
                 )
-            case Announced(name):
+            case Announced(name, None):
                 self._write("info", "announced", name=name)
+            case Announced(name, taken_by):
+                self._write("warning", "announced", name=name, taken_by=taken_by)
             case NotAnnounced(why):
                 self._write("warning", "not_announced", why=why)
             case IncidentsSummed(total, most):
