@@ -1,8 +1,8 @@
-"""The bots of `benchmarks.judge`, as separate processes: as fast as possible, or with an exact thinking time.
+"""Bots for measurements, as separate processes: as fast as possible, or with an exact thinking time.
 
 ``python -m benchmarks._bots fast PORT FIRST LAST`` logs teams FIRST to LAST in and answers at once, until goodbye.
-``python -m benchmarks._bots exact PORT TEAM MS`` thinks exactly MS milliseconds and prints the real times.
-``python -m benchmarks._bots idle PORT COUNT`` opens COUNT connections and holds them until its input ends.
+``python -m benchmarks._bots exact PORT TEAM MS [MOVES]`` thinks exactly MS milliseconds and prints the real times,
+until goodbye or for so many moves.
 """
 
 from __future__ import annotations
@@ -99,11 +99,11 @@ def fast(port: int, first: int, last: int) -> None:
                     playing -= 1
 
 
-def exact(port: int, team: int, think_ms: float) -> None:
+def exact(port: int, team: int, think_ms: float, moves: float = float("inf")) -> None:
     """Answer ``think_ms`` after the kernel received the question; print the real time in milliseconds."""
     bot = Bot(port, team)
     bot.sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
-    while not bot.over:
+    while not bot.over and moves > 0:
         try:
             data, stamp = timestamps.receive(bot.sock)
         except ConnectionResetError:  # the benchmark has killed its server
@@ -116,6 +116,7 @@ def exact(port: int, team: int, think_ms: float) -> None:
                 _wait_until(stamp + round(think_ms * 1e6))
                 bot.sock.sendall(reply)
                 print(f"{(time.time_ns() - stamp) / 1e6:.4f}", flush=False)
+                moves -= 1
             elif reply:
                 bot.sock.sendall(reply)
 
@@ -128,19 +129,9 @@ def _wait_until(wall_ns: int) -> None:
         pass
 
 
-def idle(port: int, count: int) -> None:
-    """Connect and send nothing."""
-    socks = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
-    sys.stdin.read()
-    for sock in socks:
-        sock.close()
-
-
 if __name__ == "__main__":
     what, *numbers = sys.argv[1:]
     if what == "fast":
         fast(*map(int, numbers))
-    elif what == "exact":
-        exact(int(numbers[0]), int(numbers[1]), float(numbers[2]))
     else:
-        idle(*map(int, numbers))
+        exact(int(numbers[0]), int(numbers[1]), *map(float, numbers[2:]))

@@ -1,108 +1,33 @@
-"""The cost of a judged move as a ratio that can be quoted: two programs in alternating slices of half a second.
+"""Judged moves: the cost of one as a ratio that can be quoted, and how many a second, in slices of half a second.
 
-A shared machine is faster in one minute than in the next, so two runs in sequence compare the minutes. Here both
-programs are started once, and all processes of one are stopped (SIGSTOP) while the other runs. Each pair of
-neighbouring slices gives one ratio of CPU time per move. The median of the pairs is the result, and the quartiles
+A shared machine is faster in one minute than in the next, so runs in sequence compare the minutes. Here all
+programs are started once, and all processes of the others are stopped (SIGSTOP) while one runs. Each round of
+neighbouring slices gives one ratio of CPU time per move. The median of the rounds is the result, and the quartiles
 show how far to trust it.
 
-``python -m benchmarks.slices`` compares a judged move with the floor, with 8 and with 64 matches at once: trio
-exchanges the same messages, encoded and decoded by msgpack, without rules, clocks, checks or records.
-``--floor limit`` gives each of its exchanges a time limit. ``--floor unrecorded`` is the judge without a journal:
-the ratio is the cost of the records. ``--against CHECKOUT`` compares the judge with that of another checkout, which
-has its own .venv.
+``python -m benchmarks.slices`` compares the server, as ``getstep-server run`` starts it, with the floor: a bare
+epoll loop that exchanges the same frames on the same number of connections. If fastchess is installed, its games of
+chess are measured in the same rounds. ``--judges 1 2`` measures several numbers of judge processes, and as many
+loops. ``--against CHECKOUT`` compares the server with that of another checkout, which has its own .venv.
 """
 
 from __future__ import annotations
 
 import argparse
-import mmap
 import os
 import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-HERE = Path(__file__).parents[1]
-PROGRAM = Path(__file__).with_name("_slice_program.py")
+from benchmarks import _contender
+from benchmarks._contender import Contender, Sample
+
 SLICE_SECONDS = 0.5
-SETTLE_SECONDS = 0.1
-"""After a program goes on: its bots' answers of the slice before are read in one large batch."""
-
-WARM_UP_SECONDS = 6.0
-COUNTER_BYTES = 8
-
-FLOORS = {
-    "ping-pong": "ping-pong without a limit",
-    "limit": "ping-pong with a limit",
-    "unrecorded": "judge without records",
-}
-
-
-@dataclass
-class Sample:
-    """One slice: moves, seconds of the server's CPU time, and seconds of wall-clock time."""
-
-    moves: int
-    cpu: float
-    wall: float
-
-    @property
-    def cpu_us(self) -> float:
-        return self.cpu / self.moves * 1e6
-
-
-class Contender:
-    """A server and its bots as a process group that can be stopped."""
-
-    def __init__(self, process: subprocess.Popen[bytes], counter: mmap.mmap) -> None:
-        self._process = process
-        self._counter = counter
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the server and its bots."""
-        os.killpg(self._process.pid, number)
-
-    def sample(self, seconds: float) -> Sample:
-        """Let the program run for a slice, and measure all but its beginning."""
-        self.signal(signal.SIGCONT)
-        time.sleep(SETTLE_SECONDS)
-        began = self._now()
-        time.sleep(seconds - SETTLE_SECONDS)
-        ended = self._now()
-        self.signal(signal.SIGSTOP)
-        if self._process.poll() is not None:
-            raise SystemExit(f"the program {self._process.args!r} has ended with {self._process.returncode}")
-        moves, cpu, wall = (after - before for before, after in zip(began, ended, strict=True))
-        return Sample(round(moves), cpu, wall)
-
-    def _now(self) -> tuple[int, float, float]:
-        cpu_ns = int(Path(f"/proc/{self._process.pid}/schedstat").read_text().split()[0])
-        return int.from_bytes(self._counter[:COUNTER_BYTES], "little"), cpu_ns / 1e9, time.perf_counter()
-
-
-@contextmanager
-def contender(checkout: Path, kind: str, matches: int) -> Iterator[Contender]:
-    """Start a program of a checkout, and end it with its bots."""
-    with tempfile.NamedTemporaryFile(prefix="getstep-moves-") as file:
-        file.write(bytes(COUNTER_BYTES))
-        file.flush()
-        python = checkout / ".venv" / "bin" / "python"
-        command = [str(python if python.exists() else sys.executable), str(PROGRAM), kind, file.name, str(matches)]
-        process = subprocess.Popen(
-            command, cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)}, start_new_session=True
-        )
-        try:
-            yield Contender(process, mmap.mmap(file.fileno(), COUNTER_BYTES))
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+WARM_UP_SECONDS = 3.0
 
 
 def steal_seconds() -> float:
@@ -110,71 +35,98 @@ def steal_seconds() -> float:
     return int(Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
-def compare(first: Contender, second: Contender, pairs: int) -> list[tuple[Sample, Sample]]:
-    """Return the samples of both programs, a pair of neighbouring slices each; the order changes with each pair."""
+def compare(contenders: Sequence[Contender], rounds: int) -> list[list[Sample]]:
+    """Return the samples of each round, one of each contender; the order changes with each round."""
     samples = []
-    for number in range(pairs):
-        order = (first, second) if number % 2 else (second, first)
-        taken = [one.sample(SLICE_SECONDS) for one in order]
-        samples.append((taken[0], taken[1]) if number % 2 else (taken[1], taken[0]))
+    for number in range(rounds):
+        order = contenders if number % 2 else contenders[::-1]
+        taken = {one.name: one.sample(SLICE_SECONDS) for one in order}
+        samples.append([taken[one.name] for one in contenders])
     return samples
 
 
-def with_moves(samples: Sequence[tuple[Sample, Sample]]) -> list[tuple[Sample, Sample]]:
-    """Return the pairs with moves in both slices. When the machine stands still for a slice, it has none.
+def with_moves(names: Sequence[str], rounds: Sequence[Sequence[Sample]]) -> list[Sequence[Sample]]:
+    """Return the rounds with moves in all slices. When the machine stands still for a slice, it has none.
 
     Raises:
-        SystemExit: fewer than two pairs are left, which have no quartiles.
+        SystemExit: fewer than two rounds are left, which have no quartiles.
     """
-    found = [pair for pair in samples if all(sample.moves for sample in pair)]
+    found = [taken for taken in rounds if all(sample.moves for sample in taken)]
     if len(found) < 2:
-        raise SystemExit(f"{len(samples) - len(found)} of {len(samples)} pairs have a slice without a move")
+        still = [
+            name for name, column in zip(names, zip(*rounds, strict=True), strict=True) if not column[-1].moves
+        ]
+        who = f"; no moves at the end: {', '.join(still)}" if still else ""
+        raise SystemExit(f"{len(rounds) - len(found)} of {len(rounds)} rounds have a slice without a move{who}")
     return found
 
 
-def report(names: Sequence[str], samples: Sequence[tuple[Sample, Sample]], steal: float) -> None:
-    """Print the medians, the ratio of each pair's CPU times, and its quartiles."""
-    samples = with_moves(samples)
-    for name, column in zip(names, zip(*samples, strict=True), strict=True):
+def report(names: Sequence[str], samples: Sequence[Sequence[Sample]], steal: float) -> None:
+    """Print the medians, the ratio of the first one's CPU time to that of each other one, and its quartiles."""
+    rounds = with_moves(names, samples)
+    for place, name in enumerate(names):
+        column = [taken[place] for taken in rounds]
         cpu = statistics.median(sample.cpu_us for sample in column)
-        rate = statistics.median(sample.moves / sample.wall for sample in column)
-        print(f"{name:<28}{cpu:7.1f} µs CPU a move, {rate:9,.0f} moves/s")
-    low, middle, high = statistics.quantiles((a.cpu_us / b.cpu_us for a, b in samples), n=4)
-    print(f"ratio {middle:.3f} (quartiles {low:.3f} to {high:.3f}, {len(samples)} pairs of {SLICE_SECONDS:g} s)")
-    share = 100 * steal / (2 * len(samples) * SLICE_SECONDS * (os.cpu_count() or 1))
-    print(f"{os.cpu_count()} cores, steal time {steal:.2f} s ({share:.1f} %)")
+        rates = [sample.moves / sample.wall for sample in column]
+        line = (
+            f"{name:<24}{cpu:7.1f} µs CPU a move, {statistics.median(rates):9,.0f} moves/s (best {max(rates):,.0f})"
+        )
+        if place:
+            ratios = [taken[0].cpu_us / taken[place].cpu_us for taken in rounds]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            line += f"; ratio {middle:.3f} (quartiles {low:.3f} to {high:.3f})"
+        print(line, flush=True)
+    share = 100 * steal / (len(samples) * len(names) * SLICE_SECONDS * (os.cpu_count() or 1))
+    steals = f"steal time {steal:.2f} s ({share:.1f} %)"
+    print(f"{len(rounds)} rounds of {SLICE_SECONDS:g} s; {os.cpu_count()} cores, {steals}")
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with the judge of this checkout")
-    parser.add_argument("--floor", choices=FLOORS, default="ping-pong", help="compare with this program")
-    parser.add_argument("--pairs", type=int, default=40, help="pairs of slices (default: 40)")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="compare with its server")
+    parser.add_argument("--judges", type=int, nargs="+", default=[1], metavar="N", help="processes (default: 1)")
+    parser.add_argument("--rounds", type=int, default=40, help="of slices (default: 40)")
+    sizes = [8, 64, 256, 1000]
     parser.add_argument(
-        "--matches", type=int, nargs="+", default=[8, 64], metavar="N", help="matches at once (default: 8 64)"
+        "--matches", type=int, nargs="+", default=sizes, metavar="N", help="at once (default: 8 64 256 1000)"
     )
     args = parser.parse_args()
+    _contender.allow_files()
+    print(f"hop, Python {sys.version.split()[0]}")
     for matches in args.matches:
-        print(f"{matches} matches at once")
-        if args.against:
-            measure(args.against.resolve(), "judge", f"judge of {args.against.name}", matches, args.pairs)
+        print(f"{matches} matches at once", flush=True)
+        measure(matches, args.judges, args.rounds, args.against and args.against.resolve())
+
+
+def measure(matches: int, judges: Sequence[int], rounds: int, against: Path | None) -> None:
+    """Compare this checkout's server with other programs, and print the result."""
+    with ExitStack() as stack, _contender.players_program() as program:
+
+        def server(
+            number: int, checkout: Path = _contender.HERE, of: str = ""
+        ) -> AbstractContextManager[Contender]:
+            name = "judge" if number == 1 else f"{number} judges"
+            return _contender.judged(program, matches, name=name + of, checkout=checkout, judges=number)
+
+        starts: list[AbstractContextManager[Contender | None]] = [server(number) for number in judges]
+        if against:
+            starts += [server(number, against, f" of {against.name}") for number in judges]
         else:
-            measure(HERE, args.floor, FLOORS[args.floor], matches, args.pairs)
-
-
-def measure(checkout: Path, kind: str, name: str, matches: int, pairs: int) -> None:
-    """Compare this checkout's judge with another program, and print the result."""
-    with ExitStack() as stack:
-        first = stack.enter_context(contender(HERE, "judge", matches))
-        second = stack.enter_context(contender(checkout, kind, matches))
-        time.sleep(WARM_UP_SECONDS)
-        for one in (first, second):
-            one.signal(signal.SIGSTOP)
+            starts += [_contender.floor(program, matches, processes=number) for number in judges]
+            starts.append(_contender.fastchess(program, matches))
+        contenders: list[Contender] = []
+        for start in starts:
+            one = stack.enter_context(start)
+            if one is not None:
+                contenders.append(one)
+                time.sleep(WARM_UP_SECONDS)
+                one.signal(signal.SIGSTOP)
         before = steal_seconds()
-        samples = compare(first, second, pairs)
-        after = steal_seconds()
-    report(("judge", name), samples, after - before)
+        samples = compare(contenders, rounds)
+        report([one.name for one in contenders], samples, steal_seconds() - before)
+        if not against and len(contenders) == len(starts) - 1:
+            print("fastchess is not installed, so it was not measured")
 
 
 if __name__ == "__main__":

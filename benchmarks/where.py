@@ -1,6 +1,6 @@
 """Where the processor time of a judged move goes: a sampled profile of the judge, in microseconds a move.
 
-``python -m benchmarks.where`` runs the complete server with 8 and then with 64 matches at once, as
+``python -m benchmarks.where`` runs ``getstep-server run`` with 8 and then with 64 matches at once, as
 `benchmarks.slices` does. The kernel interrupts it after each tick of processor time, 1 to 10 ms. Python handles the
 signal after the call of C that it was in, so a system call counts for the line that makes it. The table groups the
 lines by module, and names the most expensive lines of each.
@@ -9,41 +9,34 @@ lines by module, and names the most expensive lines of each.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-import trio
-
-from benchmarks import judge
-from getstep_server.events import Bus, MovePlayed
+from benchmarks import _contender
 
 INTERVAL_SECONDS = 0.001
 """The kernel rounds it up to its own tick."""
 
 WARM_UP_SECONDS = 4.0
-REPEATS = 400
-"""Games of each pair: minutes of play."""
 
 HERE = Path(__file__).parents[1]
 LINES = 3
 """The lines that are shown of a module."""
 
 
+@dataclass
 class Profile:
-    """Counts where samples fall, and the moves meanwhile."""
+    """Where the samples fell, and the moves meanwhile."""
 
-    def __init__(self) -> None:
-        self.moves = 0
-        self.samples: Counter[tuple[str, str, int]] = Counter()
-
-    def count(self, event: object) -> None:
-        """Count a move."""
-        self.moves += type(event) is MovePlayed
+    moves: int = 0
+    samples: Counter[tuple[str, str, int]] = field(default_factory=Counter)
 
     def sample(self, _: int, frame: FrameType | None) -> None:
         """Count the line that runs."""
@@ -52,34 +45,40 @@ class Profile:
             self.samples[code.co_filename, code.co_qualname, frame.f_lineno] += 1
 
 
-async def measure(matches: int, seconds: float) -> tuple[Profile, float]:
-    """Return the profile of ``seconds`` of play, and the processor time of this process in it, in seconds."""
+def run_profiled(arguments: list[str]) -> int:
+    """Run a command of the server; between the signals USR1 and USR2 it is profiled, into the file ``profile``."""
+    from getstep_server.cli.main import run_command  # here: the other process does not need it
+
     profile = Profile()
 
-    class CountingBus(Bus):
-        """Counts the moves of the contest."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.subscribe(profile.count)
-
-    judge.Bus = CountingBus  # type: ignore[attr-defined]  # the class that the benchmark imports
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(play, matches)
-        await trio.sleep(WARM_UP_SECONDS)
-        signal.signal(signal.SIGPROF, profile.sample)
-        signal.setitimer(signal.ITIMER_PROF, INTERVAL_SECONDS, INTERVAL_SECONDS)
-        profile.moves, began = 0, time.thread_time()
-        await trio.sleep(seconds)
+    def stop(*_: object) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        spent = time.thread_time() - began
-        nursery.cancel_scope.cancel()
+        found = [[*place, count] for place, count in profile.samples.items()]
+        Path("profile.part").write_text(json.dumps(found))
+        Path("profile.part").rename("profile")
+
+    signal.signal(signal.SIGPROF, profile.sample)
+    signal.signal(
+        signal.SIGUSR1, lambda *_: signal.setitimer(signal.ITIMER_PROF, INTERVAL_SECONDS, INTERVAL_SECONDS)
+    )
+    signal.signal(signal.SIGUSR2, stop)
+    return run_command(arguments)
+
+
+def measure(program: Path, matches: int, seconds: float) -> tuple[Profile, float]:
+    """Return the profile of ``seconds`` of play, and the processor time of the server in it, in seconds."""
+    with _contender.judged(program, matches, module=["-m", "benchmarks.where", "--inside"]) as judge:
+        time.sleep(WARM_UP_SECONDS)
+        judge.judge.send_signal(signal.SIGUSR1)
+        moves, spent = judge.moves, judge.cpu_seconds()
+        time.sleep(seconds)
+        judge.judge.send_signal(signal.SIGUSR2)
+        profile, spent = Profile(judge.moves - moves), judge.cpu_seconds() - spent
+        found = judge.folder / "profile"
+        judge.wait_for("profile", lambda: found.exists() or None)
+        for file, name, line, count in json.loads(found.read_text()):
+            profile.samples[file, name, line] = count
     return profile, spent
-
-
-async def play(matches: int) -> None:
-    """Play until cancelled."""
-    await judge.judged(matches, REPEATS, with_thinker=False)
 
 
 def report(matches: int, profile: Profile, spent: float) -> None:
@@ -117,11 +116,14 @@ def main() -> None:
         "--matches", type=int, nargs="+", default=[8, 64], metavar="N", help="matches at once (default: 8 64)"
     )
     args = parser.parse_args()
-    judge._raise_limits(1000)
+    _contender.allow_files()
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
-    for matches in args.matches:
-        report(matches, *trio.run(measure, matches, args.seconds))
+    with _contender.players_program() as program:
+        for matches in args.matches:
+            report(matches, *measure(program, matches, args.seconds))
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--inside"]:
+        sys.exit(run_profiled(sys.argv[2:]))
     main()
