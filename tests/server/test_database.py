@@ -33,9 +33,8 @@ from tests.server.stored_contests import copied
 from tests.server.stored_records import PAIRINGS
 
 ADVICE = (
-    "put a copy of the contest's folder back. Without a copy: getstep-server verify names the first record that"
-    " does not fit, getstep-server export --matches writes the records before the damage, and sqlite3 contest.db"
-    " .recover writes all that SQLite can still read"
+    "put a copy of the contest's folder back. Without a copy, save what is left into a new folder with:"
+    " getstep-server rescue finished"
 )
 
 

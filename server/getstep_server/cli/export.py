@@ -90,6 +90,7 @@ def _export(args: argparse.Namespace) -> int:
 def _data_set(contest: Contest, store: Store, what: str, event_name: str | None) -> DataSet:
     """Return the data that the command line asks for."""
     if what == "games":
+        store.check_end()  # SQLite passes over records that no intact page leads to
         readable = readable_tournament(contest, store)
         if readable is not None:
             say_host_notes(readable)

@@ -188,6 +188,7 @@ _COMMANDS = {
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
     "site": (".replay:add_site", "write the contest as static pages to publish"),
     "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
+    "rescue": (".rescue:add_rescue", "save what is left of a contest with a damaged database"),
     "verify": (".verify:add_verify", "check the records, the matches and the standings"),
     "matches": (".decisions:add_matches", "list matches; correct them: adjudicate, rematch"),
     "decisions": (".decisions:add_decisions", "show the decisions of the host"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from getstep_server.config.contest import load_contest
@@ -86,13 +86,26 @@ def _print_verified(verified: Verified, *, hash_given: bool) -> None:
     attempts = _counts({"void": verified.void, "overruled": verified.overruled})
     played = ", ".join(matches) + (f" (further attempts: {', '.join(attempts)})" if attempts else "")
     records, turns = pluralize(verified.records, "record"), pluralize(verified.turns, "turn")
-    print(f"Everything fits: {records}, {played}, {turns} replayed.")
+    fits = "Everything that is left fits" if verified.lost else "Everything fits"
+    print(f"{fits}: {records}, {played}, {turns} replayed.")
+    _print_lost(verified.lost)
     for line in shortened([f"Changed setting: {change}" for change in verified.changes]):
         print(escape_control_chars(line))
     if hash_given:
         later = f"; {pluralize(verified.beyond, 'record')} came later" if verified.beyond else ", as its last"
         print(f"The expected hash is in the chain{later}.")
     print(f"Hash of the last record: {verified.tip}")
+
+
+def _print_lost(lost: Sequence[str]) -> None:
+    if not lost:
+        return
+    print(f"This contest was rescued from a damaged database; {pluralize(len(lost), 'record')} could not be saved:")
+    for line in lost:
+        print(escape_control_chars(f"  {line}"))
+    print(
+        "Pairings, attempts and settings behind a lost record are taken as they are: what they follow from is lost."
+    )
 
 
 def _counts(counts: Mapping[str, int]) -> list[str]:

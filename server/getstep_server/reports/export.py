@@ -22,8 +22,9 @@ from getstep_server.formats import DIGITS
 from getstep_server.json_text import encode
 from getstep_server.records.game import GameRecord, validate_game
 from getstep_server.records.reasons import Reason
-from getstep_server.records.record import RecordError, parse
+from getstep_server.records.record import RecordError, hash_of, parse
 from getstep_server.records.result import Result
+from getstep_server.storage.database import damaged
 from getstep_server.storage.store import Store, StoredRecord
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.combined import Combined
@@ -92,8 +93,15 @@ class Games(DataSet):
         self._store = store
 
     def objects(self) -> Iterator[Raw]:
-        """Yield all records, not only those of games, byte for byte as they were hashed."""
-        return map(Raw, self._store.lines())
+        """Yield all records, not only those of games, byte for byte as they were hashed.
+
+        Raises:
+            StoreError: a record is damaged; it is not yielded, as it need not even be UTF-8.
+        """
+        for stored in self._store.records():
+            if stored.hash != hash_of(stored.line):
+                raise damaged(self._store.path, f"the record at place {stored.place} is not what was written")
+            yield Raw(stored.line)
 
     def rows(self) -> Iterator[Iterable[object]]:
         """Yield a row for each game, and one for each official result without a game. Missing values are empty.

@@ -9,6 +9,7 @@ from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.errors import ConfigError
 from getstep_server.incident import IncidentRow
 from getstep_server.json_text import decode
+from getstep_server.records.lost import link_of
 from getstep_server.records.record import FIRST, RecordError, hash_of
 from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
@@ -59,7 +60,7 @@ def check_database(address: DatabaseAddress, stop: Callable[[], bool]) -> None:
                 return
             if record.previous != previous or record.hash != hash_of(record.line):
                 raise damaged(store.path, f"the record at place {record.place} is not what was written")
-            previous = record.hash
+            previous = link_of(record.head, record.hash)
 
 
 def tournament_of(contest: Contest) -> Tournament:

@@ -127,7 +127,6 @@ def advice(address: DatabaseAddress) -> str:
             " not fit, and getstep-server export --matches writes the records before the damage"
         )
     return (
-        "put a copy of the contest's folder back. Without a copy: getstep-server verify names the first record that"
-        " does not fit, getstep-server export --matches writes the records before the damage, and"
-        f" sqlite3 {address.name} .recover writes all that SQLite can still read"
+        "put a copy of the contest's folder back. Without a copy, save what is left into a new folder with:"
+        f" getstep-server rescue {address.parent}"
     )

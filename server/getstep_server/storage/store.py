@@ -53,7 +53,7 @@ from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
-from .database import Database, IncidentColumns, RecordRow, StoreError, damaged
+from .database import Database, IncidentColumns, RecordRow, StoreError, advice, damaged
 from .opening import open_database
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ class Store:
             raise StoreError(
                 f"{self.path}: {count} records up to place {place}, the last with hash {found[2]!r:.80},"
                 f" expected {length} up to place {length} with {digest!r:.80}: so many the database has counted."
-                f" verify says where they do not fit; put a copy of the contest back"
+                f" {advice(self.path)}"
             )
 
     def check_pages(self, stop: Callable[[], bool] = lambda: False) -> None:
@@ -352,7 +352,7 @@ class Store:
     def _chain(self) -> tuple[int, str]:
         rows = self._db.chain()
         if len(rows) != 1:
-            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one")
+            raise StoreError(f"{self.path}: {len(rows)} rows in the table chain, expected one; {advice(self.path)}")
         length, digest = rows[0]
         return length, _text(digest)
 
@@ -387,7 +387,7 @@ class Store:
         return [_stored_record(*row) for row in self._db.records(after, match)]
 
     def _read_incidents(self) -> list[IncidentRow]:
-        return [_incident_row(*row) for row in self._db.incidents()]
+        return [incident_row(*row) for row in self._db.incidents()]
 
 
 def _incident_columns(row: IncidentRow) -> IncidentColumns:
@@ -396,7 +396,7 @@ def _incident_columns(row: IncidentRow) -> IncidentColumns:
     return (*kind, row.count, row.first, row.last, incident.detail, incident.first_bytes)
 
 
-def _incident_row(
+def incident_row(
     team: int | None, address: str, code: str, count: int, first: float, last: float, detail: str, first_bytes: str
 ) -> IncidentRow:
     for name, seconds in {"first": first, "last": last}.items():

@@ -14,6 +14,7 @@ from msgspec import UNSET
 from getstep_server.config.contest import Contest
 from getstep_server.records.decision import decision_of, publications, validate_decision
 from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
+from getstep_server.records.lost import INSTEAD_OF, LOST, link_of, lost_of
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import validate_pairings
 from getstep_server.records.reasons import VOID_REASONS, DecisionKind, VoidReason
@@ -76,6 +77,7 @@ class Verified:
         changes: the settings that were changed between two runs.
         notes: differences between the files and the records.
         published: the published programs: the team, the version and the SHA-256 of its source.
+        lost: the places whose records are lost, or were made again, in a contest that was rescued.
     """
 
     records: int
@@ -91,6 +93,7 @@ class Verified:
     changes: tuple[str, ...]
     notes: tuple[str, ...]
     published: tuple[tuple[int, int, str], ...]
+    lost: tuple[str, ...]
 
 
 def verify(
@@ -126,7 +129,7 @@ def _verify(
     walk, kept_at = _Walk(contest), None
     for stored in store.records():
         walk.take(stored)
-        if stored.hash == expected_hash:
+        if expected_hash is not None and expected_hash in (stored.hash, walk.previous):
             kept_at = stored.place
         progress(stored.place, total)
     _check_end(walk, total, last)
@@ -152,6 +155,7 @@ def _verify(
         changes=tuple(walk.changes),
         notes=tuple(tournament.settings.notes()),
         published=tuple((one.team, one.version, one.sha256) for one in publications(tournament.decisions)),
+        lost=tuple(walk.lost),
     )
 
 
@@ -167,6 +171,8 @@ class _Walk:
         self.turns = 0
         self.changes: list[str] = []
         """The settings that were changed between two runs."""
+        self.lost: list[str] = []
+        """The places whose records are lost or made again. What they would explain is not checked from there on."""
         self._complete = False
         """True if the first record has the settings, so all settings are on record."""
         self._names: dict[int, set[str]] = {}
@@ -192,7 +198,7 @@ class _Walk:
         except RecordError as error:
             turn = error.turn if isinstance(error, DoesNotFit) else None
             raise Finding(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
-        self.place, self.previous = stored.place, stored.hash
+        self.place, self.previous = stored.place, link_of(stored.head, stored.hash)
 
     def _check_seal(self, stored: StoredRecord) -> dict[str, Any]:
         """Check place, hashes and header of a record, and return its fields."""
@@ -211,15 +217,21 @@ class _Walk:
 
     def _take_content(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
         kind = fields.get("type")
-        if not self.place and kind not in ("settings", "pairings"):
+        if not self.place and kind not in ("settings", "pairings", LOST):
             raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
-        if kind not in ("settings", "pairings", "game", "decision", "worker"):
-            kinds = "'settings', 'pairings', 'game', 'decision' or 'worker'"
+        if kind not in ("settings", "pairings", "game", "decision", "worker", LOST):
+            kinds = "'settings', 'pairings', 'game', 'decision', 'worker' or 'lost'"
             raise RecordError(f"type is {kind!r:.80}, expected {kinds}")
         if kind == "game":
             self._take_game(stored, fields)
             return
         _check_columns(stored, (None,) * 5)
+        if kind == LOST:
+            self._take_lost(stored.place, fields)
+            return
+        if INSTEAD_OF in fields:
+            self.lost.append(f"place {stored.place}: {kind}, made again")
+            self._complete = False
         if kind == "settings":
             self._take_settings(stored.place, fields)
         elif kind == "pairings":
@@ -229,6 +241,12 @@ class _Walk:
         else:
             self._take_decision(stored.place, fields)
 
+    def _take_lost(self, place: int, fields: Mapping[str, Any]) -> None:
+        record = lost_of(fields)
+        game = "" if record.match is UNSET else f" match {record.match}, attempt {record.attempt}:"
+        self.lost.append(f"place {place}:{game} {record.why}")
+        self._complete = False
+
     def _take_settings(self, place: int, fields: Mapping[str, Any]) -> None:
         validate_settings(fields)
         known, before = self.tournament.settings, self.tournament.settings.fields
@@ -237,7 +255,7 @@ class _Walk:
         if before is not None:
             found = changes(now, before, fields)
             self.changes += [f"place {place}, {fields['at']}: {change}" for change in found]
-        elif not place - 1:
+        elif not place - 1 and not self.lost:
             self._complete = True
         for team, one in now.teams.items():
             self._names.setdefault(team, set()).add(one.name)
@@ -247,7 +265,7 @@ class _Walk:
     def _check_settings(self, fields: Mapping[str, Any]) -> None:
         """Check pairings against the latest settings on record."""
         recorded = self.tournament.settings.fields
-        if recorded is None:
+        if recorded is None or self.lost:
             return
         events = {event["event"]: event for event in recorded["events"]}
         if fields["event"] not in events:
@@ -276,10 +294,10 @@ class _Walk:
     def _take_pairings(self, fields: Mapping[str, Any]) -> None:
         shape = validate_pairings(fields)
         self._check_settings(fields)
-        expected = self.tournament.pairings(fields)
-        if len(shape.matches) != len(expected):
+        expected = [] if self.lost else self.tournament.pairings(fields)  # a lost result may have led to others
+        if not self.lost and len(shape.matches) != len(expected):
             raise RecordError(f"{len(shape.matches)} matches, expected {len(expected)}")
-        for one, other in zip(fields["matches"], expected, strict=True):
+        for one, other in zip(fields["matches"], expected, strict=not self.lost):
             _check_entry(one, other)
         self.tournament.apply_pairings(fields)
         if incompatibility := self.tournament.settings.incompatibility(self.tournament.contest):
@@ -306,6 +324,8 @@ class _Walk:
         if game.worker is UNSET:
             return
         workers = self.tournament.workers
+        if game.worker not in workers and self.lost:
+            return
         if game.worker not in workers:
             raise RecordError(f"worker is {game.worker}, expected one of the {len(workers)} on record before it")
         if game.programs is UNSET or None in game.programs:
@@ -338,6 +358,8 @@ class _Walk:
             raise RecordError(f"seed is {found}, expected {seed} by the pairings")
 
     def _check_attempt(self, match: int, attempt: int, *, called_off: bool) -> None:
+        if self.lost:  # an earlier attempt, or the decision that explains this one, may be lost
+            return
         if called_off and self._called_off.get(match, 0) <= self._latest.get(match, 0):
             raise RecordError(
                 f"reason is 'called_off', expected a decision about match {match}, or one of its teams, before it"

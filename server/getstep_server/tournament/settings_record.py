@@ -36,7 +36,7 @@ _OF_PAIRINGS = ("event", "name", "game", "options", "format", "settings", "scori
 FIXED = ("seed", "game", "options", "format")
 """The settings that an event keeps from its first pairings on."""
 
-_SEAL = ("record", "type", "at", "software", "place", "previous", "hash")
+_SEAL = ("record", "type", "at", "software", "place", "previous", "hash", "instead_of")
 """The keys of a record that are no settings."""
 
 _NOTHING = object()

@@ -212,6 +212,8 @@ class Tournament:
             self.apply_settings(fields)
         elif kind == "worker":
             self.workers.apply(fields)
+        elif kind == "lost":
+            pass  # it says only that there was another record
         else:
             self.apply_result(result_of(fields))
             self.settings.note_game(fields)
