@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .look import DEFAULT_LOOK, Look, Step, bounded, coordinates, difference
@@ -87,6 +87,34 @@ class Option(Value):
         if type(value) is int and value in range(self.lowest, self.highest + 1, self.step):
             return value
         raise ValueError(f"{self.name} is {value!r}; expected {self.allowed}")
+
+    def values(self, setting: object) -> range:
+        """Return the values that a setting allows: itself, or those of a range such as ``"6-16"``.
+
+        Raises:
+            ValueError: ``setting`` is neither an allowed integer nor a range of them.
+        """
+        low, high = _range_ends(setting) if isinstance(setting, str) else (setting, setting)
+        try:
+            values = range(self.check(low), self.check(high) + 1, self.step)
+        except ValueError:
+            values = range(0)
+        if values:
+            return values
+        example = f'"{self.lowest}-{self.highest}"'
+        raise ValueError(f"{self.name} is {setting!r}; expected {self.allowed}, or a range such as {example}")
+
+
+def _range_ends(text: str) -> tuple[int | None, int | None]:
+    """Return the ends of a range such as ``6-16`` or ``-4--2``; None for an end that is no integer."""
+    dash = text.find("-", 1)  # the first character may be a sign
+    ends = (text[:dash], text[dash + 1 :]) if dash > 0 else ("", "")
+    low, high = (int(end) if len(end) < 10 and _is_integer(end) else None for end in ends)
+    return low, high
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdecimal()
 
 
 class MoveForm(Value):
@@ -258,11 +286,36 @@ class Game(Value):
         Raises:
             ValueError: the game does not have one of the options, or does not allow its value.
         """
+        self._expect_known(options)
+        return self._start(**{n: o.check(options.get(n, o.default)) for n, o in self.options.items()})
+
+    def values(self, settings: Mapping[str, object]) -> dict[str, range]:
+        """Return the values of each option that ``settings`` allow, see `Option.values`.
+
+        Raises:
+            ValueError: the game does not have one of the options, or does not allow its value.
+        """
+        self._expect_known(settings)
+        return {name: self.options[name].values(setting) for name, setting in settings.items()}
+
+    def draw(self, settings: Mapping[str, object], chance: Callable[[], float]) -> dict[str, int]:
+        """Return options for `start`: a value of each range in ``settings``, and all other settings as they are.
+
+        Args:
+            settings: the options, of which some may be ranges.
+            chance: returns a random number from 0 to less than 1; called once for each range.
+
+        Raises:
+            ValueError: as `values`.
+        """
+        found = self.values(settings)
+        return {name: each[int(chance() * len(each))] if len(each) > 1 else each[0] for name, each in found.items()}
+
+    def _expect_known(self, options: Iterable[str]) -> None:
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             allowed = ", ".join(self.options) or "none"
             raise ValueError(f"{self.name} has no option {unknown[0]!r}; its options are: {allowed}")
-        return self._start(**{n: o.check(options.get(n, o.default)) for n, o in self.options.items()})
 
     def from_board(self, board: Sequence[Sequence[int]], is_black: bool) -> State:
         """Return the position of the call ``get_step(board, is_black)``, for bots that search.

@@ -4,7 +4,8 @@
 - **Idea.** The players fill the board, a stone at a time. A few large isles are worth more than many small
   ones.
 - **Board.** 6×6 to 16×16, empty at the start. The host sets the option `size`, 6 to 16 in steps of 2, by
-  default 8; a bot sees it as `len(board)`. Both games of a pairing have the same size. A cell is 0 if empty, 1
+  default 8; a bot sees it as `len(board)`. If the host sets a range such as `"6-16"`, the size is drawn from the
+  contest's seed, as in the original. Two games with swapped colours have the same size. A cell is 0 if empty, 1
   for a stone of Black, 2 for one of White.
 - **Move.** `(row, column)`: the square for a new stone, for example `(3, 4)`.
 - **Legal** is every empty square.

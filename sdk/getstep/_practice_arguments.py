@@ -40,7 +40,8 @@ def add_practice(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help=f"an option of the game, as in contest.toml, repeatable: {_option_list()}",
+        help=f"an option of the game, as in contest.toml, repeatable: {_option_list()};"
+        " a range such as size=6-16 is drawn for each two games",
     )
     opponent = parser.add_mutually_exclusive_group()
     opponent.add_argument(

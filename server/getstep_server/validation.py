@@ -207,6 +207,11 @@ def _walk(kind: Any, value: object, location: Location, found: list[Mistake]) ->
             if value is None and any(isinstance(one, inspect.NoneType) for one in kind.types):
                 return None
             inner = [one for one in kind.types if type(one).__name__ not in ("NoneType", "UnsetType")]
+            for one in inner[1:]:
+                others: list[Mistake] = []
+                converted = _walk(one, value, location, others)
+                if not others:
+                    return converted
             return _walk(inner[0], value, location, found)
         case inspect.StructType():
             return _walk_struct(kind, value, location, found)

@@ -523,6 +523,22 @@ def test_options_of_the_game_are_as_in_contest_toml(
     assert "ValueError: 10 rows" in capsys.readouterr().out
 
 
+def test_a_range_is_drawn_for_each_two_games_with_swapped_colours() -> None:
+    def drawn(seed: int) -> list[int]:
+        played = play(_raises, "pseudo_tonga", against="random", games=12, options={"size": "6-16"}, seed=seed)
+        return [match.options["size"] for match in played.matches]
+
+    sizes = drawn(1)
+    assert sizes[::2] == sizes[1::2]
+    assert set(sizes) <= set(range(6, 17, 2))
+    assert len(set(sizes)) > 2
+    assert drawn(1) == sizes != drawn(2)
+
+
+def _raises(board: Any, is_black: bool) -> Any:
+    raise ValueError("the game is over at once")
+
+
 def test_help_lists_the_options_of_the_games(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         practise("--help")
@@ -543,7 +559,8 @@ _TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
         (("greedy", "--game", "hop", "--limit", "nan"), "limit: expected seconds"),
         (("greedy", "--game", "hop", "--option", "size=10"), "options: hop has no option 'size'"),
         ((*_TONGA, "size=9"), "options: size is 9; expected a whole number from 6 to 16 in steps of 2"),
-        ((*_TONGA, "size"), "--option: expected NAME=NUMBER, such as size=10 ('size')"),
+        ((*_TONGA, "size=7-16"), "options: size is '7-16'; expected a whole number from 6 to 16 in steps of 2, or"),
+        ((*_TONGA, "size"), "--option: expected NAME=NUMBER, such as size=10 or size=6-16 ('size')"),
         ((*_TONGA, "size=" + "9" * 5000), "--option: expected NAME=NUMBER"),
         ((*_TONGA, "size=10", "--option", "options.size=8"), "--option: size is given twice"),
     ],

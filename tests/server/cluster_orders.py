@@ -44,7 +44,7 @@ def order_of(
     contest = make_contest(folder, 2, {"game": game, "move_seconds": 20, **event})
     programs = [packed(folder, source) for source in sources or (GET_STEP, GET_STEP)]
     entries = [ProgramEntry(version=1, sha256=name_of(files)) for files in programs]
-    match = Match(number, 1, 1, 1, 1, 2, game, contest.event(1).options)
+    match = Match(number, 1, 1, 1, 1, 2, game, contest.event(1).extreme_options()[0])
     specs = [
         ProgramSpec(
             number=1,

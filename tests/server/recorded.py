@@ -354,10 +354,13 @@ def play_scenes(
     *,
     teams: int = 2,
     limit: str | None = None,
+    size: str | None = None,
     ladder: bool = False,
     settings: bool = True,
 ) -> Contest:
     """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event.
+
+    ``size`` is a range for the option of `pseudo_tonga`.
 
     It is a round robin, or the first round of a ``ladder`` with two games of each pair. Without ``settings`` on
     record it is one of an earlier version.
@@ -368,6 +371,9 @@ def play_scenes(
         path = contest_path(folder)
         text = re.sub("(?m)^(move|budget)_seconds.*", limit, path.read_text(encoding="utf-8"))
         path.write_text(text, encoding="utf-8")
+    if size is not None:
+        text = contest_path(folder).read_text(encoding="utf-8")
+        contest_path(folder).write_text(re.sub("(?m)^options.size = .*", f'options.size = "{size}"', text), "utf-8")
     if ladder:
         text = contest_path(folder).read_text(encoding="utf-8")
         text = text.replace('"round_robin"', '"ladder"').replace("settings.legs = 2", "settings.games = 2")

@@ -24,10 +24,17 @@ from tests.server.command_line import Command
         ("greedy mcts --sprt --alpha 2", "--alpha = 2.0, expected less than 0.5\n"),
         (
             "greedy house_pseudo_tonga --option size=3",
-            "--option size = 3, expected a whole number from 6 to 16 in steps of 2\n",
+            '--option size = 3, expected a whole number from 6 to 16 in steps of 2, or a range such as "6-16"\n',
+        ),
+        (
+            "greedy house_pseudo_tonga --option size=8-4",
+            "--option size = '8-4', expected a whole number from 6 to 16 in steps of 2, or a range",
         ),
         ("greedy mcts --game go", "--game = 'go', expected an installed game (unknown game 'go'; installed: "),
-        ("greedy mcts --option size", "--option 'size', expected a name and a whole number such as size=8\n"),
+        (
+            "greedy mcts --option size",
+            "--option 'size', expected a name and a whole number such as size=8, or a range: size=6-16\n",
+        ),
         ("greedy mcts --option size=8", "--option size = 8, expected an option of hop, which has none\n"),
         ("greedy mcts --move-seconds 0", "--move-seconds = 0.0, expected more than 0\n"),
         ("greedy mcts --increment 1", "--increment-seconds = 1.0, expected budget_seconds as well: "),

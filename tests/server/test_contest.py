@@ -252,7 +252,13 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "an option's value": (
         CONTEST + '[[event]]\ngame = "pseudo_tonga"\n[event.options]\nsize = 7\n',
-        "contest.toml:6: event.options.size = 7, expected a whole number from 6 to 16 in steps of 2",
+        "contest.toml:6: event.options.size = 7, expected a whole number from 6 to 16 in steps of 2,"
+        ' or a range such as "6-16"',
+    ),
+    "a range of an option": (
+        CONTEST + '[[event]]\ngame = "pseudo_tonga"\noptions.size = "16-6"\n',
+        "contest.toml:5: event.options.size = '16-6', expected a whole number from 6 to 16 in steps of 2,"
+        ' or a range such as "6-16"',
     ),
     "a misspelt option": (
         CONTEST + '[[event]]\ngame = "pseudo_tonga"\noptions = {sise = 8}\n',

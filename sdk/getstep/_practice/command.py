@@ -20,7 +20,7 @@ from .results import Results
 from .screen import Screen
 from .series import Entrant, Plan, entrant, find_game, run
 
-_OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9})\s*", re.ASCII)
+_OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
 PLAYED, FAULTY, STOPPED = 0, 1, 130
 
@@ -56,20 +56,20 @@ def _game_name(options: argparse.Namespace) -> str | None:
     return found[0] if found else only_game(options.against)
 
 
-def options_named(given: Sequence[str]) -> dict[str, int]:
-    """Return the game's options from texts such as ``size=10``, or ``options.size=10`` as in contest.toml.
+def options_named(given: Sequence[str]) -> dict[str, int | str]:
+    """Return the game's options from texts such as ``size=10`` or ``size=6-16``, also as ``options.size=10``.
 
     Raises:
         SetupError: a text has another form, or an option is given twice. `Plan` checks the names and values.
     """
-    found: dict[str, int] = {}
+    found: dict[str, int | str] = {}
     for text in given:
         read = _OPTION.fullmatch(text)
         if read is None:
-            raise SetupError(f"--option: expected NAME=NUMBER, such as size=10 ({short_repr(text)})")
+            raise SetupError(f"--option: expected NAME=NUMBER, such as size=10 or size=6-16 ({short_repr(text)})")
         if read[1] in found:
             raise SetupError(f"--option: {read[1]} is given twice ({short_repr(text)})")
-        found[read[1]] = int(read[2])
+        found[read[1]] = int(read[2]) if read[2].lstrip("-").isdecimal() else read[2]
     return found
 
 

@@ -49,7 +49,7 @@ def practice(
     games: int = 10,
     *,
     limit: float | None = None,
-    options: Mapping[str, int] | None = None,
+    options: Mapping[str, int | str] | None = None,
     seed: int | str | None = None,
     quiet: bool = False,
 ) -> Results:
@@ -71,7 +71,7 @@ def practice(
         against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, another sample bot, a file or a function.
         games: how many games. The bot has the first move in the first, third, ... one.
         limit: seconds for each move, or for a whole game in a game with such a limit; by default the game's own.
-        options: the game's options, such as ``{"size": 10}``.
+        options: the game's options, such as ``{"size": 10}``. ``{"size": "6-16"}`` draws it for each two games.
         seed: the same seed gives the sample bots the same random moves, and seeds ``random`` in each process.
         quiet: print nothing while the games are played.
 
@@ -110,7 +110,7 @@ class Plan:
         game: the rules.
         games: the number of games.
         limit: seconds, in place of the game's default.
-        options: the game's options.
+        options: the game's options; a range such as ``"6-16"`` is drawn for each two games with swapped colours.
         seed: for random moves; None for others each time.
 
     Raises:
@@ -122,7 +122,7 @@ class Plan:
         game: Game,
         games: int,
         limit: float | None = None,
-        options: dict[str, int] | None = None,
+        options: Mapping[str, int | str] | None = None,
         seed: int | str | None = None,
     ) -> None:
         if type(games) is not int or not 1 <= games <= MOST_GAMES:
@@ -130,7 +130,7 @@ class Plan:
         if limit is not None and not 0.001 <= limit <= 3600:
             raise SetupError(f"limit: expected seconds from 0.001 to 3600 ({short_repr(limit)})")
         try:
-            game.start(**(options or {}))
+            game.values(options or {})
         except ValueError as error:
             raise SetupError(f"options: {error}.") from None
         default = game.time_control
@@ -145,9 +145,11 @@ class Plan:
     def match(self, number: int, names: tuple[str, str]) -> PlayedMatch:
         """Return the match with a number from 1; ``names`` are the bot's and the opponent's."""
         bot = 0 if number % 2 else 1
-        start = Picture(self.game.look, self.game.view(self.game.start(**self.options)))
+        chance = random.Random(f"options {self.first_number} {(number + 1) // 2}").random
+        options = self.game.draw(self.options, chance)
+        start = Picture(self.game.look, self.game.view(self.game.start(**options)))
         ordered = names if bot == 0 else (names[1], names[0])
-        return PlayedMatch(number, self.game, self.options, self.control, ordered, 0 if bot == 0 else 1, start)
+        return PlayedMatch(number, self.game, options, self.control, ordered, 0 if bot == 0 else 1, start)
 
 
 def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
@@ -113,7 +114,11 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
         action = "append" if name == "conventions" else "store"  # a second one would replace the first silently
         parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, action=action, help=text)
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=N", help="an option of the game, such as size=8"
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="an option of the game, such as size=8, or size=6-16: drawn for each pair of games",
     )
     for name, meaning in _TIMES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="S", help=meaning)
@@ -261,8 +266,10 @@ def _test(args: argparse.Namespace) -> dict[str, float]:
     return {**TEST, **given} if args.sprt else {}
 
 
-def _option(text: str) -> tuple[str, int]:
+def _option(text: str) -> tuple[str, int | str]:
     name, _, value = text.partition("=")
-    if not value.removeprefix("-").isdecimal():
-        raise UsageError(f"--option {text!r}, expected a name and a whole number such as size=8")
-    return name, int(value)
+    if value.removeprefix("-").isdecimal():
+        return name, int(value)
+    if re.fullmatch(r"-?\d+--?\d+", value, re.ASCII):
+        return name, value
+    raise UsageError(f"--option {text!r}, expected a name and a whole number such as size=8, or a range: size=6-16")

@@ -26,7 +26,7 @@ class EventTable(Model, frozen=True, kw_only=True):
     package: Name | None = None
     game: str
     name: Name | None = None
-    options: dict[str, int] = field(default_factory=dict)
+    options: dict[str, int | str] = field(default_factory=dict)
     format: str = "round_robin"
     settings: dict[str, Any] = field(default_factory=dict)
     scoring: ScoringTable = ScoringTable()
@@ -64,14 +64,14 @@ def _missing(game: str, package: str | None) -> str:
         return f"an installed game ({error}{where})"
 
 
-def _option_mistakes(game: Game, options: Mapping[str, int]) -> Iterator[Mistake]:
+def _option_mistakes(game: Game, options: Mapping[str, int | str]) -> Iterator[Mistake]:
     for name, value in options.items():
         if name not in game.options:
             expected = f"an option of {game.name}, which has {', '.join(game.options) or 'none'}"
             yield wrong(("options", name), value, expected)
             continue
         try:
-            game.options[name].check(value)
+            game.options[name].values(value)
         except ValueError as error:
             yield wrong(("options", name), value, str(error).partition("expected ")[2])
 
@@ -106,18 +106,24 @@ class ContestEvent(Struct, frozen=True):
     """An event with all its settings, defaults included.
 
     ``number`` counts from 1 in the order of contest.toml. ``teams`` are the ids of the teams that take part now, in
-    the order of teams.toml.
+    the order of teams.toml. An option may be a range, from which each pair of matches draws its value.
     """
 
     number: int
     name: str
     game: Game
-    options: dict[str, int]
+    options: dict[str, int | str]
     time_control: TimeControl
     scoring: Scoring
     format: Format[Any]
     tie_breaks: tuple[TieBreak, ...]
     teams: tuple[int, ...]
+
+    def extreme_options(self) -> list[dict[str, int]]:
+        """Return the options of a match with the smallest values, and those with the largest if they differ."""
+        values = self.game.values(self.options).items()
+        lowest, highest = ({name: each[end] for name, each in values} for end in (0, -1))
+        return [lowest] if lowest == highest else [lowest, highest]
 
 
 def installed_game(name: str) -> Game:

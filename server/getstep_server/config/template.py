@@ -84,7 +84,7 @@ def _first_event(game: Game, format_: str) -> list[Setting]:
         (f'game = "{game.name}"', f"one of: {', '.join(GAMES)}"),
         *_package(game),
         (f'# name = "{game.name}"', "the event's name in the tables"),
-        *((f"options.{option.name} = {option.default}", option.help) for option in game.options.values()),
+        *_options(game),
         (f'format = "{format_}"', f"one of: {', '.join(FORMATS)}"),
         *_settings(game, format_),
         (
@@ -106,6 +106,13 @@ def _package(game: Game) -> Iterator[Setting]:
     for plugin in GAMES.plugins():
         if plugin.game is game:
             yield f"package = {_toml(plugin.package)}", "the package that has this game"
+
+
+def _options(game: Game) -> Iterator[Setting]:
+    """Yield each of the game's options."""
+    for option in game.options.values():
+        drawn = f'or "{option.lowest}-{option.highest}", drawn for each two games of a pairing'
+        yield f"options.{option.name} = {option.default}", f"{option.help}; {drawn}"
 
 
 def _settings(game: Game, format_: str) -> Iterator[Setting]:
@@ -133,7 +140,7 @@ def _further_event(game: Game, format_: str) -> list[Setting]:
     return [
         f'game = "{game.name}"',
         *_package(game),
-        *((f"options.{option.name} = {option.default}", option.help) for option in game.options.values()),
+        *_options(game),
         f'format = "{format_}"',
         *(f"settings.{name} = {_toml(value)}" for name, value in initial_settings(game.name, format_).items()),
         f"{control.kind}_seconds = {control.seconds:g}",

@@ -15,19 +15,23 @@ def hosted_program(team: int) -> Goodbye:
 
 
 def welcome(contest: Contest, team: int) -> Welcome:
-    """Return the answer to an accepted login; a game that two events play in the same way is in it once."""
+    """Return the answer to an accepted login; a game that two events play in the same way is in it once.
+
+    If an option is drawn for each match, the game is in it with the smallest and with the largest value.
+    """
     games: list[dict[str, Any]] = []
     for event in contest.events:
-        if team in event.teams and (game := _game(event)) not in games:
-            games.append(game)
+        for options in event.extreme_options():
+            if team in event.teams and (game := _game(event, options)) not in games:
+                games.append(game)
     return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=games)
 
 
-def _game(event: ContestEvent) -> dict[str, Any]:
+def _game(event: ContestEvent, options: dict[str, int]) -> dict[str, Any]:
     control = event.time_control
     game = {
         "game": event.game.name,
-        "options": event.options,
+        "options": options,
         "time_kind": control.kind,
         "time_ms": round(control.seconds * 1000),
     }

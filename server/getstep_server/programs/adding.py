@@ -225,9 +225,10 @@ def _games_of(contest: Contest, team: int) -> list[TrialGame]:
     """Return the games that a team plays, each kind once."""
     found: list[TrialGame] = []
     for event in contest.events:
-        game = TrialGame(event.game, event.options, event.time_control)
-        if team in event.teams and game not in found:
-            found.append(game)
+        for options in event.extreme_options():
+            game = TrialGame(event.game, options, event.time_control)
+            if team in event.teams and game not in found:
+                found.append(game)
     if not found:
         raise UsageError(f"team {team} takes part in no event; name it in the teams of one in contest.toml")
     return found

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from getstep_engines import GAMES
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.config.fields import Name, check_unique
@@ -15,7 +16,7 @@ from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Check, Model
 
 from .match import Match
-from .record import SOFTWARE, Head, Record, as_json, plain, read
+from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .values import Line, Number, Sha256, TeamId
 
 
@@ -28,6 +29,8 @@ class PairingEntry(Model, frozen=True, kw_only=True):
     leg: Number
     first: TeamId
     second: TeamId | None
+    options: dict[str, int] | UnsetType = UNSET
+    """The game's options in this match, if the event has a range from which one of them is drawn."""
 
 
 class TeamProgram(Model, frozen=True, kw_only=True):
@@ -45,7 +48,7 @@ class PairingsHead(Head, frozen=True, kw_only=True):
     event: Number
     name: Name
     game: str
-    options: dict[str, int]
+    options: dict[str, int | str]
     format: str
     settings: dict[str, Any]
     scoring: dict[str, Any]
@@ -116,12 +119,38 @@ def _pairing_of(entry: PairingEntry, record: PairingsRecord) -> tuple[Pairing, M
     if entry.second is None or entry.number is None:
         return pairing, None
     teams = (entry.first, entry.second)
-    return pairing, Match(entry.number, *unit, *teams, record.game, record.options, record.event)
+    return pairing, Match(entry.number, *unit, *teams, record.game, _options_of(entry, record), record.event)
 
 
-def pairing_fields(pairing: Pairing, number: int | None) -> dict[str, Any]:
-    """Return a pairing as an entry of ``matches``; ``number`` is None for a bye."""
-    return plain(PairingEntry(number=number, **asdict(pairing)))
+def _options_of(entry: PairingEntry, record: PairingsRecord) -> dict[str, int]:
+    if not isinstance(entry.options, UnsetType):
+        return entry.options
+    if any(isinstance(setting, str) for setting in record.options.values()):
+        raise RecordError(f"match {entry.number} has no options, expected those that were drawn for it")
+    return record.options  # type: ignore[return-value]  # no range is among them
+
+
+def pairing_fields(pairing: Pairing, number: int | None, head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a pairing as an entry of ``matches``.
+
+    Args:
+        pairing: the pairing.
+        number: of the match; None for a bye.
+        head: the record of pairings, with the seed and the options.
+    """
+    entry = PairingEntry(number=number, **asdict(pairing))
+    if number is not None and any(isinstance(setting, str) for setting in head["options"].values()):
+        entry = replace(entry, options=_drawn_options(pairing, head))
+    return plain(entry)
+
+
+def _drawn_options(pairing: Pairing, head: Mapping[str, Any]) -> dict[str, int]:
+    """Return the options of a match, drawn from the seed: two legs that only swap the colours have the same."""
+    from random import Random  # here: few events draw their options, and it takes 1 ms to import
+
+    pair = (pairing.leg + 1) // 2
+    chance = Random(f"options {head['seed']} {head['event']} {pairing.pairing} {pair}").random
+    return GAMES[head["game"]].draw(head["options"], chance)
 
 
 def validate_pairings(fields: Mapping[str, Any]) -> PairingsRecord:

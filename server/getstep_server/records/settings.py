@@ -48,7 +48,7 @@ class EventEntry(Model, frozen=True, kw_only=True):
     event: Number
     name: Name
     game: str
-    options: dict[str, int]
+    options: dict[str, int | str]
     format: str
     settings: dict[str, Any]
     scoring: dict[str, Any]

@@ -294,7 +294,7 @@ def describe_event(event: ContestEvent, lag_ms: int) -> str:
     return f"{named}{game}, {event.format.title}, {event.time_control} and {lag_ms} ms for lag"
 
 
-def describe_game(game: Game, options: dict[str, int]) -> str:
+def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
     """Return the game's name with its options."""
     chosen = ", ".join(f"{name} {value}" for name, value in options.items())
     return f"{game.name} ({chosen})" if chosen else game.name

@@ -431,10 +431,11 @@ class Tournament:
         if most > MAX_MATCHES:
             raise RecordError(f"settings make up to {most} matches of these teams, expected at most {MAX_MATCHES}")
         numbers = count(max(self.matches, default=0) + 1)
-        return [
-            pairing_fields(pairing, None if pairing.is_bye else next(numbers))
-            for pairing in format_.next_pairings(head["teams"], games)
-        ]
+        pairings = format_.next_pairings(head["teams"], games)
+        try:
+            return [pairing_fields(each, None if each.is_bye else next(numbers), head) for each in pairings]
+        except ValueError as error:
+            raise RecordError(f"options that no match can have: {error}") from error
 
     # --- tables ---
 

@@ -5,6 +5,7 @@ It counts nowhere, and nothing of it is recorded. The bot has a `net.seat`, whic
 
 from __future__ import annotations
 
+import random
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -93,9 +94,10 @@ class FriendlyGame(PersonGame):
         event = settings.event
         title = f"Friendly match, {event.game.title}"
         control = PATIENT if settings.patient else event.time_control
-        super().__init__(person, event.game, event.options, settings.me, control, seat.team.name, title)
+        options = event.game.draw(event.options, random.random)
+        super().__init__(person, event.game, options, settings.me, control, seat.team.name, title)
         self._patient = settings.patient
-        self._options = event.options
+        self._options = options
         self._seat = seat
         self._mailbox = mailbox
         self._number = number
