@@ -16,6 +16,10 @@ A ratio near 1 means that the flood has no effect; the target is 0.8 or more. "s
 that the server uses, without and with the flood: the difference is the cost of the flood. "attempts" is the
 attackers' own count, which includes attempts that the kernel queued or refused. Other programs on the machine
 lower both numbers of turns; run it again if the numbers without a flood differ from line to line.
+
+During the flood, two teams a second log in from the address of the bots, and two from addresses that the server has
+never seen (`benchmarks._logins`). "logins" is the longest time of each kind; the targets are 1 s and 5 s. With
+``--addresses 200`` the flood comes from as many computers.
 """
 
 from __future__ import annotations
@@ -37,11 +41,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import IO, Any
 
 from benchmarks._bots import Bot, answer, token_of
 from benchmarks._flood import KINDS
+from benchmarks._logins import PATIENCE_SECONDS
 from getstep_server.config.contest import load_contest
 from getstep_server.net import timestamps
 from getstep_server.storage.journal import read, segments
@@ -233,11 +239,18 @@ class Window:
     until: float
     cpu: float
     turns: int = 0
+    logins: list[tuple[bool, float | None]] = field(default_factory=list)
     errors_ms: list[float] = field(default_factory=list)
 
     @property
     def seconds(self) -> float:
         return self.until - self.since
+
+    def slowest_login(self, *, known: bool) -> float:
+        """Return the seconds of the slowest login from a known or from new addresses; infinite if one failed."""
+        return max(
+            (inf if took is None else took for was, took in self.logins if was is known), default=float("nan")
+        )
 
     def error(self, share: float) -> float:
         """Return the quantile ``share`` of the errors of the clocks."""
@@ -252,14 +265,16 @@ def measure_window(server: subprocess.Popen[str], seconds: float) -> Window:
     return Window(since, time.monotonic(), cpu_seconds(server) - cpu)
 
 
-def measured(folder: Path, kind: str, pairs: int, seconds: float, pinned: Pinned) -> tuple[Window, Window, float]:
+def measured(
+    folder: Path, kind: str, pairs: int, seconds: float, pinned: Pinned, addresses: int
+) -> tuple[Window, Window, float]:
     """Measure one kind: the intervals without and with the flood, and the attackers' attempts a second."""
     with serving(make_contest(folder, pairs), pinned) as (server, port):
         bots = pinned.start(pinned.honest, "benchmarks.floods", "--play", port, 2 * pairs)
         assert bots.stdout is not None
         assert bots.stdout.readline() == "here\n"
-        quiet, _ = under_attack(server, "nothing", port, seconds, pinned)
-        flooded, attempts = under_attack(server, kind, port, seconds, pinned)
+        quiet, _ = under_attack(server, "nothing", port, 2 * pairs, seconds, pinned, addresses)
+        flooded, attempts = under_attack(server, kind, port, 2 * pairs, seconds, pinned, addresses)
     for one in _with_errors(answers_of(bots), recorded_ms(folder)):
         for window in (quiet, flooded):
             if window.since <= one[0].at < window.until:
@@ -269,14 +284,23 @@ def measured(folder: Path, kind: str, pairs: int, seconds: float, pinned: Pinned
 
 
 def under_attack(
-    server: subprocess.Popen[str], kind: str, port: int, seconds: float, pinned: Pinned
+    server: subprocess.Popen[str], kind: str, port: int, teams: int, seconds: float, pinned: Pinned, addresses: int
 ) -> tuple[Window, float]:
-    """Measure an interval with a flood; return it and the attackers' attempts a second."""
-    with pinned.start(pinned.attackers, "benchmarks._flood", kind, port) as flood:
+    """Measure an interval with a flood; return it and the attackers' attempts a second.
+
+    The flood goes on until the last login has its answer, or has given up.
+    """
+    most = WARM_UP_SECONDS + seconds + PATIENCE_SECONDS + 10
+    with (
+        pinned.start(pinned.attackers, "benchmarks._flood", kind, port, addresses, most) as flood,
+        pinned.start(pinned.honest, "benchmarks._logins", port, teams, WARM_UP_SECONDS + seconds) as logins,
+    ):
         time.sleep(WARM_UP_SECONDS)
         window = measure_window(server, seconds)
+        told, _ = logins.communicate()
         flood.kill()
         printed, _ = flood.communicate()
+    window.logins = [(known, took) for known, took in json.loads(told)]
     counts = [0, *map(int, printed.split())]
     return window, counts[-1] / max(1, len(counts) - 1)
 
@@ -297,6 +321,7 @@ def report(kind: str, quiet: Window, flooded: Window, attempts: float) -> str:
     cells += [f"{window.turns / window.seconds:>7.0f}" for window in (quiet, flooded)]
     cells += [f"{ratio:>5.2f}"]
     cells += [f"{100 * window.cpu / window.seconds:>4.0f} %" for window in (quiet, flooded)]
+    cells += [f"{flooded.slowest_login(known=known):>5.2f} s" for known in (True, False)]
     cells += [
         f"{statistics.median(window.errors_ms or [float('nan')]):>6.2f}  {window.error(0.99):>6.2f}"
         for window in (quiet, flooded)
@@ -305,8 +330,8 @@ def report(kind: str, quiet: Window, flooded: Window, attempts: float) -> str:
 
 
 HEADING = """\
-                    turns a second           server           error of the clocks, ms
-flood    attempts/s    without   with  ratio  without, with   without: median, p99; with: median, p99"""
+                    turns a second           server          slowest login   errors of clocks, ms
+flood    attempts/s    without   with  ratio  without, with  known     new   without: median, p99; with: the same"""
 
 
 def main() -> None:
@@ -318,14 +343,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=4, help="matches at once (default: 4)")
     parser.add_argument("--seconds", type=float, default=6.0, help="length of each interval (default: 6)")
     parser.add_argument("--only", choices=[*KINDS], help="one kind of flood")
+    parser.add_argument("--addresses", type=int, default=1, help="of the attackers (default: 1)")
     args = parser.parse_args()
     pinned = sides()
     where = "server and bots on one processor, attackers on another" if pinned.honest else "not pinned"
-    print(f"{args.pairs} pairs of bots that think {1000 * THINK_SECONDS:g} ms; {where}")
+    print(
+        f"{args.pairs} pairs of bots that think {1000 * THINK_SECONDS:g} ms; {where}; load {os.getloadavg()[0]:.1f}"
+    )
     print(HEADING)
     with tempfile.TemporaryDirectory(prefix="getstep-floods-") as folder:
         for kind in [args.only] if args.only else KINDS:
-            found = measured(Path(folder) / kind, kind, args.pairs, args.seconds, pinned)
+            found = measured(Path(folder) / kind, kind, args.pairs, args.seconds, pinned, args.addresses)
             print(report(kind, *found), flush=True)
 
 

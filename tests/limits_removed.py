@@ -57,6 +57,7 @@ _PLAYS = "tests/server/test_sandbox.py::test_the_limits_of_a_program_that_plays"
 _OWN = "tests/server/test_web_own.py::"
 _SUBMIT = "tests/server/test_web_submissions.py::"
 _PLAYING = "tests/server/test_playing.py::"
+_LOGINS = "tests/server/test_login_queue.py::"
 _STORE = "tests/server/test_program_store.py::"
 _SOURCE = "tests/server/test_program_source.py::"
 _ADDING = "tests/server/test_program_adding.py::"
@@ -108,10 +109,13 @@ REMOVED: dict[str, tuple[str, ...]] = {
         "-(10**9)",
         "tests/server/test_listener.py::test_connections_leave_descriptors_free_for_files",
     ),
-    "CROWDED_PAUSE_SECONDS": (
-        "0",
-        "tests/server/test_listener.py::test_connections_over_a_limit_are_accepted_slowly",
-    ),
+    "FULL_PAUSE_SECONDS": ("0", f"{_DOORWAY}test_a_full_file_table_is_tried_again_after_a_pause"),
+    "ACCEPT_SHARE": ("1e9", f"{_DOORWAY}test_during_matches_the_door_itself_has_its_share"),
+    "IDLE_LOGIN_SHARE": ("1e9", f"{_LOGINS}test_while_no_match_is_played_half_of_the_time_is_left"),
+    "MAX_WAITING_CONNECTIONS": ("10**9", f"{_LOGINS}test_so_many_bots_of_one_address_may_wait"),
+    "MAX_FILTERED_SOURCES": ("10**9", f"{_LOGINS}test_the_filter_has_a_bounded_length"),
+    "FILTER_SECONDS": ("0", f"{_DOORWAY}test_the_filter_changes_after_a_pause"),
+    "BLOCKED_SECONDS": ("0", f"{_LOGINS}test_an_address_may_have_so_many_connections_waiting"),
     "BAD_LOGIN_FIRST_SECONDS": ("0", f"{_DOOR}test_wrong_logins_wait_longer_each_time_and_not_for_ever"),
     "BAD_LOGIN_LONGEST_SECONDS": ("1e9", f"{_DOOR}test_wrong_logins_wait_longer_each_time_and_not_for_ever"),
     "BAD_LOGIN_FORGET_SECONDS": ("0", f"{_DOOR}test_wrong_logins_wait_longer_each_time_and_not_for_ever"),

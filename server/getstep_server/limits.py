@@ -52,17 +52,26 @@ ACCEPTS_AT_ONCE = 64
 """The number of connections accepted before other tasks run."""
 
 ACCEPT_SECONDS = 0.0002
-"""The time for accepting connections before other tasks run: enough for about four.
+"""The time for accepting connections before other tasks run: enough for about ten.
 
-The tasks of those four take 0.4 ms more in the same turn of the event loop. Portions are small because, on a busy
-machine, the operating system makes a process that runs for long wait as long as the others have run.
+Portions are small because, on a busy machine, the operating system makes a process that runs for long wait as long
+as the others have run.
+"""
+
+ACCEPT_SHARE = 0.1
+"""The share of one processor, during matches, for accepting connections: 4,000 a second.
+
+It is more than for what follows, because only an accepted connection can wait for the turn of its address.
 """
 
 LOGIN_SHARE = 0.05
-"""The share of one processor, during matches, for accepting connections and reading them before login.
+"""The share of one processor, during matches, for connections before login; known and new addresses have one each.
 
 It allows about 180 connections a second. If the server gets only 0.4 of a processor, it is an eighth of that.
 """
+
+IDLE_LOGIN_SHARE = 0.5
+"""The same share while no match is played: 1,800 connections a second, and a flood leaves half of a processor."""
 
 LOGIN_BURST_SECONDS = 0.1
 """The processor time that connections before login may use at once: 350 connections.
@@ -71,7 +80,7 @@ A whole class that reconnects together is therefore not delayed.
 """
 
 CONNECTION_COSTS = 4
-"""The cost of a connection that never logs in, as a multiple of the cost of accepting it (80 µs).
+"""The cost of a connection that never logs in, as a multiple of the cost of admitting it (80 µs).
 
 It includes its task, hello, goodbye and closing.
 """
@@ -86,19 +95,31 @@ thinking, and a player whose machine has failed to be `absent` before its match 
 """
 
 MAX_CONNECTIONS = 4096
-"""The number of open connections. A class of forty needs forty; 10,000 idle ones were measured to take 60 MiB."""
+"""The number of open connections that have not logged in: 25 MiB. Those of teams are bounded by their seats."""
 
 MAX_CONNECTIONS_PER_ADDRESS = 256
-"""The number of open connections from one address: enough for a class behind one NAT with several bots each."""
+"""The same from one address: a class behind one NAT, or the bots of one machine, that log in at the same time."""
+
+MAX_WAITING_CONNECTIONS = 1024
+"""The accepted connections that wait for the turn of their address, for one address alone: those of 1,024 bots.
+
+With n addresses each may have 1/n of it. If they come one after the other, 200 addresses have 6,000 in all.
+"""
+
+MAX_FILTERED_SOURCES = 256
+"""The sources whose requests to connect are dropped by the kernel: a filter of 6 kB."""
+
+FILTER_SECONDS = 0.02
+"""The interval at which the filter may change. A change takes 0.2 ms."""
+
+BLOCKED_SECONDS = 2.0
+"""The time for which they are dropped at least: 200 sources then get through for 1 % of the time."""
 
 SPARE_FILES = 16
 """The file descriptors that connections must leave free: for the database, the log, the lock and the journal."""
 
-CROWDED_PAUSE_SECONDS = 0.02
-"""The pause before the next accept while a connection limit is exceeded.
-
-With it a flood of connects costs a few per cent of one core.
-"""
+FULL_PAUSE_SECONDS = 0.02
+"""The pause before the next accept while the system has no file descriptor for a connection."""
 
 BAD_LOGIN_FIRST_SECONDS = 0.25
 """The delay of the answer to the second wrong login from an address. Each further delay is twice as long."""

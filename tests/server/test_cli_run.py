@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from getstep_server.cli import run as run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.config.handout import lan_address
 from getstep_server.storage.contest_state import results_of
@@ -59,6 +60,18 @@ def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -
     assert "Resumes after 6 matches. Starts when all teams with matches left are here. Ctrl-C" in again.out
     assert again.out.partition("Standings after")[2] == first
     assert len(results_of(load_contest(autumn))) == 6
+
+
+def test_too_few_files_for_the_seats_are_said_at_the_start(
+    command: Command, autumn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_command, "file_limit", lambda: 402)
+    said = (
+        "! This system lets the server open 402 files, and 3 bots may connect; raise the limit first: ulimit -n 403"
+    )
+    assert said in command("run", "autumn", "--now").out
+    monkeypatch.setattr(run_command, "file_limit", lambda: 403)
+    assert "ulimit" not in command("run", "autumn", "--now").out
 
 
 @pytest.mark.parametrize("teams", [0, 1])

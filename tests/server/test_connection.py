@@ -374,8 +374,9 @@ async def test_the_oldest_connection_without_a_seat_is_evicted(
         async with connected(server.port) as first, connected(server.port) as second:
             await first.expect(Hello)
             await second.expect(Hello)
-            async with connected(server.port) as third:
+            async with connected(server.port) as third, connected(server.port) as fourth:
                 await third.expect(Hello)
+                await fourth.expect(Hello)
                 goodbye = await first.expect(Goodbye)
                 assert (goodbye.reason, goodbye.retry_ms) == ("too_many_connections", 5000)
                 assert await first.next() is None
@@ -385,15 +386,19 @@ async def test_the_oldest_connection_without_a_seat_is_evicted(
                     assert server.recorder.of(TeamLeft) == []
 
 
-async def test_with_a_seat_in_every_connection_the_newest_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", ["MAX_CONNECTIONS_PER_ADDRESS", "MAX_CONNECTIONS"])
+async def test_connections_of_teams_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(registry_module, "MAX_CONNECTIONS_PER_ADDRESS", 1)
-    async with running(make_contest(tmp_path)) as server, seated(server.port, 1):
-        async with connected(server.port) as newest:
-            assert (await newest.expect(Goodbye)).reason == "too_many_connections"
-            assert await newest.next() is None
-        assert server.recorder.of(TeamLeft) == []
+    monkeypatch.setattr(registry_module, limit, 1)
+    async with running(make_contest(tmp_path, teams=4)) as server:
+        async with seated(server.port, 1), seated(server.port, 2), seated(server.port, 3):
+            async with connected(server.port) as idle:
+                await idle.expect(Hello)
+                async with seated(server.port, 4):
+                    assert (await idle.expect(Goodbye)).reason == "too_many_connections"
+                    await server.recorder.wait_for(TeamArrived, 4)
+        assert len(server.recorder.of(TeamArrived)) == 4
 
 
 async def test_a_delayed_refusal_is_evicted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,7 @@ from getstep_server.config.roster import add_teams
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, DatabaseLocked, DiskFull, DiskUsable, TeamArrived
 from getstep_server.incident import Incident, IncidentRow
+from getstep_server.net import registry as registry_module
 from getstep_server.net.connection import Connection
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.play.deadlines import DeadlineScheduler
@@ -109,8 +110,6 @@ async def test_a_contest_of_too_many_matches_issues_none(tmp_path: Path) -> None
 class CountedConnection:
     """A stand-in for a connection with all that the registry counts."""
 
-    seated = True
-
     def __init__(self, address: str) -> None:
         self.address = address
 
@@ -124,7 +123,21 @@ def test_so_many_connections_and_no_more(tmp_path: Path, most: int, addresses: i
         registry.add(cast(Connection, CountedConnection(address)))
     over_limit = registry.over_limit("10.0.0.0" if addresses == 1 else "10.1.0.0")
     assert over_limit is not None
-    assert len(over_limit) == most
+    assert len(over_limit) == most // addresses
+
+
+def test_the_address_with_most_connections_loses_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry_module, "MAX_CONNECTIONS", 12)
+    registry = ConnectionRegistry(make_contest(tmp_path), {}, Recorder())
+    flood = [cast(Connection, CountedConnection("10.0.0.1")) for _ in range(8)]
+    first = cast(Connection, CountedConnection("10.0.0.2"))
+    for connection in (first, *flood, *(cast(Connection, CountedConnection("10.0.0.3")) for _ in range(3))):
+        registry.add(connection)
+    over_limit = registry.over_limit("10.0.0.4")
+    assert over_limit is not None
+    assert next(iter(over_limit)) is flood[0]
+    registry.logged_in(first, known=True)
+    assert registry.over_limit("10.0.0.4") is None, "a connection of a team is not counted"
 
 
 async def test_a_client_that_does_not_close_after_goodbye_is_cut_off(tmp_path: Path) -> None:

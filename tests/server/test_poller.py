@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -17,8 +18,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from getstep.wire import Goodbye, Hello
 from getstep_server.events import TeamArrived, TeamLeft
 from getstep_server.incident import Incident
-from getstep_server.net import poller, registry, timestamps
-from getstep_server.net.login_throttle import LoginThrottle
+from getstep_server.net import login_queue, poller, registry, timestamps
+from getstep_server.net.login_queue import LoginQueue
 from getstep_server.net.poller import EpollPoller, Poller, new_poller
 from tests.patience import PATIENCE_SECONDS
 from tests.server.players import connected, make_contest, running, seated
@@ -104,8 +105,9 @@ async def test_a_flood_delays_no_other_connection(board: Poller, pairs: list[Pai
 
 
 async def test_the_other_tasks_get_their_turn(pairs: list[Pair], monkeypatch: pytest.MonkeyPatch) -> None:
-    for clock in ("perf_counter", "thread_time"):  # time stands still: a slow machine's batches end earlier
-        monkeypatch.setattr(poller, clock, lambda: 0.0)
+    for module in (poller, login_queue):  # time stands still: a slow machine's batches end earlier
+        monkeypatch.setattr(module, "perf_counter", lambda: 0.0)
+    monkeypatch.setattr(login_queue, "thread_time", lambda: 0.0)
     board = new_poller()
     for _, theirs in pairs:
         theirs.send(b"x" * 20)
@@ -120,14 +122,15 @@ async def test_the_other_tasks_get_their_turn(pairs: list[Pair], monkeypatch: py
 
 
 class SlowLog(Log):
-    """Reads that take this many seconds each, on a clock of their own."""
+    """Reads that take this many seconds each, on a clock of their own; ``busy``: of processor time, too."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, *, busy: bool = False) -> None:
         super().__init__()
         self.now = 0.0
         self._seconds = seconds
-        for clock in ("perf_counter", "thread_time"):
-            monkeypatch.setattr(poller, clock, lambda: self.now)
+        for module in (poller, login_queue):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(login_queue, "thread_time", lambda: self.now if busy else 0.0)
 
     def read(self, number: int, sock: socket.socket) -> None:
         super().read(number, sock)
@@ -211,7 +214,7 @@ async def test_a_closed_connection_loses_its_turn(pairs: list[Pair], monkeypatch
 async def test_unauthenticated_connections_are_read_for_their_share_of_the_time_and_teams_at_once(
     pairs: list[Pair], monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:
-    board, log = new_poller(throttle=LoginThrottle(lambda: True)), SlowLog(monkeypatch, 0.001)
+    board, log = new_poller(logins=LoginQueue(lambda: True)), SlowLog(monkeypatch, 0.001, busy=True)
     logins, (team, bot) = pairs[:250], pairs[250]
     async with board.open(), trio.open_nursery() as nursery:
         serve_slowly(board, nursery, pairs[:251], log)
@@ -235,9 +238,15 @@ async def test_unauthenticated_connections_are_read_for_their_share_of_the_time_
 async def test_a_connection_moves_over_when_its_team_has_logged_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    board = EpollPoller()
-    monkeypatch.setattr(registry, "new_poller", lambda *_: board)
+    made: list[EpollPoller] = []
+
+    def make(*parts: Any) -> Poller:
+        made.append(EpollPoller(*parts))
+        return made[0]
+
+    monkeypatch.setattr(registry, "new_poller", make)
     async with running(make_contest(tmp_path)) as server:
+        (board,) = made
         async with connected(server.port) as newcomer, seated(server.port, 1):
             await newcomer.expect(Hello)
             await server.recorder.wait_for(TeamArrived)
@@ -247,7 +256,8 @@ async def test_a_connection_moves_over_when_its_team_has_logged_in(
             await trio.sleep(0.01)
 
 
-async def test_reads_are_batched(pairs: list[Pair]) -> None:
+async def test_reads_are_batched(pairs: list[Pair], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login_queue, "perf_counter", lambda: 0.0)  # a slow machine's batches end earlier
     seen: list[str] = []
 
     @contextmanager

@@ -39,8 +39,12 @@ LIMITS = {
     "bytes the server reads after `goodbye`": limits.LINGER_BYTES,
     f"valid logins of one team in {limits.LOGIN_WINDOW_SECONDS:g} seconds for each of its seats, "
     "with purpose `check` included": limits.LOGINS_PER_WINDOW,
-    "connections from one address": limits.MAX_CONNECTIONS_PER_ADDRESS,
-    "connections in all, fewer if the server's system lets it open fewer files": limits.MAX_CONNECTIONS,
+    "connections from one address that have not logged in (IPv6: from the same first 64 bits)": (
+        limits.MAX_CONNECTIONS_PER_ADDRESS
+    ),
+    "connections in all that have not logged in, fewer if the server's system lets it open fewer files": (
+        limits.MAX_CONNECTIONS
+    ),
 }
 
 

@@ -19,6 +19,7 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
+from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.tables import all_tables, describe_event
@@ -192,6 +193,13 @@ def _print_header(contest: Contest, tournament: Tournament, progress: Progress, 
     ):
         progress.say(line)
     played, running = tournament.done, len(left_running(contest.running, tournament.recorded))
+    seats = sum(team.seats for team in contest.teams.values())
+    raise_file_limit()
+    if file_limit() < seats + FILES_BESIDE_BOTS:
+        progress.say(
+            f"! This system lets the server open {file_limit():,} files, and {seats} bots may connect;"
+            f" raise the limit first: ulimit -n {seats + FILES_BESIDE_BOTS}"
+        )
     where = f"Resumes after {pluralize(played, 'match')}" if played or running else ""
     where += f", {running} running" if running else ""
     if when.now or hosted >= set(contest.teams) or any(event.format.pairs_present for event in contest.events):
@@ -203,6 +211,10 @@ def _print_header(contest: Contest, tournament: Tournament, progress: Progress, 
         start = "when all teams with matches left are here" if where else "when all teams are here"
     enter = ", or when you press Enter" if when.on_enter and start != "at once" else ""
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
+
+
+FILES_BESIDE_BOTS = 400
+"""The files that a server needs beside its bots: connections of a class before login, and files of its own."""
 
 
 def _hosted_teams(contest: Contest, progress: Progress) -> set[int]:

@@ -11,11 +11,13 @@ __all__ = [
     "connection",
     "handover",
     "listener",
+    "login_queue",
     "login_throttle",
     "poller",
     "ports",
     "registry",
     "seat",
+    "syn_filter",
     "timestamps",
     "wire_connection",
 ]

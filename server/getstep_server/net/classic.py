@@ -17,7 +17,7 @@ from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
 from getstep_server.addresses import plain
 from getstep_server.limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
 
-from .connection import _READING, Connection, PeerClosed, State
+from .connection import _READING, Connection, PeerClosed, State, has_hung_up
 from .registry import ConnectionRegistry
 from .seat import Seat, choose_seat
 
@@ -178,7 +178,7 @@ class ClassicConnection(Connection):
         if not self.registry.login_limiter.allow_login(team, seat.team.seats):
             self._refuse(Goodbye("too_many_logins", f"team {team} logs in too often", None))
             return
-        self._take_seat(seat)
+        self._take_seat(seat, known=seat.team.classic_address is not None)
 
     def _seat_of(self, number: int) -> Seat | str:
         """Return a seat of the team, or the reason why this connection may not have one."""
@@ -223,5 +223,5 @@ class ClassicConnection(Connection):
     async def _linger(self) -> None:
         if self._stopped:
             await super()._linger()
-        elif self._refusal is not None or not self._hung_up():
+        elif self._refusal is not None or not has_hung_up(self._sock):
             await trio.sleep(CLASSIC_REFUSAL_SECONDS)  # an original client comes back the moment it is closed

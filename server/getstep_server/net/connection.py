@@ -92,6 +92,16 @@ _READING = (State.LOGIN, State.SEATED)
 _CLOSING, _LENT = State.CLOSING, State.LENT
 
 
+def has_hung_up(sock: socket.socket) -> bool:
+    """Return True if the client has closed, and everything that it sent is read: there is no reason to wait."""
+    try:
+        return sock.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 class PeerClosed(Exception):  # noqa: N818 - an end, not an error
     """The peer has closed the connection; ``why`` is for the host.
 
@@ -163,7 +173,7 @@ class Connection(ABC):
         """After the goodbye, let the peer read it and close."""
         if self._read_elsewhere:
             with trio.move_on_after(LINGER_SECONDS):
-                while not self._hung_up():
+                while not has_hung_up(self._sock):
                     await trio.sleep(HANG_UP_SECONDS)
             return
         self._sock.shutdown(socket.SHUT_WR)
@@ -178,15 +188,6 @@ class Connection(ABC):
         if left <= 0:
             self._record_incident("flood", f"more than {LINGER_BYTES} bytes after goodbye")
             self._reset_on_close()
-
-    def _hung_up(self) -> bool:
-        """Return True if the client has closed: then there is no reason to wait."""
-        try:
-            return self._sock.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
 
     # --- for the seat, the judge and the poller ---
 
@@ -357,7 +358,9 @@ class Connection(ABC):
             with wait:
                 if self._state is _LENT:
                     await trio.sleep_forever()
-                await self.registry.poller.watch(self._sock, self.poll, logged_in=self.seat is not None)
+                await self.registry.poller.watch(
+                    self._sock, self.poll, self.address, logged_in=self.seat is not None
+                )
             if wait is self._wait:  # otherwise it was lent or has come back
                 return
 
@@ -447,9 +450,13 @@ class Connection(ABC):
         linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
-    def _take_seat(self, seat: Seat) -> None:
-        """Take a seat after an accepted login; if the contest is over, only to be told so."""
+    def _take_seat(self, seat: Seat, *, known: bool) -> None:
+        """Take a seat after an accepted login; if the contest is over, only to be told so.
+
+        ``known`` is that of `ConnectionRegistry.logged_in`.
+        """
         self.seat = seat
+        self.registry.logged_in(self, known=known)
         if self._state is State.LOGIN:
             self._state = State.SEATED
         self.registry.poller.logged_in(self._sock)

@@ -8,8 +8,10 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from time import perf_counter, thread_time
+from typing import TypeAlias
 
 import trio
 
@@ -18,19 +20,29 @@ from getstep_server.limits import (
     ACCEPT_SECONDS,
     ACCEPTS_AT_ONCE,
     CONNECTION_COSTS,
-    CROWDED_PAUSE_SECONDS,
+    FILTER_SECONDS,
+    FULL_PAUSE_SECONDS,
     KEEPALIVE_EVERY_SECONDS,
     KEEPALIVE_IDLE_SECONDS,
     KEEPALIVE_TRIES,
+    MAX_WAITING_CONNECTIONS,
     SPARE_FILES,
 )
 from getstep_server.net import timestamps
 
-from .connection import Connection
+from .connection import Connection, has_hung_up
+from .login_queue import Work
 from .registry import ConnectionRegistry
+from .syn_filter import drop_from
 
 if sys.platform != "win32":
     import resource
+
+
+BACKLOG = 4096
+"""The connections that the kernel keeps until they are accepted; Linux allows so many (``somaxconn``)."""
+
+MakeConnection: TypeAlias = Callable[[ConnectionRegistry, socket.socket, str], Connection]
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -41,7 +53,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
-    listener = socket.create_server((host, port), family=family, backlog=1024, dualstack_ipv6=dual)
+    listener = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
     listener.setblocking(False)
     timestamps.enable_timestamps(listener)
     _keep_alive(listener)
@@ -67,22 +79,34 @@ def _keep_alive(listener: socket.socket) -> None:
 
 async def accept_forever(
     listener: socket.socket,
-    make_connection: Callable[[ConnectionRegistry, socket.socket, str], Connection],
+    make_connection: MakeConnection,
     registry: ConnectionRegistry,
     nursery: trio.Nursery,
 ) -> None:
-    """Accept connections, and start a task for each, until the listener is closed.
+    """Accept connections until the listener is closed; each gets its task when it is the turn of its address.
 
     Not `trio.serve_tcp`: it accepts one connection per turn of the loop (280 ms for 100 connections under load,
     against 17 ms here), and an exception in a handler ends it.
     """
+    async with trio.open_nursery() as filtering:
+        filtering.start_soon(_filter_floods, listener, registry)
+        await _accept(listener, make_connection, registry, nursery)
+        filtering.cancel_scope.cancel()
+
+
+async def _accept(
+    listener: socket.socket,
+    make_connection: MakeConnection,
+    registry: ConnectionRegistry,
+    nursery: trio.Nursery,
+) -> None:
     room = _room(listener)
     while listener.fileno() != -1:
         try:
             await trio.lowlevel.wait_readable(listener)
         except trio.ClosedResourceError:
             return
-        crowded, worked, end = False, thread_time(), perf_counter() + ACCEPT_SECONDS
+        worked, end = thread_time(), perf_counter() + ACCEPT_SECONDS
         for taken in range(ACCEPTS_AT_ONCE):
             try:
                 sock, peer = listener.accept()
@@ -92,14 +116,12 @@ async def accept_forever(
                 if not taken:  # later, an empty queue may be the cause: accept reports a full file table first
                     await _accept_failed(error, registry)
                 break
-            full = len(registry.connections) >= room
-            crowded |= _admit(sock, peer[0], make_connection, registry, nursery, full=full)
+            full = len(registry.connections) + registry.logins.waiting >= room
+            admit = partial(_admit, sock, peer[0], make_connection, registry, nursery)
+            _queue(sock, peer[0], admit, registry, room, full=full)
             if full or perf_counter() >= end:
                 break  # if full: the evicted connection needs a turn of the loop to close
-        worked = thread_time() - worked
-        if crowded:
-            await trio.sleep(CROWDED_PAUSE_SECONDS)
-        await registry.throttle.rest(CONNECTION_COSTS * worked)
+        await registry.accept_throttle.rest(thread_time() - worked)
 
 
 def _room(listener: socket.socket) -> float:
@@ -107,38 +129,92 @@ def _room(listener: socket.socket) -> float:
 
     The system assigns the lowest free descriptor, so everything that was opened earlier has a lower one.
     """
+    return file_limit() - 1 - listener.fileno() - SPARE_FILES
+
+
+def file_limit() -> float:
+    """Return how many files this process may open."""
     if sys.platform == "win32":
         return inf  # no such limit there
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return inf if most == resource.RLIM_INFINITY else most - 1 - listener.fileno() - SPARE_FILES
+    return inf if most == resource.RLIM_INFINITY else most
+
+
+def raise_file_limit() -> None:
+    """Let this process and its children open FILES files, or as many as the system allows; at first 1,024."""
+    if sys.platform == "win32":
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = FILES if hard == resource.RLIM_INFINITY else min(hard, FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):  # a system that allows less than it says
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+FILES = 10_240 if sys.platform == "darwin" else 1 << 16
+"""More than 1,024 teams with 16 seats, and all connections before login, need. macOS refuses more (OPEN_MAX)."""
 
 
 async def _accept_failed(error: OSError, registry: ConnectionRegistry) -> None:
     """Make room if the file table is full. A connection that closed before it was accepted is no error."""
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
-        registry.evict_oldest(registry.connections)
-        await trio.sleep(CROWDED_PAUSE_SECONDS)
+        registry.evict_oldest(registry.largest_source())
+        await trio.sleep(FULL_PAUSE_SECONDS)
+
+
+async def _filter_floods(listener: socket.socket, registry: ConnectionRegistry) -> None:
+    """Let the kernel drop requests to connect from sources that have too many connections waiting."""
+    changed = registry.logins.blocked_changed
+    while True:
+        await changed.wait()
+        changed = registry.logins.blocked_changed  # a change during the pause is not missed
+        if not drop_from(listener, registry.logins.blocked):
+            return
+        await trio.sleep(FILTER_SECONDS)
+
+
+def _queue(
+    sock: socket.socket,
+    address: str,
+    admit: Callable[[], float],
+    registry: ConnectionRegistry,
+    room: float,
+    *,
+    full: bool,
+) -> None:
+    """Admit an accepted connection later; close it at once if its address has too many that wait."""
+    logins = registry.logins
+    if full and (logins.has_waiting(address) or not registry.evict_oldest(registry.largest_source())):
+        sock.close()
+        return
+    sock.setblocking(False)
+    most = int(min(MAX_WAITING_CONNECTIONS, room // WAITING_ROOM))
+    if not logins.admit(address, Work(admit, sock.close), most):
+        sock.close()
+
+
+WAITING_ROOM = 8
+"""The descriptors for each connection that may wait: 200 sources make it six times as many (`LoginQueue.admit`)."""
 
 
 def _admit(
     sock: socket.socket,
     address: str,
-    make_connection: Callable[[ConnectionRegistry, socket.socket, str], Connection],
+    make_connection: MakeConnection,
     registry: ConnectionRegistry,
     nursery: trio.Nursery,
-    *,
-    full: bool,
-) -> bool:
+) -> float:
     """Start a task for a new connection; never raises.
 
     Returns:
-        True if the server had as many connections as it may, or was ``full`` of open files.
+        By what the processor time of this call has to be multiplied, to include that of the connection's task.
     """
-    crowd = None
+    if nursery.cancel_scope.cancel_called or has_hung_up(sock):  # the cheapest flood costs least
+        sock.close()
+        return 1.0
     try:
-        sock.setblocking(False)
         connection = make_connection(registry, sock, address)
-        crowd = registry.connections if full else registry.over_limit(address)
+        crowd = registry.over_limit(address)
         if crowd is None or registry.evict_oldest(crowd):
             registry.add(connection)
             nursery.start_soon(connection.run)
@@ -148,4 +224,4 @@ def _admit(
     except Exception:
         registry.publish(ServerFault("accept", traceback.format_exc()))
         sock.close()
-    return crowd is not None
+    return CONNECTION_COSTS

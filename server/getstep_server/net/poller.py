@@ -13,9 +13,9 @@ ends after READ_SECONDS even if sockets are left; those come first in the next r
 loop for longer, however expensive its reads are. A team's answer that has arrived when a round ends is read in a
 further one, within the same time and number of reads: a wait for the next round costs a third of a judged move.
 
-Connections that have not logged in have an epoll and a task of their own. While matches are played this task is
-throttled to LOGIN_SHARE of a processor (login_throttle.py), so that a flood of unauthenticated connections takes
-little time from the teams.
+Connections that have not logged in have an epoll of their own. What it reports is not read at once: each read waits
+for the turn of its address (login_queue.py), so that a flood of unauthenticated connections takes little time from
+the teams, and from the logins of others.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
-from time import perf_counter, thread_time
+from functools import partial
+from time import perf_counter
 
 import trio
 
-from getstep_server.limits import LOGIN_READ_SECONDS, READ_SECONDS, READS_AT_ONCE
+from getstep_server.limits import READ_SECONDS, READS_AT_ONCE
 
-from .login_throttle import LoginThrottle
+from .login_queue import LoginQueue, Work
 
 
 class Poller:
@@ -39,42 +40,74 @@ class Poller:
 
     Args:
         batch: a context for reads that are made in one go; it must not raise.
-        throttle: bounds the reads of connections that have not logged in.
+        logins: the work for connections that have not logged in; it is done while the poller is open.
     """
 
     def __init__(
         self,
         batch: Callable[[], AbstractContextManager[None]] = nullcontext,
-        throttle: LoginThrottle | None = None,
+        logins: LoginQueue | None = None,
     ) -> None:
         self._batch = batch
-        self._throttle = throttle or LoginThrottle()
+        self._queue = LoginQueue(batch=batch) if logins is None else logins
+        self._teams_sockets: set[socket.socket] = set()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Poll while the block runs; every `watch` has to end before the block does."""
-        yield
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._queue.run)
+            yield
+            nursery.cancel_scope.cancel()
 
     async def watch(
-        self,
-        sock: socket.socket,
-        read: Callable[[], None],
-        *,
-        logged_in: bool = False,  # noqa: ARG002 - here all are read in the same way
+        self, sock: socket.socket, read: Callable[[], None], address: str = "", *, logged_in: bool = False
     ) -> None:
         """Call ``read`` whenever ``sock`` has something to read, until cancelled.
 
         Args:
             sock: non-blocking; stays open until this has ended.
             read: receives once and never raises. It may be called once more after the cancellation.
+            address: of the client, whose turn is waited for until it has logged in.
             logged_in: ``sock`` is one of the teams' from the start.
         """
-        while True:
-            await trio.lowlevel.wait_readable(sock)
-            read()
+        if logged_in:
+            self._teams_sockets.add(sock)
+        turn = _Turn(read)
+        try:
+            while True:
+                await trio.lowlevel.wait_readable(sock)
+                if sock in self._teams_sockets:
+                    read()
+                else:
+                    self._queue.add(address, Work(turn.take))
+                    await turn.wait()
+        finally:
+            turn.over = True
+            self._teams_sockets.discard(sock)
 
     def logged_in(self, sock: socket.socket) -> None:
         """Read ``sock`` with the teams' connections from now on."""
+        self._teams_sockets.add(sock)
+
+
+class _Turn:
+    """The read of a connection that waits for its turn; nothing is read after it is ``over``."""
+
+    def __init__(self, read: Callable[[], None]) -> None:
+        self.over = False
+        self._read = read
+        self._taken = trio.Event()
+
+    def take(self) -> float:
+        if not self.over:
+            self._read()
+        self._taken.set()
+        return 1.0
+
+    async def wait(self) -> None:
+        await self._taken.wait()
+        self._taken = trio.Event()
 
 
 if sys.platform == "linux":
@@ -126,30 +159,71 @@ if sys.platform == "linux":
                     break
             return count
 
+    class _Logins:
+        """Sockets of connections that have not logged in. Each is reported once, and again after it was read.
+
+        So the work of one report is bounded by the reads since the last one, however many sockets are readable.
+        """
+
+        def __init__(self, queue: LoginQueue) -> None:
+            self.epoll = select.epoll()
+            self.reads: dict[int, tuple[Callable[[], None], str]] = {}  # and addresses, by file number
+            self._queue = queue
+            self._due: set[int] = set()
+
+        def add(self, number: int, read: Callable[[], None], address: str) -> None:
+            self.epoll.register(number, select.EPOLLIN | select.EPOLLONESHOT)
+            self.reads[number] = read, address
+
+        def remove(self, number: int) -> Callable[[], None]:
+            self._due.discard(number)
+            self.epoll.unregister(number)
+            return self.reads.pop(number)[0]
+
+        async def run(self) -> None:
+            while True:
+                await trio.lowlevel.wait_readable(self.epoll.fileno())
+                for number, _ in self.epoll.poll(0, READS_AT_ONCE):
+                    self._due.add(number)
+                    self._queue.add(self.reads[number][1], Work(partial(self._read, number)))
+
+        def _read(self, number: int) -> float:
+            if number in self._due:  # otherwise it was closed, and its number may be another connection's
+                self._due.remove(number)
+                self.reads[number][0]()
+                if number in self.reads:  # otherwise it has logged in
+                    self.epoll.modify(number, select.EPOLLIN | select.EPOLLONESHOT)
+            return 1.0
+
     class EpollPoller(Poller):
         """One task waits for the connections of all teams, and one for all other connections."""
 
         def __init__(
             self,
             batch: Callable[[], AbstractContextManager[None]] = nullcontext,
-            throttle: LoginThrottle | None = None,
+            logins: LoginQueue | None = None,
         ) -> None:
-            super().__init__(batch, throttle)
+            super().__init__(batch, logins)
             self._teams = _Queue()
-            self._logins = _Queue()
+            self._logins = _Logins(self._queue)
 
         @asynccontextmanager
         async def open(self) -> AsyncIterator[None]:
             with self._teams.epoll, self._logins.epoll:
-                async with trio.open_nursery() as nursery:
+                async with super().open(), trio.open_nursery() as nursery:
                     nursery.start_soon(self._read_teams)
-                    nursery.start_soon(self._read_logins)
+                    nursery.start_soon(self._logins.run)
                     yield
                     nursery.cancel_scope.cancel()
 
-        async def watch(self, sock: socket.socket, read: Callable[[], None], *, logged_in: bool = False) -> None:
+        async def watch(
+            self, sock: socket.socket, read: Callable[[], None], address: str = "", *, logged_in: bool = False
+        ) -> None:
             number = sock.fileno()
-            (self._teams if logged_in else self._logins).add(number, read)
+            if logged_in:
+                self._teams.add(number, read)
+            else:
+                self._logins.add(number, read, address)
             try:
                 await trio.sleep_forever()
             finally:
@@ -168,18 +242,9 @@ if sys.platform == "linux":
                     with self._batch():
                         left -= self._teams.read(end)
 
-        async def _read_logins(self) -> None:
-            while True:
-                await self._logins.wait()
-                began = thread_time()
-                if self._logins.poll(READS_AT_ONCE):
-                    with self._batch():
-                        self._logins.read(perf_counter() + LOGIN_READ_SECONDS)
-                await self._throttle.rest(thread_time() - began)
-
 
 def new_poller(
-    batch: Callable[[], AbstractContextManager[None]] = nullcontext, throttle: LoginThrottle | None = None
+    batch: Callable[[], AbstractContextManager[None]] = nullcontext, logins: LoginQueue | None = None
 ) -> Poller:
     """Return the kind of poller that suits this system."""
-    return (EpollPoller if sys.platform == "linux" else Poller)(batch, throttle)
+    return (EpollPoller if sys.platform == "linux" else Poller)(batch, logins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,9 +13,15 @@ import trio
 from getstep.wire import Goodbye
 from getstep_server.config.contest import Contest
 from getstep_server.events import Publish
-from getstep_server.limits import MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS, SHUTDOWN_SECONDS
+from getstep_server.limits import (
+    ACCEPT_SHARE,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    SHUTDOWN_SECONDS,
+)
 from getstep_server.login_limits import LoginLimiter
 
+from .login_queue import LoginQueue
 from .login_throttle import LoginThrottle
 from .poller import new_poller
 from .seat import Seat
@@ -35,10 +41,6 @@ class RegisteredConnection(Protocol):
 
     address: str
 
-    @property
-    def seated(self) -> bool:
-        """True if the connection holds a seat of its team."""
-
     def close(self, goodbye: Goodbye) -> None:
         """Send the goodbye and close."""
 
@@ -57,8 +59,8 @@ class ConnectionRegistry:
         batch: a context for reads that are made in one go; see `poller.Poller`.
         hosted: the teams with a program that this machine runs, and the one login that may play for each; None
             between its matches. It changes.
-        most: the number of open connections.
-        most_per_address: the number of open connections from one address.
+        most: the number of open connections that have not logged in.
+        most_per_address: the number of those from one address.
     """
 
     def __init__(
@@ -79,10 +81,14 @@ class ConnectionRegistry:
         self.hosted = {} if hosted is None else hosted
         self.login_limiter = LoginLimiter()
         self.timestamp_clock = TimestampClock()
-        self.throttle = LoginThrottle(self.is_playing)
-        self.poller = new_poller(batch, self.throttle)
+        self.accept_throttle = LoginThrottle(self.is_playing, ACCEPT_SHARE)
+        self.logins = LoginQueue(self.is_playing, batch)
+        self.poller = new_poller(batch, self.logins)
         self.connections: dict[RegisteredConnection, None] = {}
-        self._by_address: dict[str, dict[RegisteredConnection, None]] = {}
+        self._sources: dict[RegisteredConnection, str] = {}
+        """The connections that have not logged in, and where each was counted."""
+        self._by_source: dict[str, dict[RegisteredConnection, None]] = {}
+        """The same by source, oldest first."""
         self._most = MAX_CONNECTIONS if most is None else most
         self._most_per_address = MAX_CONNECTIONS_PER_ADDRESS if most_per_address is None else most_per_address
         self._seen_before = seen_before
@@ -95,33 +101,60 @@ class ConnectionRegistry:
         return any(seat.in_match for seats in self.seats.values() for seat in seats)
 
     def add(self, connection: RegisteredConnection) -> None:
-        """Count a connection."""
+        """Count a connection that has not logged in."""
         self.connections[connection] = None
-        self._by_address.setdefault(connection.address, {})[connection] = None
+        self._sources[connection] = source = self.logins.source(connection.address)
+        self._by_source.setdefault(source, {})[connection] = None
 
     def remove(self, connection: RegisteredConnection) -> None:
         """Stop counting a connection; ignored if it is not counted."""
         if connection in self.connections:
             del self.connections[connection]
-            here = self._by_address[connection.address]
-            del here[connection]
-            if not here:
-                del self._by_address[connection.address]
+            self._forget_source(connection)
             self._removed.unpark_all()
 
-    def over_limit(self, address: str) -> dict[RegisteredConnection, None] | None:
-        """Return the connections that one more from ``address`` would make too many, or None if there is room."""
-        here = self._by_address.get(address, {})
+    def logged_in(self, connection: RegisteredConnection, *, known: bool) -> None:
+        """Count a connection no more: from now on the seats of its team bound it.
+
+        A connection that has lost its seat is not counted again. LOGINS_PER_WINDOW and LINGER_SECONDS bound those.
+
+        Args:
+            connection: that a team has accepted as its own.
+            known: its address is one from which the team plays. Anybody can log in on the classic wire.
+        """
+        self._forget_source(connection)
+        if known:
+            self.logins.remember(connection.address)
+
+    def _forget_source(self, connection: RegisteredConnection) -> None:
+        source = self._sources.pop(connection, None)
+        if source is not None:
+            here = self._by_source[source]
+            del here[connection]
+            if not here:
+                del self._by_source[source]
+
+    def over_limit(self, address: str) -> Collection[RegisteredConnection] | None:
+        """Return the connections that one more from ``address`` would make too many, or None if there is room.
+
+        If there are too many in all, these are the connections of the source that has most. So a source that has
+        few keeps them, however many others there are.
+        """
+        here = self._by_source.get(self.logins.source(address), {})
         if len(here) >= self._most_per_address:
             return here
-        return self.connections if len(self.connections) >= self._most else None
+        return self.largest_source() if len(self._sources) >= self._most else None
 
-    def evict_oldest(self, connections: dict[RegisteredConnection, None]) -> bool:
-        """Close the oldest of these connections that holds no seat; return False if all hold one.
+    def largest_source(self) -> Collection[RegisteredConnection]:
+        """Return the connections before login of the source that has most of them, oldest first."""
+        return max(self._by_source.values(), key=len, default={})  # of 200 sources in 10 µs
+
+    def evict_oldest(self, connections: Collection[RegisteredConnection]) -> bool:
+        """Close the oldest of these connections; return False if there is none.
 
         Evicting the newest instead would let idle connections keep a team from logging in.
         """
-        oldest = next((connection for connection in connections if not connection.seated), None)
+        oldest = next(iter(connections), None)
         if oldest is not None:
             oldest.evict()
         return oldest is not None

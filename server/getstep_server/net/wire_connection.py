@@ -155,9 +155,10 @@ class WireConnection(Connection):
     def _enter(self, join: Join, seat: Seat) -> None:
         self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
         if join.purpose == "check":
+            self.registry.logged_in(self, known=True)
             self.close(Goodbye("checked", "The login was accepted.", None))
             return
-        self._take_seat(seat)
+        self._take_seat(seat, known=True)
 
     def _proof(self, join: Join) -> str | None:
         """Return the proof that this server knows the team's token, and is where the client has dialled, if the
