@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import selectors
 import socket
 import struct
 import sys
@@ -11,6 +12,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,7 @@ from getstep._discovery import (
     search,
 )
 from getstep._discovery.finder import listing
-from getstep._discovery.network import interfaces
+from getstep._discovery.network import Interface, _Asking, _by_address, interfaces
 from getstep._saved_login import SavedLogin, Seen
 from getstep._settings import Address, Login
 from getstep._text import Console
@@ -58,7 +60,7 @@ from tests.sdk.announcements import (
 from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, no_proof, wrong_proof
 
 NUMBER = 4711
-LOOPBACK = [(0, "lo")]
+LOOPBACK = [Interface(0, "lo")]
 
 
 # --- the packets -----------------------------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def test_a_damaged_answer_is_an_answer_or_an_error(data: st.DataObject) -> None:
 def searched(*answers: list[bytes], own: bool = True, questions: int = 1, other_port: bool = False) -> SearchResult:
     """Return the result of a search that a responder on the loopback interface answers."""
     with Responder(*answers, questions=questions, other_port=other_port) as responder:
-        return search(PATIENCE_SECONDS, [(0, "lo" if own else "eth0")], responder.place)
+        return search(PATIENCE_SECONDS, [Interface(0, "lo" if own else "eth0")], responder.place)
 
 
 def test_a_search_returns_each_server_once_sorted_by_name() -> None:
@@ -248,7 +250,29 @@ def test_a_packet_has_9000_bytes() -> None:
 
 def test_a_computer_without_a_network_that_can_be_asked() -> None:
     assert search(PATIENCE_SECONDS, []) == SearchResult((), asked=False)
-    assert search(PATIENCE_SECONDS, [(2**30, "gone")]) == SearchResult((), asked=False)
+
+
+def test_where_an_interface_cannot_be_chosen_the_system_chooses() -> None:
+    gone = [Interface(2**30, "gone"), Interface(2**30 + 1, "gone, too")]
+    with Responder(announced(), questions=1) as responder:
+        assert len(search(PATIENCE_SECONDS, gone, responder.place).servers) == 1
+
+
+def test_when_all_networks_have_gone_nothing_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses to wait for no socket."""
+
+    class Windows(selectors.DefaultSelector):
+        def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+            assert self.get_map(), "[WinError 10022] An invalid argument was supplied"
+            return super().select(0)
+
+    monkeypatch.setattr(selectors, "DefaultSelector", Windows)
+    with ExitStack() as stack:
+        asking = _Asking(NUMBER, ("0.0.0.0", 0), LOOPBACK, stack)  # to port 0 nothing can be sent
+        assert asking.receive(0)
+        asking.send()
+        assert not asking.sockets
+        assert not asking.receive(PATIENCE_SECONDS)
 
 
 def test_a_search_asks_again_if_there_is_no_answer() -> None:
@@ -261,9 +285,30 @@ def test_a_search_ends_after_its_time() -> None:
         assert search(0.01, LOOPBACK, silent.getsockname()) == SearchResult(())
 
 
-def test_16_networks_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "if_nameindex", lambda: [(number, f"eth{number}") for number in range(1, 40)])
-    assert len(interfaces()) == 16
+def test_16_networks_are_asked_those_with_an_address_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer with containers has an interface for each, and most of them have no address."""
+    real = [(index, name) for index, name in socket.if_nameindex() if name == "lo"]
+    listed = [(number, f"veth{number}") for number in range(1, 40)]
+    monkeypatch.setattr(socket, "if_nameindex", lambda: [*listed, *real])
+    asked = interfaces()
+    assert len(asked) == 16
+    assert Interface(*real[0]) == asked[0]
+
+
+def test_windows_is_asked_by_address_not_by_interface() -> None:
+    """It lists two dozen interfaces, and most of them are filters and tunnels."""
+    listed = [Interface(number, f"ethernet_{number}") for number in range(1, 25)]
+    chosen = _by_address(["192.168.1.10", "172.20.0.1"], listed)
+    assert [interface.address for interface in chosen] == ["192.168.1.10", "172.20.0.1", "127.0.0.1"]
+    assert [interface.is_own for interface in chosen] == [False, False, True]
+    assert len(_by_address([f"10.0.0.{number}" for number in range(1, 40)], listed)) == 16
+    # Where the computer's name tells no address, the first of the list are asked.
+    assert _by_address(["127.0.0.1"], listed)[1:] == listed[:14]
+
+
+def test_a_network_is_asked_by_its_address() -> None:
+    with Responder(announced(addresses=("127.0.0.1",)), questions=1) as responder:
+        assert len(search(PATIENCE_SECONDS, [Interface(0, "", "127.0.0.1")], responder.place).servers) == 1
 
 
 def test_a_responder_of_zeroconf_is_found_on_the_loopback_interface() -> None:
@@ -282,7 +327,7 @@ def test_a_responder_of_zeroconf_is_found_on_the_loopback_interface() -> None:
         responder = thread.submit(zeroconf.Zeroconf, ["127.0.0.1"], ip_version=zeroconf.IPVersion.V4Only).result()
         try:
             thread.submit(responder.register_service, info, cooperating_responders=True).result()
-            own = [(number, label) for number, label in socket.if_nameindex() if label.startswith("lo")]
+            own = [interface for interface in interfaces() if interface.is_own]
             wanted, end = FoundServer(contest, (Address("127.0.0.1", 7777),)), time.monotonic() + PATIENCE_SECONDS
             while wanted not in search(networks=own).servers:
                 assert time.monotonic() < end

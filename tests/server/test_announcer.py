@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import sys
 import threading
 import time
@@ -19,6 +18,7 @@ import trio
 import zeroconf
 
 from getstep._discovery import search
+from getstep._discovery.network import interfaces
 from getstep_server.cli import run as run_command
 from getstep_server.cli._announcer_process import COMMAND, Announcer
 from getstep_server.cli.main import run_command as run_main
@@ -246,7 +246,7 @@ async def test_a_contest_is_found_while_it_is_announced(contest: Path) -> None:
     name = f"Autumn {uuid.uuid4()}"  # other tests may announce theirs at the same time
     text = (contest / "contest.toml").read_text()
     (contest / "contest.toml").write_text(text.replace('name = "Test"', f'name = "{name}"'))
-    own = [(number, label) for number, label in socket.if_nameindex() if label.startswith("lo")]
+    own = [interface for interface in interfaces() if interface.is_own]
 
     def found() -> bool:
         return any(server.contest == name for server in search(networks=own).servers)

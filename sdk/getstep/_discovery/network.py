@@ -61,17 +61,79 @@ class SearchResult:
     asked: bool = True
 
 
-def interfaces() -> list[tuple[int, str]]:
-    """Return the index and the name of each network interface."""
+@dataclass(frozen=True)
+class Interface:
+    """A network interface, by its index, or by its IPv4 address if there is one; index 0 is the system's choice."""
+
+    index: int
+    name: str
+    address: str = ""
+
+    @property
+    def is_own(self) -> bool:
+        """True if it leads to this computer itself: lo, lo0, and loopback_0 on Windows."""
+        return self.name.startswith("lo") or self.address.startswith("127.")
+
+
+DEFAULT = Interface(0, "")
+"""The interface that the system chooses itself."""
+
+
+def interfaces() -> list[Interface]:
+    """Return the interfaces to ask, those with an IPv4 address first.
+
+    A laptop with Windows lists two dozen, and most of them are filters and tunnels; a computer with containers has
+    one without an address for each of them.
+    """
     try:
-        return socket.if_nameindex()[:MAX_INTERFACES]
-    except (OSError, AttributeError):  # a system without it is asked on the interface that it chooses itself
-        return [(0, "")]
+        listed = [Interface(index, name) for index, name in socket.if_nameindex()]
+    except (OSError, AttributeError):
+        listed = []
+    if sys.platform == "win32":
+        return _by_address(_own_addresses(), listed)
+    listed.sort(key=lambda interface: not _has_address(interface.name))
+    return listed[:MAX_INTERFACES] or [DEFAULT]
+
+
+def _by_address(addresses: Iterable[str], listed: Iterable[Interface]) -> list[Interface]:
+    """Return an interface for each address; those of the list only if no address leads to a network."""
+    known = [Interface(0, "", address) for address in addresses]
+    if all(interface.is_own for interface in known):
+        known += listed
+    loopback = Interface(0, "", "127.0.0.1")
+    return list(dict.fromkeys([*known[: MAX_INTERFACES - 1], loopback]))
+
+
+def _own_addresses() -> list[str]:
+    """Return the IPv4 addresses of this computer, as Windows knows them all by its own name."""
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_DGRAM)
+    except OSError:
+        return []
+    return [str(address[4][0]) for address in found]
+
+
+_GET_ADDRESS = {"linux": 0x8915, "darwin": 0xC0206921}  # SIOCGIFADDR, which no module of Python has
+
+
+def _has_address(name: str) -> bool:
+    """Return True if an interface has an IPv4 address, or if the system does not tell."""
+    request = _GET_ADDRESS.get(sys.platform)
+    if request is None:
+        return True
+    import fcntl  # here: Windows has none
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            fcntl.ioctl(sock, request, name.encode().ljust(40, b"\0"))  # struct ifreq
+        except OSError:
+            return False
+    return True
 
 
 def search(
     seconds: float = SEARCH_SECONDS,
-    networks: Iterable[tuple[int, str]] | None = None,
+    networks: Iterable[Interface] | None = None,
     group: tuple[str, int] = GROUP,
 ) -> SearchResult:
     """Ask for servers, and return those that have answered after ``seconds``.
@@ -99,21 +161,28 @@ class _Asking:
     """The sockets of a search, one for each interface, and the answers to them."""
 
     def __init__(
-        self, number: int, group: tuple[str, int], networks: Iterable[tuple[int, str]], stack: ExitStack
+        self, number: int, group: tuple[str, int], networks: Iterable[Interface], stack: ExitStack
     ) -> None:
         self.sockets: dict[socket.socket, bool] = {}
         """With each socket, whether its interface is the one of this computer to itself."""
         self.answers: list[Announcement] = []
         self._number, self._group, self._left = number, group, MAX_PACKETS
         self._selector = stack.enter_context(selectors.DefaultSelector())
-        for index, name in networks:
-            with suppress(OSError):
-                sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-                _choose_interface(sock, index)
-                sock.setblocking(False)
-                self.sockets[sock] = name.startswith("lo")  # lo, lo0, and loopback_0 on Windows
+        refused = [interface for interface in networks if not self._add(interface, stack)]
+        if refused:
+            self._add(DEFAULT, stack)
         for sock in self.sockets:
             self._selector.register(sock, selectors.EVENT_READ)
+
+    def _add(self, interface: Interface, stack: ExitStack) -> bool:
+        """Open a socket for an interface. Return False if the system does not let this client choose it."""
+        with suppress(OSError):
+            sock = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            _choose_interface(sock, interface)
+            sock.setblocking(False)
+            self.sockets[sock] = interface.is_own
+            return True
+        return False
 
     def send(self) -> None:
         """Ask on all interfaces, and forget those on which that is impossible."""
@@ -127,7 +196,9 @@ class _Asking:
                 del self.sockets[sock]
 
     def receive(self, seconds: float) -> bool:
-        """Read what arrives within ``seconds``. Return False once the most packets were read."""
+        """Read what arrives within ``seconds``. Return False once the most were read, or with nobody to ask."""
+        if not self.sockets:  # Windows selects among no sockets with WinError 10022
+            return False
         for key, _ in self._selector.select(seconds):
             sock = key.fileobj
             if isinstance(sock, socket.socket) and self._left > 0:
@@ -148,13 +219,16 @@ class _Asking:
                     self.answers.append(replace(heard, addresses=tuple(addresses)))
 
 
-def _choose_interface(sock: socket.socket, index: int) -> None:
-    if index == 0:
+def _choose_interface(sock: socket.socket, interface: Interface) -> None:
+    """Send multicast to an interface. Raises OSError."""
+    if not interface.index and not interface.address:
         return
-    if sys.platform == "win32":
-        choice = struct.pack("!I", index)
+    if interface.address:
+        choice = socket.inet_aton(interface.address)
+    elif sys.platform == "win32":
+        choice = struct.pack("!I", interface.index)
     else:
-        choice = struct.pack("@4s4si", bytes(4), bytes(4), index)  # struct ip_mreqn
+        choice = struct.pack("@4s4si", bytes(4), bytes(4), interface.index)  # struct ip_mreqn
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, choice)
 
 
