@@ -259,6 +259,20 @@ def test_one_place_starts_the_children_of_the_server() -> None:
     assert found - hostile <= allowed | {f"{server}/conformance/_client.py"}
 
 
+def test_every_process_gets_its_group_from_one_place() -> None:
+    """Ctrl-C is for the process that the user sees. On Windows a forgotten option lets it reach the others."""
+    starts = []
+    for package in ("getstep", "getstep_server"):
+        for path in PACKAGES[package].rglob("*.py"):
+            names = {
+                _called(node).rpartition(".")[2] for node in ast.walk(tree(path)) if isinstance(node, ast.Call)
+            }
+            if names & {"open_process", "Popen"} and "sandbox" not in path.parts:  # Linux only
+                starts.append(path)
+                assert "own_group" in names, shown(path)
+    assert len(starts) >= 3
+
+
 # --- the rooms of the server ------------------------------------------------------------------------------------
 
 ROOMS: dict[str, tuple[int, set[str], str]] = {

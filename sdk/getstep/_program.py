@@ -12,6 +12,7 @@ import contextlib
 import os
 import stat
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,7 @@ from getstep_engines import Player
 
 from ._bot import find
 from ._games import Board
+from ._processes import ProcessTree, own_group
 from ._program_file import check_startable, start_command, start_folder
 from ._text import sendable_text
 from ._turn import Callback, CallResult, Turn
@@ -158,11 +160,21 @@ class _LocalProcess(subprocess.Popen[bytes]):
 
     def __init__(self, command: list[str], folder: _LocalFolder) -> None:
         self.folder = folder
-        super().__init__(command, cwd=folder.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # Elsewhere it stays in this process's group, with which practice kills it.
+        group = own_group() if sys.platform == "win32" else {}
+        super().__init__(command, cwd=folder.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **group)
+        self._tree: ProcessTree | None = ProcessTree(self) if sys.platform == "win32" else None
 
     def describe_end(self) -> str:
         """Return its exit code in words."""
         return f"has ended with exit code {self.wait()}"
+
+    def kill(self) -> None:
+        """End it; on Windows with all that it has started."""
+        tree, self._tree = self._tree, None
+        if tree is not None:
+            tree.kill()
+        super().kill()
 
     def suspend(self) -> None:
         """Do nothing."""

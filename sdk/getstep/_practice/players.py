@@ -11,7 +11,6 @@ import ctypes
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from getstep._errors import BotError
+from getstep._processes import ProcessTree, own_group
 from getstep._text import escape_control_chars
 from getstep._turn import Callback, GetStepFunction
 from getstep.bot_process.serve import Message, serve
@@ -181,18 +181,15 @@ class ProcessPlayer(Player):
 
     def _start(self, file: Path, seed: str, convention: str) -> None:
         environment = {**os.environ, **({"PYTHONHASHSEED": "0"} if seed else {})}
-        # A group of its own: Ctrl-C stops practice, which then ends the bots.
-        group: dict[str, Any] = {"start_new_session": True}
-        if sys.platform == "win32":
-            group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         self._process = subprocess.Popen(  # noqa: S603 - the bot is the user's own
             [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(file), seed, convention],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
-            **group,
+            **own_group(),  # Ctrl-C stops practice, which then ends the bots
         )
+        self._tree = ProcessTree(self._process)
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._pipes: list[IO[bytes]] = [pipe for pipe in pipes if pipe is not None]
         self._readers = [
@@ -257,11 +254,7 @@ class ProcessPlayer(Player):
                 stream.close()
 
     def _kill(self) -> None:
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        self._tree.kill()
         self._process.wait()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import trio
 
+from getstep._processes import own_group
 from getstep_server.limits import CHILD_LINE_BYTES
 
 from .log import ChildLog
@@ -53,12 +54,7 @@ async def start(
         OSError: it cannot be started: there is no such program, or no memory or process left.
     """
     options: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
-    if sys.platform == "win32":
-        options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
-    elif own_session:
-        options["start_new_session"] = True
-    else:
-        options["process_group"] = 0
+    options |= own_group(session=own_session)
     if files:
         options["pass_fds"] = files
     return await trio.lowlevel.open_process(

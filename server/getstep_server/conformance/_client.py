@@ -14,6 +14,7 @@ from pathlib import Path
 
 import trio
 
+from getstep._processes import own_group
 from getstep_server.errors import UsageError
 
 OUTPUT_BYTES = 64 << 10
@@ -112,7 +113,7 @@ async def started(command: Sequence[str], variables: Mapping[str, str]) -> Async
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env={**inherited, **login, **variables, "PYTHONIOENCODING": "utf-8"},
-                start_new_session=True,  # so that the client can be ended with all that it has started
+                **own_group(),  # so that the client can be ended with all that it has started
             )
         except OSError as error:
             raise UsageError(f"{words[0]}: {error.strerror or error}; expected a program that starts") from error
