@@ -285,7 +285,7 @@ def test_a_search_ends_after_its_time() -> None:
         assert search(0.01, LOOPBACK, silent.getsockname()) == SearchResult(())
 
 
-def test_16_networks_are_asked_those_with_an_address_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_16_networks_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A computer with containers has an interface for each, and most of them have no address."""
     real = [(index, name) for index, name in socket.if_nameindex() if name == "lo"]
     listed = [(number, f"veth{number}") for number in range(1, 40)]
