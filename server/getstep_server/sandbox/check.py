@@ -183,6 +183,7 @@ class _Aim:
         watched: dict[str, Callable[[SandboxedProcess], tuple[bool, str]]] = {
             "compute_while_suspended": _suspend,
             "compute_in_the_kernel": _suspend,
+            "continue_while_suspended": _suspend,
             "flood": self._flood,
         }
         try:

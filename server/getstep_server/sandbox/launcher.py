@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 READY = b"ready"
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 2, 4, 8, 32
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 8, 32, 4096
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 22, 38, 24
 _SIGKILL = 9
 _SCM_RIGHTS = 1
@@ -91,6 +91,12 @@ def _mount(settings: dict[str, Any]) -> None:
     libc.mount(
         b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC | _MS_REMOUNT, b"hidepid=2,subset=pid"
     )
+    # A device on a read-only mount can be written to, but its times, which all programs see, cannot be set.
+    # bubblewrap's own --remount-ro would refuse to open it.
+    for name in settings["devices"]:
+        device = f"/dev/{name}"
+        flags = _MS_BIND | _MS_REMOUNT | _MS_RDONLY | os.statvfs(device).f_flag & (_MS_NOSUID | _MS_NOEXEC)
+        _check(libc.mount(None, device.encode(), None, flags, None))
     at = settings["home"]
     options = f"size={settings['file_bytes']},nr_inodes={settings['files']},mode=755"
     _check(libc.mount(b"sandbox", at.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode()))

@@ -305,6 +305,7 @@ def start(
         "filter": filter_,
         "environment": _environment(environment or {}),
         "home": _MOUNT,
+        "devices": mounts.DEVICES,
         "file_bytes": limits.file_bytes,
         "files": limits.files,
         "uid": uid,

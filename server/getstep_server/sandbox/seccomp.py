@@ -13,13 +13,17 @@ Answers that are not obvious:
 - `clone` must make a thread, unless children are allowed, and never a namespace. `clone3` has its flags in memory,
   where a filter cannot read them: it fails as in an old kernel, and the C library calls `clone`.
 - `execve` is allowed only with the name at an address chosen at random, which the program does not know.
-- `timer_create`, `mq_notify` and `fcntl` with F_SETSIG could send SIGCONT to the program while it is suspended.
+- `kill` and its kin must not send SIGCONT: a thread that sends it in a loop runs on while the program is suspended.
+  `timer_create`, `mq_notify` and `fcntl` with F_SETSIG could send it, too. With these refused, SIGSTOP is enough on
+  all machines; a frozen cgroup would add nothing, and few users may make one.
 - `memfd_create` and System V shared memory are memory that no limit of a process counts.
 - `sched_setaffinity` would leave the one core.
 - `mmap` with MAP_POPULATE, and `madvise` likewise, fills up to a second in the kernel, where no signal suspends it.
   `madvise` with MADV_COLLAPSE copies as long.
-- `fcntl` reports locks of parts of files as made, and makes none: no limit counts the kernel's memory for them, and
-  no other process has the program's files. The whole file is locked by `flock`, which is allowed.
+- `fcntl` and `flock` report locks as made, and make none: no limit counts the kernel's memory for them, no other
+  process has the program's files, and a lock of a file that both programs of a match may read is a channel between
+  them. An error instead would stop runtimes that lock their own files. A hint about a file's use (F_SET_RW_HINT) is
+  a channel, too.
 - `inotify_init` would use up what the user who runs the server may have, 128 in all.
 - `prctl` with PR_SET_PDEATHSIG would let the program live on after the server.
 """
@@ -49,13 +53,16 @@ _CLONE_THREAD, _NAMESPACES = 0x00010000, 0x7E020000
 _AF_UNIX = 1
 _IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 """TCGETS and TIOCGWINSZ (is it a terminal?), FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
-_FCNTLS = (8, 10, 15, 1024, 1026, 1031)
-"""Refused: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ."""
+_FCNTLS = (8, 10, 15, 1024, 1026, 1031, 1036, 1038)
+"""Refused: F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ, F_SET_(FILE_)RW_HINT."""
 _LOCKS = (6, 7, 37, 38)
 """Without effect: F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
 _PRCTLS = (2, 3, 4, 15, 16, 21, 23, 25, 27, 29, 30, 38, 39, 41, 42, 52, 53, 0x53564D41)
 """Allowed: names of threads and memory, timer slack, huge pages, speculation, no_new_privs, and what only reads."""
+_SIGCONT = 18
 _PERSONALITY_QUERY = 0xFFFFFFFF
+_SIGNAL_ARGUMENTS = {"kill": 1, "tkill": 1, "tgkill": 2, "rt_sigqueueinfo": 1, "rt_tgsigqueueinfo": 2}
+"""The calls that send a signal, and which of their arguments it is."""
 _MAP_POPULATE = 0x8000
 _MADVISES = (22, 23, 25)
 """Refused: MADV_POPULATE_READ, MADV_POPULATE_WRITE, MADV_COLLAPSE."""
@@ -145,6 +152,10 @@ def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
         "prctl": _cases(_argument(0), (_PRCTLS, allowed), otherwise=_return(_ERROR | errno.EINVAL)),
         "mmap": (_argument(3), (_AND, 0, 0, _MAP_POPULATE), (_EQUAL, 1, 0, 0), refused, allowed),
         "madvise": _cases(_argument(2), (_MADVISES, refused), otherwise=allowed),
+        **{
+            name: _cases(_argument(index), ((_SIGCONT,), refused), otherwise=allowed)
+            for name, index in _SIGNAL_ARGUMENTS.items()
+        },
         "personality": _cases(_argument(0), ((_PERSONALITY_QUERY,), allowed), otherwise=refused),
     }
 

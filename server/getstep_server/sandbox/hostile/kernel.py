@@ -11,7 +11,7 @@ import signal
 import socket
 import struct
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .attempt import attempt, call, libc
 
@@ -174,6 +174,45 @@ def locks_of_files(_: dict[str, Any]) -> object:
         fcntl.fcntl(one, 37, lock)  # F_OFD_SETLK
         found = struct.unpack_from("h", fcntl.fcntl(other, 36, lock))  # F_OFD_GETLK
     return found[0] != fcntl.F_UNLCK and "made a lock"
+
+
+@attempt
+def locks_of_shared_files(_: dict[str, Any]) -> object:
+    with _shared_file() as one, _shared_file() as other:
+        fcntl.flock(one, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return "another program would see its lock"
+    return None
+
+
+@attempt
+def leases_of_shared_files(_: dict[str, Any]) -> object:
+    with _shared_file() as file:
+        return fcntl.fcntl(file, 1024, fcntl.F_RDLCK) or "made a lease"  # F_SETLEASE
+
+
+@attempt
+def hints_of_shared_files(_: dict[str, Any]) -> object:
+    with _shared_file() as one, _shared_file() as other:
+        before = fcntl.fcntl(other, 1035, bytes(8))  # F_GET_RW_HINT
+        hint = (1 if before[0] == 2 else 2).to_bytes(8, "little")
+        fcntl.fcntl(one, 1036, hint)  # F_SET_RW_HINT
+        seen = fcntl.fcntl(other, 1035, bytes(8)) == hint
+        fcntl.fcntl(one, 1036, before)
+    return seen and "another program would see its hint"
+
+
+@attempt
+def times_of_shared_devices(_: dict[str, Any]) -> object:
+    os.utime("/dev/null")
+    return "another program would see the time of /dev/null"
+
+
+def _shared_file() -> IO[bytes]:
+    """Return a file that all programs may read."""
+    return Path(os.__file__).open("rb")
 
 
 @attempt

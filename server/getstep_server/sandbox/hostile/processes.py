@@ -89,6 +89,26 @@ def signal_all_processes(_: dict[str, Any]) -> object:
 
 
 @attempt
+def continue_itself(aim: dict[str, Any]) -> object:
+    process, information = os.getpid(), struct.pack("3i", signal.SIGCONT, 0, -1) + bytes(116)  # SI_QUEUE
+    calls: dict[str, tuple[Any, ...]] = {
+        "kill": (process, signal.SIGCONT),
+        "tkill": (process, signal.SIGCONT),
+        "tgkill": (process, process, signal.SIGCONT),
+        "rt_sigqueueinfo": (process, signal.SIGCONT, information),
+        "rt_tgsigqueueinfo": (process, process, signal.SIGCONT, information),
+    }
+    sent = []
+    for name, arguments in calls.items():
+        try:
+            call(aim, name, *arguments)
+        except PermissionError:
+            continue
+        sent.append(name)
+    return sent
+
+
+@attempt
 def open_a_process(aim: dict[str, Any]) -> object:
     return call(aim, "pidfd_open", aim["victim"], 0)
 
