@@ -400,7 +400,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         },
         "to open a contest is to project its records",
     ),
-    "events": (4, {"incident", "records"}, "an event speaks of matches and results"),
+    "events": (4, {"incident", "records", "text"}, "an event speaks of matches and results"),
     "tournament": (
         4,
         {"json_text", "config", "formats", "limits", "records", "text", "validation"},

@@ -9,19 +9,51 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from getstep_engines import Player
 from getstep_server.incident import Incident
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
+from getstep_server.text import pluralize
 
 MakeTables: TypeAlias = Callable[[], Any]
 """Returns the current `getstep_server.tournament.combined.Tables`; any thread may call it.
 
 An event does not know the tournament: its type is on a higher floor than a room of plain data may import.
 """
+
+
+class Names(Protocol):
+    """Names for people, as a consumer shows them: whole, or shortened to fit."""
+
+    def team(self, team: int) -> str:
+        """Return the name of a team."""
+
+    def match(self, match: Match) -> str:
+        """Return a match with its number and its teams, such as "#7 Ada – Blaise"."""
+
+
+Level: TypeAlias = Literal["info", "warning", "error"]
+
+
+class Notice:
+    """An event that says itself what is logged and shown of it: it needs no edit of a consumer.
+
+    contest.log gets ``level``, ``logged`` as the name, and all fields.
+    """
+
+    __slots__ = ()
+
+    level: ClassVar[Level] = "info"
+    logged: ClassVar[str]
+    whole: ClassVar[bool] = False
+    """True if the line is shown whole in the live view, although it takes two lines of the terminal."""
+
+    def text(self, _: Names, /) -> str | None:
+        """Return the line for people; None if there is none."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,46 +75,101 @@ class Listening:
 
 
 @dataclass(frozen=True, slots=True)
-class PageEnded:
-    """The process of the live page has ended with exit ``code``; it is started again in ``seconds``."""
+class PageEnded(Notice):
+    """The process of the live page has ended with exit ``code``; it is started again in ``again_in`` seconds."""
+
+    level = "warning"
+    logged = "page_ended"
+    whole = True
 
     code: int
-    seconds: float
+    again_in: float
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"! The live page ended with code {self.code}; it starts again in {self.again_in:g} s"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeEnded:
-    """A judge process has ended with exit ``code``; it is started again in ``seconds``."""
+class JudgeEnded(Notice):
+    """A judge process has ended with exit ``code``; it is started again in ``again_in`` seconds."""
+
+    level = "warning"
+    logged = "judge_ended"
+    whole = True
 
     code: int
-    seconds: float
+    again_in: float
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return (
+            f"! A judge process ended with code {self.code}; its matches are played again, and it starts again"
+            f" in {self.again_in:g} s"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class HouseBotEnded:
-    """The process of a house bot has ended with exit ``code``; it is started again in ``seconds``."""
+class HouseBotEnded(Notice):
+    """The process of a house bot has ended with exit ``code``; it is started again in ``again_in`` seconds."""
+
+    level = "warning"
+    logged = "house_bot_ended"
+    whole = True
 
     team: int
     code: int
-    seconds: float
+    again_in: float
+
+    def text(self, names: Names, /) -> str:
+        """Return the line for people."""
+        return f"! {names.team(self.team)} ended with code {self.code}; it starts again in {self.again_in:g} s"
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
-    """The contest is announced on the local network with this name.
+class Announced(Notice):
+    """The contest is announced on the local network with this name."""
 
-    It is another one than the contest's if a computer at the addresses ``taken_by`` announces the contest's name.
-    """
+    logged = "announced"
 
     name: str
-    taken_by: str | None = None
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"Announced on this network: getstep login finds {self.name!r}."
 
 
 @dataclass(frozen=True, slots=True)
-class NotAnnounced:
+class AnnouncedAsAnother(Notice):
+    """A computer at the addresses ``taken_by`` announces the contest's name, so the contest has this ``name``."""
+
+    level = "warning"
+    logged = "announced"
+    whole = True
+
+    name: str
+    taken_by: str
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return (
+            f"! Another computer ({self.taken_by}) announces a contest with this name. Yours is announced as"
+            f" {self.name!r}. Tell the contestants your address; getstep login asks them which one it is"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotAnnounced(Notice):
     """The contest is not announced on the local network, and why."""
 
+    level = "warning"
+    logged = "not_announced"
+
     why: str
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"! Not announced on this network, contestants type the address: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +201,64 @@ class ServerFault:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterConnected:
+class ClusterConnected(Notice):
     """There is a connection to the scheduler of a cluster at ``where``; its workers follow."""
+
+    logged = "cluster_connected"
 
     where: str
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"Connected to the Dask scheduler at {self.where}"
+
 
 @dataclass(frozen=True, slots=True)
-class ClusterChanged:
+class ClusterChanged(Notice):
     """A cluster has so many ``workers`` now, which play ``slots`` matches at once."""
+
+    logged = "cluster_changed"
+    whole = True
 
     workers: int
     slots: int
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        at_once = pluralize(self.slots, "match")
+        return f"The cluster has {pluralize(self.workers, 'worker')}, for {at_once} at once"
+
 
 @dataclass(frozen=True, slots=True)
-class WorkersRefused:
+class WorkersRefused(Notice):
     """Workers of a cluster play no matches, and why."""
+
+    level = "warning"
+    logged = "workers_refused"
 
     names: tuple[str, ...]
     why: str
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        who = f"Worker {self.names[0]} plays"
+        if len(self.names) > 1:
+            who = f"{len(self.names)} workers, such as {self.names[0]}, play"
+        return f"! {who} no matches: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
-class ClusterTrouble:
+class ClusterTrouble(Notice):
     """A match was lost with its worker and is played again, or there is no connection. It costs no bot anything."""
 
+    level = "warning"
+    logged = "cluster_trouble"
+
     why: str
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"! Cluster: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +349,18 @@ class MatchEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchCalledOff:
+class MatchCalledOff(Notice):
     """A decision of the host has superseded an attempt at a match that was running or had just ended."""
+
+    logged = "match_called_off"
+    whole = True
 
     match: Match
     why: str
+
+    def text(self, names: Names, /) -> str:
+        """Return the line for people."""
+        return f"{names.match(self.match)} is aborted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,50 +375,102 @@ class DecisionTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchNotResumed:
+class MatchNotResumed(Notice):
     """A match of an earlier run cannot go on; the attempt is void, and the match is played again."""
+
+    level = "warning"
+    logged = "match_not_resumed"
 
     match: Match
     why: str
 
+    def text(self, names: Names, /) -> str:
+        """Return the line for people."""
+        return f"! {names.match(self.match)} begins again: {self.why}"
+
 
 @dataclass(frozen=True, slots=True)
-class JournalCut:
+class JournalCut(Notice):
     """The last line of the journal was torn when the server died; it was cut off."""
+
+    level = "warning"
+    logged = "journal_cut"
+    whole = True
 
     path: str
     line: int
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return f"! {self.path}: line {self.line} was incomplete after a crash; that turn is played again"
+
 
 @dataclass(frozen=True, slots=True)
-class DiskFull:
+class DiskFull(Notice):
     """The disk of ``folder`` is full: no match starts until there is room again."""
 
+    level = "error"
+    logged = "disk_full"
+    whole = True
+
     folder: str
     why: str
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        wait = "no match starts, and running matches pause between two turns, until there is space"
+        return f"! The disk of {self.folder} is full ({self.why}): {wait}. Nothing is lost; free some space."
+
 
 @dataclass(frozen=True, slots=True)
-class DatabaseLocked:
+class DatabaseLocked(Notice):
     """Another program keeps the database in ``folder`` locked: no match starts until it is unlocked."""
 
+    level = "error"
+    logged = "database_held"
+    whole = True
+
     folder: str
     why: str
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        wait = "no match starts and no result counts until the lock is released"
+        return (
+            f"! Another program has locked the database in {self.folder} ({self.why}): {wait}."
+            " Nothing is lost; close that program."
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class DatabaseAway:
+class DatabaseAway(Notice):
     """The server of the database of the contest in ``folder`` does not answer: no match starts until it does."""
 
+    level = "error"
+    logged = "database_away"
+    whole = True
+
     folder: str
     why: str
 
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        wait = "no match starts and no result counts until it does"
+        return f"! The database's server does not answer ({self.why}): {wait}. Nothing is lost."
+
 
 @dataclass(frozen=True, slots=True)
-class DiskUsable:
+class DiskUsable(Notice):
     """The disk can be written again, after `DiskFull`, `DatabaseLocked` or `DatabaseAway`."""
 
+    logged = "disk_usable"
+    whole = True
+
     folder: str
+
+    def text(self, _: Names, /) -> str:
+        """Return the line for people."""
+        return "The disk and the database can be written again; the contest continues."
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +510,10 @@ class Throttled:
 
 
 @dataclass(frozen=True, slots=True)
-class ContestOver:
+class ContestOver(Notice):
     """All matches are played and recorded. The clients now get their goodbye, which may take a while."""
+
+    logged = "contest_over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +530,7 @@ Event: TypeAlias = (
     | JudgeEnded
     | HouseBotEnded
     | Announced
+    | AnnouncedAsAnother
     | NotAnnounced
     | TeamArrived
     | TeamLeft

@@ -24,7 +24,7 @@ from getstep_server.cli import run as run_command
 from getstep_server.cli._announcer_process import COMMAND, Announcer
 from getstep_server.cli.main import run_command as run_main
 from getstep_server.config.contest import load_contest
-from getstep_server.events import Announced, Bus, Event, Listening, NotAnnounced
+from getstep_server.events import Announced, AnnouncedAsAnother, Bus, Event, Listening, NotAnnounced
 from getstep_server.net import announcer
 from getstep_server.net.announcer import announce, own_addresses, service_label
 from tests.e2e.programs import write_contest
@@ -227,7 +227,7 @@ sys.stdin.read()
     told = await listening(contest, script(code), 3)
     assert told == [
         Announced("127.0.0.1 7777 Test"),
-        Announced("Test (ada)", "10.0.0.66"),
+        AnnouncedAsAnother("Test (ada)", "10.0.0.66"),
         NotAnnounced("a\\u000ab"),
     ]
 

@@ -23,6 +23,7 @@ from getstep_server.cli.main import run_command
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
     Announced,
+    AnnouncedAsAnother,
     ClusterChanged,
     ClusterConnected,
     ClusterTrouble,
@@ -91,7 +92,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),
     (Announced("Autumn"), {"level": "info", "event": "announced", "name": "Autumn"}),
     (
-        Announced("Autumn (ada)", "10.0.0.66"),
+        AnnouncedAsAnother("Autumn (ada)", "10.0.0.66"),
         {"level": "warning", "event": "announced", "name": "Autumn (ada)", "taken_by": "10.0.0.66"},
     ),
     (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),

@@ -14,6 +14,7 @@ from rich.console import Console
 from getstep_server.config.scoring import Scoring
 from getstep_server.events import (
     Announced,
+    AnnouncedAsAnother,
     ContestStarted,
     Event,
     IncidentsSummed,
@@ -113,7 +114,7 @@ def test_the_announcement_takes_one_line(event: Event) -> None:
 
 
 def test_a_computer_that_announces_the_same_name_is_told() -> None:
-    line = EventLines(ProgressState(THREE, float), lambda: 80).line(Announced("Autumn (ada)", "10.0.0.66"))
+    line = EventLines(ProgressState(THREE, float), lambda: 80).line(AnnouncedAsAnother("Autumn (ada)", "10.0.0.66"))
     assert line is not None
     assert line.startswith("! Another computer (10.0.0.66) announces a contest with this name.")
     assert "'Autumn (ada)'" in line

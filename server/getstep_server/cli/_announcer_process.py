@@ -13,7 +13,7 @@ from getstep_server.children.keeping import keep_running
 from getstep_server.children.log import ChildLog
 from getstep_server.children.process import run, start
 from getstep_server.config.contest import Contest
-from getstep_server.events import Announced, Bus, Event, Listening, NotAnnounced
+from getstep_server.events import Announced, AnnouncedAsAnother, Bus, Event, Listening, NotAnnounced
 from getstep_server.json_text import JsonError, decode
 from getstep_server.text import escape_control_chars
 
@@ -62,15 +62,11 @@ class Announcer:
             return -1
 
     def _on_line(self, line: bytes) -> None:
-        with contextlib.suppress(JsonError, KeyError, TypeError):
-            state = decode(line)
-            if "announced" in state:
-                taken_by = state.get("taken_by")
-                self._bus.publish(
-                    Announced(
-                        escape_control_chars(str(state["announced"])),
-                        None if taken_by is None else escape_control_chars(str(taken_by)),
-                    )
-                )
+        with contextlib.suppress(JsonError, KeyError, TypeError, AttributeError):
+            state = {name: escape_control_chars(str(text)) for name, text in decode(line).items()}
+            if "problem" in state:
+                self._bus.publish(NotAnnounced(state["problem"]))
+            elif "taken_by" in state:
+                self._bus.publish(AnnouncedAsAnother(state["announced"], state["taken_by"]))
             else:
-                self._bus.publish(NotAnnounced(escape_control_chars(str(state["problem"]))))
+                self._bus.publish(Announced(state["announced"]))

@@ -7,27 +7,13 @@ from collections.abc import Callable, Sequence
 from getstep.referee import STALLED_MISSES, FaultCode
 from getstep_server.config.handout import reachable_host
 from getstep_server.events import (
-    Announced,
-    ClusterChanged,
-    ClusterConnected,
-    ClusterTrouble,
     ContestStarted,
-    DatabaseAway,
-    DatabaseLocked,
     DecisionTaken,
-    DiskFull,
-    DiskUsable,
     Event,
-    HouseBotEnded,
-    JournalCut,
-    JudgeEnded,
     Listening,
-    MatchCalledOff,
     MatchEnded,
-    MatchNotResumed,
     MatchStarted,
-    NotAnnounced,
-    PageEnded,
+    Notice,
     PlayerAskedAgain,
     PlayerStalled,
     Repeatable,
@@ -37,7 +23,6 @@ from getstep_server.events import (
     Throttled,
     TurnFaulted,
     Waiting,
-    WorkersRefused,
 )
 from getstep_server.incident import Incident
 from getstep_server.limits import THROTTLE_PER_MINUTE
@@ -86,62 +71,19 @@ class EventLines:
                 return _listening(event)
             case Throttled(what, count):
                 return self._throttled(what, count)
-            case PageEnded(code, seconds):
-                return f"! The live page ended with code {code}; it starts again in {seconds:g} s"
-            case JudgeEnded(code, seconds):
-                return (
-                    f"! A judge process ended with code {code}; its matches are played again, and it starts again"
-                    f" in {seconds:g} s"
-                )
-            case HouseBotEnded(team, code, seconds):
-                return f"! {self._name(team)} ended with code {code}; it starts again in {seconds:g} s"
-            case Announced(name, None):
-                return self._cut(f"Announced on this network: getstep login finds {name!r}.")
-            case Announced(name, taken_by):
-                return (
-                    f"! Another computer ({taken_by}) announces a contest with this name. Yours is announced as"
-                    f" {name!r}. Tell the contestants your address; getstep login asks them which one it is"
-                )
-            case NotAnnounced(why):
-                return self._cut(f"! Not announced on this network, contestants type the address: {why}")
-            case ClusterConnected(where):
-                return self._cut(f"Connected to the Dask scheduler at {where}")
-            case ClusterChanged(workers, slots):
-                at_once = pluralize(slots, "match")
-                return f"The cluster has {pluralize(workers, 'worker')}, for {at_once} at once"
-            case WorkersRefused(names, why):
-                return self._cut(f"! {self._refused(names)}: {why}")
-            case ClusterTrouble(why):
-                return self._cut(f"! Cluster: {why}")
+            case Notice():
+                line = event.text(self)
+                return line if line is None or event.whole else self._cut(line)
             case ContestStarted():
                 return self._started(event)
             case MatchStarted(match, turns):
-                return f"{self.pair(match)} resumes after turn {turns}." if turns else None
-            case MatchNotResumed(match, why):
-                return self._cut(f"! {self.pair(match)} begins again: {why}")
-            case JournalCut(path, line):
-                return f"! {path}: line {line} was incomplete after a crash; that turn is played again"
-            case DiskFull():
-                return _disk_full(event)
-            case DatabaseLocked():
-                return _database_locked(event)
-            case DatabaseAway(why=why):
-                wait = "no match starts and no result counts until it does"
-                return f"! The database's server does not answer ({why}): {wait}. Nothing is lost."
-            case DiskUsable():
-                return "The disk and the database can be written again; the contest continues."
+                return f"{self.match(match)} resumes after turn {turns}." if turns else None
             case MatchEnded():
                 return self._ended(event)
-            case MatchCalledOff(match):
-                return f"{self.pair(match)} is aborted."
             case DecisionTaken():
                 return self._decided(event)
             case _:
                 return None
-
-    def _refused(self, names: Sequence[str]) -> str:
-        who = f"Worker {names[0]}" if len(names) == 1 else f"{len(names)} workers, such as {names[0]},"
-        return f"{who} {'plays' if len(names) == 1 else 'play'} no matches"
 
     def presence(self) -> str:
         """Return how many teams are connected, and which are missing."""
@@ -149,13 +91,13 @@ class EventLines:
         connected = f"{len(state.connected)} of {len(state.contest.teams)} teams connected"
         return f"{connected}, missing: {self._names(state.missing, len(connected))}" if state.missing else connected
 
-    def pair(self, match: Match) -> str:
+    def match(self, match: Match) -> str:
         """Return a match with its number and its teams, such as "#7 Ada – Blaise"."""
-        return f"#{match.number} {' – '.join(map(self._name, match.teams))}"
+        return f"#{match.number} {' – '.join(map(self.team, match.teams))}"
 
     def running(self) -> str:
         """Return the matches that are being played, and which of their players are stalled."""
-        pairs = [self.pair(match) + self._stalled_players(match) for match in list(self._state.running.values())]
+        pairs = [self.match(match) + self._stalled_players(match) for match in list(self._state.running.values())]
         if not pairs:
             return "playing: no match"
         separator = "; "
@@ -208,7 +150,7 @@ class EventLines:
     def _connected(self, event: TeamArrived) -> str:
         verb = "reconnected" if event.again else "connected"
         bots = f", {event.here} bots now" if event.here > 1 else ""
-        line = f"+ {self._name(event.team)} {verb} from {event.address} ({event.client or 'no name given'}){bots}"
+        line = f"+ {self.team(event.team)} {verb} from {event.address} ({event.client or 'no name given'}){bots}"
         return (
             f"{line}; {self.presence()}" if self._width is None else line
         )  # the live view has its own line for it
@@ -216,14 +158,14 @@ class EventLines:
     def _disconnected(self, event: TeamLeft) -> str:
         if event.here:
             bots = pluralize(event.here, "bot")
-            return f"- {self._name(event.team)}: a bot disconnected, {bots} still connected: {event.why}"
-        return f"- {self._name(event.team)} disconnected: {event.why}"
+            return f"- {self.team(event.team)}: a bot disconnected, {bots} still connected: {event.why}"
+        return f"- {self.team(event.team)} disconnected: {event.why}"
 
     def _incident(self, event: Incident) -> str:
         why = f"{event.code}: {event.detail}"
         if event.team is None:
             return f"! refused {event.address}: {why}"
-        return f"! {self._name(event.team)} ({event.address}) violated the protocol: {why}"
+        return f"! {self.team(event.team)} ({event.address}) violated the protocol: {why}"
 
     # --- the contest ---
 
@@ -247,23 +189,23 @@ class EventLines:
 
     # --- names ---
 
-    def _name(self, team: int) -> str:
+    def team(self, team: int) -> str:
         name = self._state.contest.team_name(team)
         return name if self._width is None else truncate_middle(name, NAME_CELLS)
 
     def _names(self, teams: Sequence[int], taken: int = 0) -> str:
         """Return as many names as a line has room for after ``taken`` characters, and how many more there are."""
-        names = [self._name(team) for team in teams]
+        names = [self.team(team) for team in teams]
         if self._width is not None:
             return join_limited(names, ", ", self._width() - taken - len(", missing: "))
         more = f" and {len(teams) - NAMES_SHOWN} more" if len(teams) > NAMES_SHOWN else ""
         return ", ".join(names[:NAMES_SHOWN]) + more
 
     def _player(self, match: Match, player: int) -> str:
-        return f"#{match.number} {self._name(match.teams[player])}"
+        return f"#{match.number} {self.team(match.teams[player])}"
 
     def _stalled_players(self, match: Match) -> str:
-        names = [self._name(team) for team in match.teams if (match.number, team) in self._state.stalled]
+        names = [self.team(team) for team in match.teams if (match.number, team) in self._state.stalled]
         return f" ({' and '.join(names)} stalled)" if names else ""
 
 
@@ -275,19 +217,6 @@ def address_to_play(event: Listening) -> str:
 def _listening(event: Listening) -> str:
     classic = f", classic wire on port {event.classic_port}" if event.classic_port is not None else ""
     return f"Listening on {reachable_host(event.host)}, port {event.port}{classic}."
-
-
-def _disk_full(event: DiskFull) -> str:
-    wait = "no match starts, and running matches pause between two turns, until there is space"
-    return f"! The disk of {event.folder} is full ({event.why}): {wait}. Nothing is lost; free some space."
-
-
-def _database_locked(event: DatabaseLocked) -> str:
-    wait = "no match starts and no result counts until the lock is released"
-    return (
-        f"! Another program has locked the database in {event.folder} ({event.why}): {wait}."
-        " Nothing is lost; close that program."
-    )
 
 
 def _per_minute(count: int) -> str:

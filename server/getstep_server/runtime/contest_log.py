@@ -27,29 +27,14 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
-    Announced,
-    ClusterChanged,
-    ClusterConnected,
-    ClusterTrouble,
-    ContestOver,
     ContestStarted,
-    DatabaseAway,
-    DatabaseLocked,
     DecisionTaken,
-    DiskFull,
-    DiskUsable,
     Event,
-    HouseBotEnded,
     IncidentsSummed,
-    JournalCut,
-    JudgeEnded,
     Listening,
-    MatchCalledOff,
     MatchEnded,
-    MatchNotResumed,
     MatchStarted,
-    NotAnnounced,
-    PageEnded,
+    Notice,
     PlayerAskedAgain,
     PlayerStalled,
     Repeatable,
@@ -60,7 +45,6 @@ from getstep_server.events import (
     Throttled,
     TurnFaulted,
     Waiting,
-    WorkersRefused,
 )
 from getstep_server.incident import Incident
 from getstep_server.limits import LOG_FILE_BYTES, LOG_FILES_KEPT, LOG_QUEUE_LINES, LOG_TEXT_CHARS
@@ -124,52 +108,16 @@ class ContestLog:
                 self._throttled(what, count)
             case MatchStarted(match, turns):
                 self._write("info", "match_started", **self._about(match), turns=turns)
-            case MatchNotResumed(match, why):
-                self._write("warning", "match_not_resumed", **self._about(match), why=why)
-            case JournalCut(path, line):
-                self._write("warning", "journal_cut", path=path, line=line)
-            case DiskFull(folder, why):
-                self._write("error", "disk_full", folder=folder, why=why)
-            case DatabaseLocked(folder, why):
-                self._write("error", "database_held", folder=folder, why=why)
-            case DatabaseAway(folder, why):
-                self._write("error", "database_away", folder=folder, why=why)
-            case DiskUsable(folder):
-                self._write("info", "disk_usable", folder=folder)
+            case Notice():
+                self._write(event.level, event.logged, **self._fields(event))
             case MatchEnded():
                 self._ended(event)
-            case MatchCalledOff(match, why):
-                self._write("info", "match_called_off", **self._about(match), why=why)
             case DecisionTaken():
                 self._decided(event)
             case ContestStarted(done, total):
                 self._write("info", "contest_started", done=done, total=total)
-            case ContestOver():
-                self._write("info", "contest_over")
             case Listening():
                 self._listening(event)
-            case ClusterConnected(where):
-                self._write("info", "cluster_connected", where=where)
-            case ClusterChanged(workers, slots):
-                self._write("info", "cluster_changed", workers=workers, slots=slots)
-            case WorkersRefused(names, why):
-                self._write("warning", "workers_refused", names=list(names), why=why)
-            case ClusterTrouble(why):
-                self._write("warning", "cluster_trouble", why=why)
-            case PageEnded(code, seconds):
-                self._write("warning", "page_ended", code=code, again_in=seconds)
-            case JudgeEnded(code, seconds):
-                self._write("warning", "judge_ended", code=code, again_in=seconds)
-            case HouseBotEnded(team, code, seconds):
-                self._write(
-                    "warning", "house_bot_ended", team=team, name=self._name(team), code=code, again_in=seconds
-                )
-            case Announced(name, None):
-                self._write("info", "announced", name=name)
-            case Announced(name, taken_by):
-                self._write("warning", "announced", name=name, taken_by=taken_by)
-            case NotAnnounced(why):
-                self._write("warning", "not_announced", why=why)
             case IncidentsSummed(total, most):
                 rows = [_incident(first) | {"count": count} for first, count in most]
                 self._write("info", "incidents_summed", total=total, most=rows)
@@ -247,6 +195,16 @@ class ContestLog:
             done=event.done,
             total=event.total,
         )
+
+    def _fields(self, event: Notice) -> Fields:
+        """Return all fields of an event, those of a match and the name of a team included."""
+        fields: Fields = {}
+        for name in event.__dataclass_fields__:  # type: ignore[attr-defined]  # each event is a dataclass
+            value = getattr(event, name)
+            fields |= self._about(value) if isinstance(value, Match) else {name: value}
+            if name == "team":
+                fields["name"] = self._name(value)
+        return fields
 
     def _about(self, match: Match) -> Fields:
         names = [self._name(team) for team in match.teams]
