@@ -46,7 +46,7 @@ def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> No
     log_in(page, "SDKU u26c4kp4")
     expect_text(page, "h1", "Charles, and Co.")
     expect_text(page, ".penalty .error", "ZeroDivisionError|is not|expected|no answer")
-    page.locator("summary").click()
+    page.get_by_text("earlier penalties").click()
     page.locator(".penalty svg").nth(15).wait_for()
     assert page.locator(".penalty").count() == 16
     assert page.locator(".penalty .gs-fault").count() == 4
@@ -89,6 +89,13 @@ def test_a_team_submits_a_program_by_the_keyboard(url: str, visitor: Visitor) ->
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         expect_text(page, place, told)
-    expect_text(page, "#program [role=status]", "bot.zip: Refused.")
+    page.get_by_text("What cannot be found out").click()
+    page.get_by_label("--as").select_option("csefest-file")
+    page.get_by_label("--entry").fill("src/bot.cpp")
+    chooser.set_input_files({"name": "bot.py", "mimeType": "text/plain", "buffer": b"pass"})
+    with page.expect_request("**/own/program?*") as sent:
+        page.get_by_role("button", name="Submit").click()
+    assert sent.value.url.endswith("/own/program?name=bot.py&as=csefest-file&entry=src%2Fbot.cpp")
+    expect_text(page, "#program [role=status]", "bot.py: Refused.")
     page.get_by_role("link", name="What a program reads and writes").click()
     expect_text(page, "h1", "Programs of the original contests")

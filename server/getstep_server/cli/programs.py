@@ -10,11 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getstep.conventions import CONVENTIONS
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ProgramRefused, UsageError
 from getstep_server.programs.store import ProgramStore
-from getstep_server.programs.version import GETSTEP, ProgramVersion
+from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars, local_minute
 
@@ -79,15 +78,14 @@ def add_programs_actions(programs: argparse.ArgumentParser) -> None:
     folder_argument(add)
     _team_argument(add)
     add.add_argument("program", type=Path, metavar="PROGRAM", help="a file, a folder or an archive")
-    conventions = (GETSTEP, *CONVENTIONS)
     talks = "how the program talks (default: found by trial games)"
-    add.add_argument("--as", dest="convention", choices=conventions, metavar="CONVENTION", help=talks)
+    add.add_argument("--as", dest="convention", choices=ALL_CONVENTIONS, metavar="CONVENTION", help=talks)
     starts = "the file that starts the program, if there are several, such as bot.cpp"
     add.add_argument("--entry", metavar="FILE", help=starts)
     add.add_argument("--no-use", action="store_true", help="only store it; the version in use stays")
     by = "who adds it, for the list (default: your name on this machine)"
     add.add_argument("--by", metavar="NAME", help=by)
-    add.epilog = f"conventions: {', '.join(conventions)}"
+    add.epilog = f"conventions: {', '.join(ALL_CONVENTIONS)}"
     add.set_defaults(command=_add)
 
     listing = add_command(actions, "list", "show the versions", _LIST)

@@ -19,7 +19,6 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from getstep.conventions import CONVENTIONS
 from getstep.referee import MatchState
 from getstep_engines import UnknownGameError
 from getstep_server.json_text import decode
@@ -32,7 +31,7 @@ from getstep_server.limits import (
     MAX_REPORT_BYTES,
     MAX_TURN_CHARS,
 )
-from getstep_server.programs.version import GETSTEP
+from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.records.game import GameHeader, IncidentEntry, match_state_of
 from getstep_server.records.record import RecordError, read
 from getstep_server.records.replay import step
@@ -48,8 +47,8 @@ class OrderError(ValueError):
 
 
 def _check_convention(name: str) -> None:
-    if name != GETSTEP and name not in CONVENTIONS:
-        raise ValueError(f"one of: {', '.join([GETSTEP, *CONVENTIONS])}")
+    if name not in ALL_CONVENTIONS:
+        raise ValueError(f"one of: {', '.join(ALL_CONVENTIONS)}")
 
 
 class ProgramSpec(Model, frozen=True, kw_only=True):

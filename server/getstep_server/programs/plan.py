@@ -39,10 +39,9 @@ from .languages import (
     Tool,
 )
 from .source import Source, SourceFile
-from .version import GETSTEP
+from .version import ALL_CONVENTIONS, GETSTEP
 
 SETTINGS = "program.toml"
-ALL_CONVENTIONS = (GETSTEP, *CONVENTIONS)
 
 _WRAPPERS = Path(str(topcoder_wrapper.__file__)).parent
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from getstep.conventions import CONVENTIONS
 from getstep.wire import MAX_TEAM, MAX_TEXT
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_PROGRAM_DESCRIPTION_BYTES
@@ -24,6 +25,9 @@ GETSTEP = "getstep"
 
 The others are in `getstep.conventions`.
 """
+
+ALL_CONVENTIONS = (GETSTEP, *CONVENTIONS)
+"""The names of all conventions."""
 
 
 class Description(Model, frozen=True, kw_only=True):

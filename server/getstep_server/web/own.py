@@ -16,6 +16,7 @@ from getstep.wire import prove_server
 from getstep_server.config.contest import Team
 from getstep_server.limits import MAX_PROGRAM_BYTES, PAGE_BODY_BYTES
 from getstep_server.login_limits import LoginLimiter
+from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.storage.database import StoreError
 
 from .feed import Feed
@@ -96,7 +97,7 @@ class TeamArea:
     def _page(self, team: Team | None) -> Answer:
         if team is None:
             return self._render("login", title="Your team")
-        return self._render("own", title="Your team", team=team)
+        return self._render("own", title="Your team", team=team, conventions=ALL_CONVENTIONS)
 
     async def _state(self, team: int, seen: str) -> Answer:
         tag, body = await self.games.state(team)

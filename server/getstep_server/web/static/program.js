@@ -8,7 +8,7 @@ const status = h("div", { role: "status" });
 const list = h("div", {});
 const problem = h("p", { class: "bad", role: "alert" });
 const form = view.querySelector("form");
-const [input, button] = form.elements;
+const [input, button, convention, entry] = form.elements;
 let most = 0;
 let timer = 0;
 
@@ -52,7 +52,8 @@ form.addEventListener("submit", async (event) => {
   if (file.size > most) return;
   button.disabled = true;
   try {
-    const answer = await fetch(`/own/program?${new URLSearchParams({ name: file.name })}`, { method: "POST", body: file });
+    const query = new URLSearchParams({ name: file.name, as: convention.value, entry: entry.value });
+    const answer = await fetch(`/own/program?${query}`, { method: "POST", body: file });
     if (answer.ok) form.reset();
     else problem.textContent = (await answer.text()).replace(/^\d+ [^:]*: /, "");
   } catch {
