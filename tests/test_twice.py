@@ -1,0 +1,114 @@
+"""A test that fails is run once more, alone; a run that is not complete fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import PATIENCE_SECONDS
+from tests.twice import MOST_AGAIN
+
+ROOT = Path(__file__).parents[1]
+
+HEAD = "import os, pathlib, pytest\nHERE = pathlib.Path(__file__).parent\n"
+GOOD = "def test_good(): pass\n"
+ONCE = """
+@pytest.mark.long
+def test_once():
+    first = not (HERE / "ran").exists()
+    (HERE / "ran").touch()
+    assert not first, "the machine was busy"
+"""
+TWICE = "@pytest.mark.long\ndef test_twice(): raise ZeroDivisionError('a mistake')\n"
+DIES = "def test_dies(): os._exit(1)\n"
+FIXTURE = "@pytest.fixture(autouse=True, scope='session')\ndef end(): yield; raise RuntimeError\n"
+ALL = ("-m", "long or not long")
+
+
+def ran(folder: Path, source: str, *arguments: str) -> tuple[int, str]:
+    """Return the exit code and the output of a suite with one module."""
+    (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n  long: takes long\naddopts = -m 'not long'\n")
+    (folder / "test_toy.py").write_text(HEAD + source)
+    # The processes of this run have told pytest's name of theirs, and its options.
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.twice", *(arguments or ALL), "test_toy.py"],
+        cwd=folder,
+        env={**outside, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    return done.returncode, done.stdout
+
+
+def listed(out: str, what: str) -> list[str]:
+    """Return the names below a line of the end."""
+    found = re.search(rf"^=== {what}:\n((?:  .*\n)+)", out, re.MULTILINE)
+    return found[1].split() if found else []
+
+
+def test_a_test_that_fails_on_a_busy_machine_does_not_fail_the_run(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, GOOD + ONCE)
+    assert code == 0
+    assert listed(out, "failed once") == ["test_toy.py::test_once"]
+    assert listed(out, "failed once, and passed alone") == ["test_toy.py::test_once"]
+    assert listed(out, "failed twice") == []
+
+
+def test_a_test_that_fails_twice_fails_the_run_and_both_are_shown(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, GOOD + ONCE + TWICE)
+    assert code == 1
+    assert listed(out, "failed twice") == ["test_toy.py::test_twice"]
+    assert out.count("E   ZeroDivisionError: a mistake") == 2
+
+
+def test_the_tests_of_all_parts_are_run_again_at_the_end(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, ONCE + GOOD, "-m", "long", "test_toy.py", "--and", "-m", "not long")
+    assert code == 0
+    assert listed(out, "failed once, and passed alone") == ["test_toy.py::test_once"]
+
+
+def test_all_is_well(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, GOOD)
+    assert (code, "===" in out.splitlines()[-1]) == (0, True)
+    assert "once" not in out
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments"),
+    [
+        (ONCE + "raise RuntimeError\n", ("-m", "long", "-n", "2")),
+        (ONCE + DIES, (*ALL, "-n", "2", "--max-worker-restart", "0")),
+        pytest.param(ONCE + "raise RuntimeError\n", (), marks=pytest.mark.long),
+        pytest.param(ONCE + DIES, ALL, marks=pytest.mark.long),
+        pytest.param(ONCE + "def test_stops(): pytest.exit('stop')\n", ALL, marks=pytest.mark.long),
+        pytest.param(ONCE, (*ALL, "--unknown-option"), marks=pytest.mark.long),
+        pytest.param(ONCE, ("-m", "nothing"), marks=pytest.mark.long),
+        pytest.param(ONCE + FIXTURE, ALL, marks=pytest.mark.long),
+    ],
+    ids=["collect, several", "crash, several", "collect", "crash", "stop", "usage", "none", "teardown"],
+)
+def test_a_run_that_is_not_complete_fails(tmp_path: Path, source: str, arguments: tuple[str, ...]) -> None:
+    code, _ = ran(tmp_path, source, *arguments)
+    assert code == 1
+
+
+def test_a_test_that_is_left_out_the_second_time_has_not_passed(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, ONCE.replace("assert not first", "if not first: pytest.skip()\n    assert not first"))
+    assert code == 1
+    assert listed(out, "failed twice") == ["test_toy.py::test_once"]
+
+
+def test_many_failures_are_not_the_machine(tmp_path: Path) -> None:
+    code, out = ran(
+        tmp_path, f"@pytest.mark.parametrize('n', range({MOST_AGAIN + 1}))\ndef test_n(n): assert False\n"
+    )
+    assert code == 1
+    assert "none is run again" in out
