@@ -477,11 +477,13 @@ class DiskUsable(Notice):
 class Waiting:
     """No match can start: these teams have matches to play and are not connected.
 
-    ``gathering``: all other matches wait for them, too, until all are present or the host presses Enter.
+    ``gathering``: all other matches wait for them, too, until all are present or the host presses Enter, but no
+    longer than ``seconds``.
     """
 
     teams: tuple[int, ...]
     gathering: bool = False
+    seconds: int | None = None
 
 
 Repeatable: TypeAlias = (

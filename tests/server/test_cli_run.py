@@ -57,7 +57,7 @@ def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -
     first = command("run", "autumn", "--now").out.partition("Standings after")[2]
     again = command("run", "autumn")
     assert again.code == 0
-    assert "Resumes after 6 matches. Starts when all teams with matches left are here. Ctrl-C" in again.out
+    assert "Resumes after 6 matches. Starts when all teams with matches left are here, at the latest" in again.out
     assert again.out.partition("Standings after")[2] == first
     assert len(results_of(load_contest(autumn))) == 6
 

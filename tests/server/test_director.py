@@ -468,7 +468,7 @@ async def test_a_contest_that_had_begun_waits_for_its_teams(tmp_path: Path) -> N
     contest = await had_begun(tmp_path)
     async with running(contest) as server:
         async with seated(server.port, 1) as one:
-            while Waiting((2,), gathering=True) not in server.recorder.of(Waiting):
+            while ((2,), True) not in [(event.teams, event.gathering) for event in server.recorder.of(Waiting)]:
                 await server.recorder.wait_for(Waiting)
                 await trio.sleep(0.01)
             assert server.recorder.of(ContestStarted) == []

@@ -12,12 +12,14 @@ from trio.testing import MockClock
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, MatchEnded, MatchStarted, Waiting
 from getstep_server.records.match import Match
-from getstep_server.runtime.gathering import PATIENCES, Gathering
+from getstep_server.runtime.gathering import PATIENCES, Gathering, resume_patience
 from tests.server.players import make_contest, round_robin
 from tests.server.stage import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 
+RESUMED = resume_patience(PATIENCE)
+SOON = RESUMED - PATIENCE
 LONG = (PATIENCES + 2) * PATIENCE
 """Longer than a round of a ladder waits. Each second takes 1 ms of real time, in which the server's tasks wake."""
 LADDER: dict[str, Any] = {**SMALL["event"], "format": "ladder", "settings": {"rounds": 3, "games": 2}}
@@ -48,16 +50,33 @@ async def test_a_resumed_contest_waits_for_all_its_teams(tmp_path: Path, autojum
     began = trio.current_time()
 
     async def come() -> None:
-        await trio.sleep(LONG)
+        await trio.sleep(SOON)
         assert stage.of(MatchStarted) == stage.of(ContestStarted) == stage.store.saved == []
-        assert stage.of(Waiting) == [Waiting((3,), gathering=True)]
+        assert stage.of(Waiting) == [Waiting((3,), gathering=True, seconds=round(RESUMED))]
         stage.come(3)
 
     await stage.play(1, 2, during=come, gather=True)
     assert [result.reason for result in stage.store.saved] == ["finished"] * 5
     assert stage.of(ContestStarted) == [ContestStarted(1, 6)]
-    assert trio.current_time() - began >= LONG
+    assert trio.current_time() - began >= SOON
     stage.check(tmp_path)
+
+
+async def test_a_resumed_contest_goes_on_without_a_team_that_never_comes_back(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    """It still has the time of a no-show then, and the others play on."""
+    stage = await resumed(tmp_path)
+    began = trio.current_time()
+    await stage.play(1, 2, gather=True)
+    assert set(reasons(stage, 3)) == {"never_arrived"}
+    assert trio.current_time() - began == pytest.approx(RESUMED + PATIENCE)
+    stage.check(tmp_path)
+
+
+def test_clients_have_a_minute_to_come_back() -> None:
+    assert resume_patience(0.01) == 60
+    assert resume_patience(60) == 600
 
 
 async def test_the_enter_key_starts_without_missing_teams(tmp_path: Path, autojump_clock: MockClock) -> None:
@@ -66,12 +85,12 @@ async def test_the_enter_key_starts_without_missing_teams(tmp_path: Path, autoju
     began = trio.current_time()
 
     async def enter() -> None:
-        await trio.sleep(LONG)
+        await trio.sleep(SOON)
         stage.enter()
 
     await stage.play(1, 2, during=enter, gather=True)
     assert set(reasons(stage, 3)) == {"never_arrived"}
-    assert trio.current_time() - began == pytest.approx(LONG + PATIENCE)
+    assert trio.current_time() - began == pytest.approx(SOON + PATIENCE)
     stage.check(tmp_path)
 
 
@@ -79,7 +98,7 @@ async def test_a_round_does_not_wait_for_a_withdrawn_team(tmp_path: Path, autoju
     stage = await resumed(tmp_path)
 
     async def withdraw() -> None:
-        await trio.sleep(LONG)
+        await trio.sleep(SOON)
         assert stage.of(MatchStarted) == []
         stage.decide("withdraw", team=3)
 
@@ -130,7 +149,7 @@ async def test_a_new_round_waits_for_its_teams(tmp_path: Path, autojump_clock: M
         await until_round_2(stage)
         await trio.sleep(5 * PATIENCE)
         assert {event.match.round for event in stage.of(MatchStarted)} == {1}
-        assert stage.of(Waiting)[-1] == Waiting((top,), gathering=True)
+        assert stage.of(Waiting)[-1].teams == (top,)
         stage.come(top)
 
     await stage.play(1, 2, 3, seconds=slow(1, 2, 3), during=leave_and_come)

@@ -339,6 +339,8 @@ def test_after_ctrl_c_a_blocked_pipe_delays_the_end_for_a_bounded_time(
 def test_on_a_terminal_the_host_is_told_how_to_start(width: Callable[[], int] | None, hint: str) -> None:
     lines = EventLines(ProgressState(THREE), width)
     assert lines.line(Throttled(Waiting((1,), gathering=True), 1)) == f"Waiting for Ada{hint}"
+    most = f"Waiting for Ada for at most 10 min, then without them{hint}"
+    assert lines.line(Throttled(Waiting((1,), gathering=True, seconds=600), 1)) == most
     assert lines.line(Throttled(Waiting((1,)), 1)) == "Waiting for Ada"
 
 

@@ -22,7 +22,9 @@ from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress_state import duration
 from getstep_server.reports.tables import all_tables, describe_event
+from getstep_server.runtime.gathering import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of
@@ -65,8 +67,9 @@ matches that it forfeited, unless contest.toml has no_show = "final".
 
 Stop and resume: Ctrl-C stops the server, and the same command resumes the
 contest, including matches in progress. This also works after a crash. The
-server waits again for the teams that have matches left; a service that
-restarts it should use --now. Between two runs you may add teams, or remove
+server waits again for the teams that have matches left, but no longer than ten
+times absent_seconds, and a minute at least. A service that restarts it should
+use --now. Between two runs you may add teams, or remove
 them from teams.toml.
 
 Programs that teams have submitted play on this machine, or with --dask on other
@@ -208,7 +211,10 @@ def _print_header(contest: Contest, tournament: Tournament, progress: Progress, 
         tomorrow = " tomorrow" if when.at.date() != datetime.now().date() else ""
         start = f"at {when.at:%H:%M}{tomorrow}"
     else:
-        start = "when all teams with matches left are here" if where else "when all teams are here"
+        start = "when all teams are here"
+        if where:
+            most = duration(resume_patience(contest.file.start.absent_seconds))
+            start = f"when all teams with matches left are here, at the latest in {most}"
     enter = ", or when you press Enter" if when.on_enter and start != "at once" else ""
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
 

@@ -30,7 +30,7 @@ from getstep_server.records.decision import describe_decision
 from getstep_server.records.match import Match
 from getstep_server.text import cell_len, join_limited, pluralize
 
-from .progress_state import ProgressState
+from .progress_state import ProgressState, duration
 from .tables import brief_result_line, result_line
 from .text_table import truncate_middle
 
@@ -115,9 +115,10 @@ class EventLines:
                 return None
             case TeamLeft():
                 return self._disconnected(event) + _per_minute(count)
-            case Waiting(teams, gathering) if teams:
+            case Waiting(teams, gathering, seconds) if teams:
+                most = "" if seconds is None else f" for at most {duration(seconds)}, then without them"
                 hint = "; Enter starts without them" if gathering and self._width is not None else ""
-                return f"Waiting for {self._names(teams)}{hint}"
+                return f"Waiting for {self._names(teams)}{most}{hint}"
             case Incident():
                 return self._incident(event) + _repeated(count)
             case ServerFault(where, trace):

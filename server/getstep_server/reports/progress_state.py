@@ -131,10 +131,11 @@ def expected_end(seconds: float, now: datetime) -> str:
     """Return when a contest ends that takes ``seconds`` more, such as "about 4 min left, expected end 15:42"."""
     end = now + timedelta(seconds=seconds)
     day = "" if end.date() == now.date() else f"{end:%a} "
-    return f"about {_duration(seconds)} left, expected end {day}{end:%H:%M}"
+    return f"about {duration(seconds)} left, expected end {day}{end:%H:%M}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time such as "45 s", "10 min" or "2 h 5 min"."""
     if seconds < 60:
         return f"{ceil(seconds)} s"
     hours, minutes = divmod(round(seconds / 60), 60)

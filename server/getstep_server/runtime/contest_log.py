@@ -156,9 +156,10 @@ class ContestLog:
                 )
             case ServerFault(where, trace):
                 self._write("error", "server_fault", where=where, trace=trace, count=count)
-            case Waiting(teams):
+            case Waiting(teams, _, seconds):
                 names = [self._name(team) for team in teams]
-                self._write("info", "waiting", teams=list(teams), names=names, this_minute=count)
+                most = {} if seconds is None else {"at_most_seconds": seconds}
+                self._write("info", "waiting", teams=list(teams), names=names, **most, this_minute=count)
 
     def _listening(self, event: Listening) -> None:
         where = {"host": event.host, "port": event.port, "classic_port": event.classic_port}

@@ -73,7 +73,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .arena import ArenaDesk
 from .attempt import Running, called_off_result, is_accepted, no_show_result, void_result
-from .gathering import PATIENCES, Gathering
+from .gathering import PATIENCES, Gathering, resume_patience
 from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import Presence
@@ -228,8 +228,9 @@ class Director:
         return await trio.to_thread.run_sync(function) if many else function()
 
     async def _gather(self) -> None:
-        """Wait for the teams of all open matches, or for the Enter key."""
-        self._gathering.add(self.tournament.open())
+        """Wait for the teams of all open matches, or for the Enter key, or until the patience ends."""
+        patience = resume_patience(self.contest.file.start.absent_seconds)
+        self._gathering.add(self.tournament.open(), trio.current_time() + patience)
         while True:
             self._changed = trio.Event()
             now = trio.current_time()
@@ -238,7 +239,8 @@ class Director:
             self._publish_waiting()
             if not self._gathering:
                 break
-            await self._changed.wait()
+            with trio.move_on_at(self._gathering.ends):
+                await self._changed.wait()
         self._presence.restart(self._seats)  # from now on each match waits for its own missing team
 
     def _queue_matches(self, matches: list[Match]) -> None:
@@ -346,7 +348,9 @@ class Director:
         waiting = tuple(sorted(missing)) if not self._playing else ()
         if waiting != self._waiting_published:
             self._waiting_published = waiting
-            self._publish(Waiting(waiting, gathering=not gathering.isdisjoint(waiting)))
+            gathers = not gathering.isdisjoint(waiting)
+            seconds = round(self._gathering.ends - trio.current_time()) if gathers else None
+            self._publish(Waiting(waiting, gathers, seconds))
 
     async def _conduct(self, running: Running, venue: Venue) -> None:
         """Play one match and store its end; `_ended` announces it then."""

@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from getstep_server.records.match import Match
 
 PATIENCES = 10
-"""The longest wait of a new round, in no-show times: 10 minutes by default.
+"""The longest wait of a new round, and of a resumed contest, in no-show times: 10 minutes by default.
 
 Without a limit, one missing team would stop a contest that runs unattended.
 """
+
+RESUME_SECONDS = 60.0
+"""The least time for which a resumed contest waits: clients that lost their server try again within seconds."""
+
+
+def resume_patience(absent_seconds: float) -> float:
+    """Return the seconds for which a resumed contest waits for its teams."""
+    return max(PATIENCES * absent_seconds, RESUME_SECONDS)
 
 
 @dataclass(slots=True)
