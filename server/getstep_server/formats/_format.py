@@ -22,7 +22,7 @@ DIGITS = 6
 """Decimals to which points are told apart: sums of roots that are equal by rights may differ in later ones."""
 
 
-class Pairing(Struct, frozen=True):
+class Pairing(Struct, frozen=True, gc=False):
     """One match to be played, or a bye.
 
     Args:
@@ -49,7 +49,7 @@ class Pairing(Struct, frozen=True):
         return (self.first,) if self.second is None else (self.first, self.second)
 
 
-class Played(Struct, frozen=True):
+class Played(Struct, frozen=True, gc=False):
     """An issued pairing with its current points.
 
     Args:

@@ -4,6 +4,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -261,16 +262,30 @@ def result_of(fields: Mapping[str, Any]) -> Result:
     return Result(
         match=_match_of(game),
         winner=game.winner,  # type: ignore[arg-type]  # 0 or 1
-        reason=game.reason,
-        detail=game.detail,
+        reason=_shared_text(game.reason),
+        detail=_shared_text(game.detail),
         scores=None if game.scores is None else _as_scores(game.scores),
         turns=game.turns_played,
         thought=_pair([ms / 1000 for ms in game.thought_ms]),
-        faults=_pair(game.faults),
+        faults=_shared_faults(*game.faults),
         started=datetime.fromisoformat(game.started).timestamp(),
         seconds=game.seconds,
         attempt=game.attempt,
     )
+
+
+# An arena runs for months, and all results are kept: equal parts of them are one object. Without this, the result
+# of an ordinary match takes 210 bytes more.
+
+
+@lru_cache(maxsize=4096)
+def _shared_text(text: str) -> str:
+    return text
+
+
+@lru_cache(maxsize=256)
+def _shared_faults(first: int, second: int) -> tuple[int, int]:
+    return first, second
 
 
 def is_void(result: Result) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 
-class Match(Struct, frozen=True):
+class Match(Struct, frozen=True, gc=False):
     """One match of the schedule: a leg of a pairing.
 
     ``number`` counts from 1 over the whole contest. ``first`` and ``second`` are team ids. A pairing's legs have

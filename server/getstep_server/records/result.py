@@ -19,7 +19,7 @@ Scores: TypeAlias = tuple[Any, Any] | None
 """Both players' scores in the game's own unit; None if a rule beside the game decided."""
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """The result of a match, or of an attempt that does not count.
 
     Attributes:

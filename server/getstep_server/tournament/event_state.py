@@ -47,7 +47,7 @@ class TeamStatuses:
         self._statuses = {**kept, (team, event): status}
 
 
-class IssuedPairing(Struct):
+class IssuedPairing(Struct, gc=False):
     """A pairing from a record of pairings. A bye has no match."""
 
     pairing: Pairing

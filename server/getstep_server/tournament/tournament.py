@@ -267,9 +267,10 @@ class Tournament:
         Raises:
             RecordError: the match was not issued, or is cancelled.
         """
-        match = result.match
-        if self.matches.get(match.number) != match:
-            raise RecordError(f"match {match.number}, {match!r:.200}, expected one that was issued")
+        match = self.matches.get(result.match.number)
+        if match != result.match:
+            raise RecordError(f"match {result.match.number}, {result.match!r:.200}, expected one that was issued")
+        result = replace(result, match=match)  # the same object: an arena keeps all of them for months
         state = self._events[match.event]
         if match.number in state.cancelled and result.reason != VoidReason.CALLED_OFF:
             raise RecordError(f"match {match.number} was cancelled, expected no game of it")
