@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from getstep_server.config.contest import load_contest
-from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.config.contestants_package import NAME, package_hash, write_contestants_package
+from getstep_server.config.handout import commands
 from getstep_server.storage.run_status import RunStatus, read_status
 from getstep_server.web.listener import open_page_listener, page_address
 from tests.e2e.hosted import wait_until
@@ -29,17 +30,20 @@ def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
     url = page.expect(r"^Live page .*: (http://\S+)/$")[1]
     target = tmp_path / "target"
     pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--isolated",
-        "--no-deps",
-        "--no-cache-dir",
-        "--target",
-        str(target),
+        *(sys.executable, "-m", "pip", "install", "--isolated", "--no-cache-dir", "--disable-pip-version-check"),
+        *("--index-url", "http://127.0.0.1:9/", "--target", str(target)),  # nothing comes from anywhere else
     ]
-    installed = programs.start(*pip, "-r", f"{url}/pip", "--disable-pip-version-check")  # as a slip says
+    package = commands(contest, contest.teams[1], "127.0.0.1", package_hash(contest))["install"].split('"')[1]
+    on_slip = package.replace("http://127.0.0.1:8080", url)
+    forged = folder / NAME
+    honest = forged.read_bytes()
+    forged.write_bytes(honest + b"forged")
+    refused = programs.start(*pip, on_slip)
+    assert refused.wait() == 1
+    assert "DO NOT MATCH THE HASHES" in refused.output
+    assert not target.exists()
+    forged.write_bytes(honest)
+    installed = programs.start(*pip, on_slip)
     assert installed.wait() == 0, installed.output
     assert (target / "getstep" / "__init__.py").exists()
     assert (target / "getstep_engines" / "__init__.py").exists()

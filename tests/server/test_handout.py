@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import shlex
 import socket
 import stat
+import subprocess
+import sys
 import zipfile
 from email.parser import HeaderParser
 from html.parser import HTMLParser
@@ -22,7 +25,7 @@ from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
 from getstep_server.config.contestants_package import NAME as WHEEL
-from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.config.contestants_package import package_hash, write_contestants_package
 from getstep_server.config.handout import address_to_type, as_html, as_text, commands, lan_address
 from getstep_server.errors import ConfigError
 from getstep_server.validation import validated
@@ -40,6 +43,15 @@ def contest_of(*teams: Team, event: dict[str, Any] | None = None, **server: Any)
         {"contest": {"name": "Autumn & <i>co</i>"}, "event": [event or {"game": "hop"}], "server": server},
     )
     return Contest(Path("autumn"), file, {team.id: team for team in teams})
+
+
+HASH = "0123456789abcdef" * 4
+PIP = f'python -m pip install "http://192.0.2.7:8080/wheels/{WHEEL}#sha256='
+
+
+def longest(page: str) -> int:
+    """Return the length of the longest line but for that with the hash, which has to stay one command."""
+    return max(len(line) for line in page.splitlines() if "#sha256=" not in line)
 
 
 def facts(page: str) -> dict[str, str]:
@@ -61,20 +73,20 @@ def test_a_page_for_each_team() -> None:
 
 def test_the_commands_to_type() -> None:
     contest = contest_of(TEAMS[0])
-    assert commands(contest, TEAMS[0], "192.0.2.7") == {
-        "install": "python3 -m venv .venv\n. .venv/bin/activate\npython -m pip install -r http://192.0.2.7:8080/pip",
+    assert commands(contest, TEAMS[0], "192.0.2.7", HASH) == {
+        "install": f'python3 -m venv .venv\n. .venv/bin/activate\n{PIP}{HASH}"',
         "new": "getstep new my_bot.py --game hop",
         "practice": "getstep practice my_bot.py",
         "login": "getstep login --host 192.0.2.7 --team 1 --token kq3m-x7fd-29pt",
         "check": "getstep check my_bot.py",
         "play": "getstep play my_bot.py",
     }
-    elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host")
+    elsewhere = commands(contest_of(TEAMS[0], port=7000), TEAMS[0], "a host", HASH)
     assert "--host 'a host' --port 7000 --team 1" in elsewhere["login"]
-    typed = "\n".join(commands(contest, TEAMS[0], "192.0.2.7").values()).splitlines()
+    typed = "\n".join(commands(contest, TEAMS[0], "192.0.2.7", package_hash(contest)).values()).splitlines()
     page = as_text(contest, "192.0.2.7").splitlines()
     assert [line for line in page if line[2:] in typed] == [f"  {line}" for line in typed]
-    assert max(map(len, page)) < 80
+    assert longest(as_text(contest, "192.0.2.7")) < 80
 
 
 def test_a_slip_has_the_address_of_the_live_page_and_its_qr_code() -> None:
@@ -89,8 +101,8 @@ def test_without_a_fixed_port_of_the_page_a_slip_names_the_file() -> None:
     page = as_text(contest, "192.0.2.7")
     assert facts(page)["live page"] == "see the host's screen"
     assert facts(page)["rules"] == "getstep rules"
-    assert commands(contest, TEAMS[0], "192.0.2.7")["install"].endswith(f"python -m pip install {WHEEL}")
-    assert "/pip" not in page
+    assert commands(contest, TEAMS[0], "192.0.2.7", HASH)["install"].endswith(f"python -m pip install {WHEEL}")
+    assert "sha256" not in page
     assert "<svg" not in as_html(contest, "192.0.2.7")
 
 
@@ -101,7 +113,7 @@ def test_practice_needs_the_game_if_there_are_several() -> None:
         {"contest": {"name": "Autumn"}, "event": [{"name": "1", "game": "hop"}, {"name": "2", "game": "linkage"}]},
     )
     contest = Contest(Path("autumn"), file, {1: TEAMS[0]})
-    assert commands(contest, TEAMS[0], "192.0.2.7")["practice"] == "getstep practice my_bot.py --game hop"
+    assert commands(contest, TEAMS[0], "192.0.2.7", HASH)["practice"] == "getstep practice my_bot.py --game hop"
 
 
 def test_a_slip_names_some_of_many_events() -> None:
@@ -109,7 +121,7 @@ def test_a_slip_names_some_of_many_events() -> None:
     file = validated(ContestFile, {"contest": {"name": "Autumn"}, "event": limits})
     page = as_text(Contest(Path("autumn"), file, {1: TEAMS[0]}), "192.0.2.7")
     assert "hop, 6 s a move; 2 more\n" in page
-    assert max(map(len, page.splitlines())) < 80
+    assert longest(page) < 80
 
 
 @pytest.mark.parametrize(("paper", "rule"), [(None, "@page { margin"), ("letter", "@page { size: letter; margin")])
@@ -129,7 +141,7 @@ def test_a_team_with_several_seats_reads_how_many() -> None:
         assert "bots at once" not in write(alone, "192.0.2.7")
         assert "may connect 3 bots at once" in write(three, "192.0.2.7")
     page = as_text(three, "192.0.2.7")
-    assert max(map(len, page.splitlines())) < 80
+    assert longest(page) < 80
     assert page.index("may connect 3 bots") < page.index("getstep play")
 
 
@@ -138,7 +150,7 @@ def test_the_command_new_writes_a_bot(
     game: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    typed = shlex.split(commands(contest_of(TEAMS[0], event={"game": game}), TEAMS[0], "192.0.2.7")["new"])
+    typed = shlex.split(commands(contest_of(TEAMS[0], event={"game": game}), TEAMS[0], "192.0.2.7", HASH)["new"])
     assert typed[0] == "getstep"
     assert getstep.cli.main(typed[1:]) == 0
     assert "def get_step(" in Path("my_bot.py").read_text(encoding="utf-8")
@@ -151,6 +163,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.texts: list[str] = []
+        self.raw: list[str] = []
         self.links: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -159,6 +172,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data.strip())
+        self.raw.append(data)
 
 
 def test_the_page_for_the_printer() -> None:
@@ -171,7 +185,8 @@ def test_the_page_for_the_printer() -> None:
     for team in TEAMS:
         assert page.texts.count(team.name) == 1
         assert page.texts.count(team.token) == 1
-        commands_typed = commands(contest_of(*TEAMS), team, "192.0.2.7")
+        commands_typed = commands(contest_of(*TEAMS), team, "192.0.2.7", package_hash(contest_of(*TEAMS)))
+        assert commands_typed.pop("install") in "".join(page.raw)  # its parts are lines of their own
         commands_typed["check"] += f"\n{commands_typed.pop('play')}"  # in one box
         for typed in commands_typed.values():
             assert typed in page.texts
@@ -262,7 +277,7 @@ def test_slips_that_cannot_be_written(autumn: Contest, capsys: pytest.CaptureFix
 # --- the contestants' package --------------------------------------------------------------------------------
 
 
-def test_the_contestants_package_is_one_wheel_that_needs_msgpack_only(autumn: Contest) -> None:
+def test_the_contestants_package_is_one_wheel_that_needs_nothing(autumn: Contest) -> None:
     with zipfile.ZipFile(write_contestants_package(autumn)) as wheel:
         names = wheel.namelist()
         assert wheel.testzip() is None
@@ -273,8 +288,34 @@ def test_the_contestants_package_is_one_wheel_that_needs_msgpack_only(autumn: Co
         *("getstep", "getstep_engines", "getstep_bots"),
         f"getstep-{getstep.__version__}.dist-info",
     }
-    assert [line.partition(">")[0] for line in about.get_all("Requires-Dist") or []] == ["msgpack"]
+    assert about.get_all("Requires-Dist") is None
     assert about["Name"] == "getstep"
+
+
+def test_the_contestants_package_plays_where_there_is_no_msgpack(autumn: Contest) -> None:
+    """The one hash on the slip covers all that a contestant installs: nothing else is fetched from anywhere."""
+    code = """\
+import getstep.wire as wire
+server, client = wire.Connection(wire.Role.SERVER), wire.Connection(wire.Role.CLIENT)
+client.receive_data(server.send(wire.Hello([1], "0" * 32, "Autumn", "x")))
+print(client.next_event().contest, wire._frames.msgpack.__name__)
+"""
+    path = write_contestants_package(autumn).absolute()
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env={"PYTHONPATH": str(path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout == "Autumn getstep._vendored.msgpack\n"
+
+
+def test_the_slips_have_the_hash_of_the_package_that_the_page_serves(autumn: Contest) -> None:
+    served = write_contestants_package(autumn).read_bytes()
+    digest = hashlib.sha256(served).hexdigest()
+    assert f'{PIP}{digest}"\n' in as_text(autumn, "192.0.2.7")
+    assert f">{digest}&quot;</span>" in as_html(autumn, "192.0.2.7")
 
 
 def test_the_contestants_package_has_the_files_of_all_languages(autumn: Contest) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ async def test_a_played_match_has_its_replay(site: Site) -> None:
             "/languages/cpp/..",
             "/languages/cpp/starters/hop.cpp",
         ),
-        *("/wheels/nothing.whl", "/wheels/..", "/wheels/../contest.db", "/simple/nothing", "/teams.toml"),
+        *("/wheels/nothing.whl", "/wheels/..", "/wheels/../contest.db", "/teams.toml"),
     ],
 )
 async def test_there_is_nothing_at_other_addresses(site: Site, path: str) -> None:
@@ -228,31 +228,18 @@ async def test_the_documents_are_whole(site: Site) -> None:
     assert "](" not in re.sub(r"<(pre|code).*?</\1>", "", rules + protocol + guide, flags=re.DOTALL)
 
 
-async def test_the_package_index(site: Site) -> None:
+async def test_the_contestants_package(site: Site) -> None:
     assert f"pip install {NAME}" in (await site.get("/start")).body.decode()
     missing = await site.get("/pip")
     assert (missing.status, b"getstep-server teams slips" in missing.body) == (404, True)
     contest = site.app.feed.contest
     content = write_contestants_package(contest).read_bytes()  # as `teams slips` does
-    (contest.folder / "notes.txt").write_text("not a wheel")
-    assert b'href="/simple/getstep/"' in (await site.get("/simple/")).body
-    page = (await site.get("/simple/getstep/")).body.decode()
-    assert re.findall(r'href="(/wheels/[^#]*)#sha256=[0-9a-f]{64}"', page) == [f"/wheels/{NAME}"]
     assert (await site.get(f"/wheels/{NAME}")).body == content
     assert "pip install -r http://192.0.2.7:8080/pip" in (await site.get("/start")).body.decode()
-    direct = rf"getstep @ http://192\.0\.2\.7:8080/wheels/{NAME}#sha256=[0-9a-f]{{64}}\n"
-    assert re.fullmatch(direct, (await site.get("/pip")).body.decode())
-
-
-async def test_with_the_wheels_of_msgpack_pip_needs_no_internet(site: Site) -> None:
-    contest = site.app.feed.contest
-    contest.wheels.mkdir()
-    shutil.copy(write_contestants_package(contest), contest.wheels)
-    (contest.wheels / "msgpack-1.2.4-cp311-cp311-win_amd64.whl").write_bytes(b"")
-    page = (await site.get("/simple/getstep/")).body.decode()
-    assert page.count("<a ") == 1  # the same file in both folders
-    text = (await site.get("/pip")).body.decode()
-    assert text == "--index-url http://192.0.2.7:8080/simple\n--trusted-host 192.0.2.7\ngetstep\n"
+    for written in (content, content + b"newer"):
+        (contest.folder / NAME).write_bytes(written)
+        direct = f"getstep @ http://192.0.2.7:8080/wheels/{NAME}#sha256={sha256(written).hexdigest()}\n"
+        assert (await site.get("/pip")).body.decode() == direct
 
 
 async def test_subscribers_are_bounded(site: Site) -> None:

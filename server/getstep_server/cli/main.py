@@ -183,7 +183,6 @@ _COMMANDS = {
     "replay": (".replay:add_replay", "show matches in a browser, as one HTML file"),
     "export": (".export:add_export", "write matches or tables to a file"),
     "web": (".web:add_web", "show a contest in the browser without playing it"),
-    "wheels": (".wheels:add_wheels", "prepare the contestants' packages for a room without internet"),
     "sdk": (".sdk:add_sdk", "write the files for bots in other languages than Python"),
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
     "site": (".replay:add_site", "write the contest as static pages to publish"),

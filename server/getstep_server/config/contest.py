@@ -225,11 +225,6 @@ class Contest(Struct, frozen=True, dict=True):
         return database_path(self.folder) if address is None else postgres_address(address)
 
     @property
-    def wheels(self) -> Path:
-        """The folder with the contestants' packages that the live page offers."""
-        return self.folder / "wheels"
-
-    @property
     def running(self) -> Path:
         """The folder with the journal of the running matches."""
         return running_path(self.folder)

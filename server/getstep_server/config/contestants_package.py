@@ -2,13 +2,18 @@
 
 `getstep` needs the rules and the sample bots, which are distributions of their own. A contest on a LAN has no
 package index for them, and one file is easier to hand out than three. So this wheel is `getstep` with those
-packages inside, and needs nothing but msgpack. If the contest has games of other packages, it has those, too.
+packages inside. If the contest has games of other packages, it has those, too.
+
+The Python part of msgpack is inside as well, for machines without msgpack. So the wheel needs nothing else: one
+hash, on a slip of paper, covers all that a contestant installs, and no internet is needed. Without its part in C,
+msgpack takes 0.13 ms more for a question of hop (`python -m timeit`, 0.3 ms for a board of 16 by 16).
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import distribution
@@ -26,7 +31,9 @@ NAME = f"getstep-{getstep.__version__}-py3-none-any.whl"
 """The file name of the contestants' package. pip requires the form of a wheel's name."""
 
 _DIST_INFO = f"getstep-{getstep.__version__}.dist-info"
-_OURS = "Requires-Dist: getstep"  # the start of the lines that name the packages inside
+_INSIDE = ("Requires-Dist: getstep", "Requires-Dist: msgpack")
+"""The starts of the lines that name the packages inside."""
+_VENDORED = "getstep/_vendored"
 _WHEEL = """\
 Wheel-Version: 1.0
 Generator: getstep-server
@@ -44,18 +51,30 @@ def write_contestants_package(contest: Contest) -> Path:
         OSError: the file cannot be written.
     """
     path = contest.folder / NAME
+    path.write_bytes(contestants_package(contest))
+    return path
+
+
+def package_hash(contest: Contest) -> str:
+    """Return the SHA-256 of the contestants' package, in hexadecimal digits."""
+    return hashlib.sha256(contestants_package(contest)).hexdigest()
+
+
+def contestants_package(contest: Contest) -> bytes:
+    """Return the contestants' package of a contest: the same bytes each time, so that its hash is known before."""
     games = {event.game.name for event in contest.events}
     plugins = [plugin for plugin in GAMES.plugins() if plugin.game and plugin.name in games]
     modules = dict.fromkeys([*PACKAGES, *(plugin.module.partition(".")[0] for plugin in plugins)])
     points = [f"{plugin.name} = {plugin.value}" for plugin in plugins]
     record = f"{_DIST_INFO}/RECORD"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as wheel:
         lines = []
-        for name, content in (*_sources(modules), *_metadata(points)):
+        for name, content in (*_sources(modules), *_msgpack(), *_metadata(points)):
             wheel.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
             lines.append(f"{name},sha256={_digest(content)},{len(content)}\n")
         wheel.writestr(zipfile.ZipInfo(record, _EPOCH), "".join([*lines, f"{record},,\n"]), zipfile.ZIP_DEFLATED)
-    return path
+    return file.getvalue()
 
 
 def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -72,11 +91,21 @@ def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         yield f"getstep/languages/{PACKED}", packed()
 
 
+def _msgpack() -> Iterator[tuple[str, bytes]]:
+    """Yield the Python files of msgpack, which find each other at any place, and its license."""
+    yield f"{_VENDORED}/__init__.py", b""
+    for file in sorted(distribution("msgpack").files or ()):
+        if file.parts[0] == "msgpack" and file.suffix == ".py":
+            yield f"{_VENDORED}/{file.as_posix()}", file.read_binary()
+        elif file.name == "COPYING":
+            yield f"{_VENDORED}/msgpack/COPYING", file.read_binary()
+
+
 def _metadata(points: list[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the files that make a zip file a wheel, but for the list of all files."""
     installed = distribution("getstep")
     about = (installed.read_text("METADATA") or "").splitlines(keepends=True)
-    kept = "".join(line for line in about if not line.startswith(_OURS))
+    kept = "".join(line for line in about if not line.startswith(_INSIDE))
     yield f"{_DIST_INFO}/METADATA", kept.encode()
     yield f"{_DIST_INFO}/WHEEL", _WHEEL.encode()
     yield f"{_DIST_INFO}/licenses/LICENSE", (installed.read_text("licenses/LICENSE") or "").encode()

@@ -17,7 +17,11 @@ from getstep_server.errors import ConfigError
 
 from .contest import Contest, Team, contest_path
 from .contestants_package import NAME as WHEEL
+from .contestants_package import package_hash
 from .event import ContestEvent
+
+HASH = "#sha256="
+"""What pip expects between the address of a package and its hash."""
 
 _SHOWN_EVENTS = 6
 """The number of games of a team that are named, so that a slip stays one page: a contest may have 256 events."""
@@ -33,9 +37,12 @@ python3 -m venv .venv
 python -m pip install {source}"""
 
 _NOTES = """\
-Type the second line again in each new terminal. On Windows, type this instead:
-py -m pip install {source}
-and then "py -m getstep" wherever this page says "getstep"."""
+Type the second line again in each new terminal. On Windows, type only the last
+command, with "py" for "python", and then "py -m getstep" wherever this page
+says "getstep"."""
+_CHECKED = """\
+The last command is one line, with no space between the quotes. Its digits
+are the package's hash: pip installs this package or nothing."""
 
 _FROM_PAGE = "Install once, with Python 3.10 or newer. The host's page must be running"
 _FROM_FILE = f"Install once, with Python 3.10 or newer and the file {WHEEL} from the host"
@@ -141,6 +148,7 @@ table {{ width: 100%; margin: 3mm 0 2mm; border-collapse: collapse; }}
 th, td {{ padding: 1mm 2mm; border: 1px solid #999; text-align: left; }}
 th {{ width: 22mm; font-weight: normal; white-space: nowrap; }}
 .short {{ white-space: nowrap; }}
+.whole {{ display: inline-block; }}
 td, pre, code {{ font-family: ui-monospace, Consolas, "DejaVu Sans Mono", monospace; }}
 td {{ font-weight: bold; }}
 ol {{ margin: 3mm 0 0; padding-left: 6mm; }}
@@ -187,14 +195,17 @@ def address_to_type(contest: Contest) -> str:
     return reachable_host(contest.file.server.host)
 
 
-def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
-    """Return the commands of a team: "install" (three lines), "new", "practice", "login", "check" and "play"."""
+def commands(contest: Contest, team: Team, host: str, package: str) -> dict[str, str]:
+    """Return the commands of a team: "install" (three lines), "new", "practice", "login", "check" and "play".
+
+    ``package`` is the hash of the contestants' package.
+    """
     port = contest.file.server.port
     where = f"--host {shlex.quote(host)}" + (f" --port {port}" if port != 7777 else "")
     games = list(dict.fromkeys(event.game.name for event in _events(contest, team)))
     asked = f" --game {games[0]}" if len(games) > 1 else ""
     return {
-        "install": _INSTALL.format(source=_source(contest, host)),
+        "install": _INSTALL.format(source=_source(contest, host, package)),
         "new": f"getstep new my_bot.py {_game_options(games)}",
         "practice": f"getstep practice my_bot.py{asked}",
         "login": f"getstep login {where} --team {team.id} --token {team.token}",
@@ -205,7 +216,8 @@ def commands(contest: Contest, team: Team, host: str) -> dict[str, str]:
 
 def as_text(contest: Contest, host: str) -> str:
     """Return all slips as plain text, with a line and a form feed between the pages."""
-    return _BETWEEN.join(_text_page(contest, team, host) for team in contest.contestants.values())
+    package = package_hash(contest)
+    return _BETWEEN.join(_text_page(contest, team, host, package) for team in contest.contestants.values())
 
 
 def as_html(contest: Contest, host: str, paper: str | None = None) -> str:
@@ -216,7 +228,8 @@ def as_html(contest: Contest, host: str, paper: str | None = None) -> str:
         host: the address that contestants type.
         paper: one of `PAPERS`; None leaves the size to the printer.
     """
-    pages = "".join(_html_page(contest, team, host) for team in contest.contestants.values())
+    package = package_hash(contest)
+    pages = "".join(_html_page(contest, team, host, package) for team in contest.contestants.values())
     size = f"size: {paper}; " if paper else ""
     return _DOCUMENT.format(title=html.escape(contest.name), pages=pages, size=size)
 
@@ -230,21 +243,32 @@ def _game_options(games: Sequence[str]) -> str:
     return "--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games)
 
 
-def _source(contest: Contest, host: str) -> str:
-    """Return the operand of ``pip install``: the live page's list, or the file if the page has no fixed address."""
+def _source(contest: Contest, host: str, package: str) -> str:
+    """Return the operand of ``pip install``: the package on the live page, or a file if that has no fixed address.
+
+    The page has no certificate, and any computer can answer in its place. The hash on paper is not from there.
+    Quotes keep a shell from giving the number sign a meaning.
+    """
     page = page_address_to_type(contest, host)
-    return f"-r {page}pip" if page else WHEEL
+    return f'"{page}wheels/{WHEEL}{HASH}{package}"' if page else WHEEL
 
 
-def _text_page(contest: Contest, team: Team, host: str) -> str:
-    fields = _fields(contest, team, host)
+def _text_page(contest: Contest, team: Team, host: str, package: str) -> str:
+    fields = _fields(contest, team, host, package)
     install, games = textwrap.indent(str(fields["install"]), "  "), textwrap.fill(str(fields["games"]), 79)
     return _TEXT_PAGE.format_map({**fields, "install": install, "games": games})
 
 
-def _html_page(contest: Contest, team: Team, host: str) -> str:
-    fields = _fields(contest, team, host)
+def _html_page(contest: Contest, team: Team, host: str, package: str) -> str:
+    fields = _fields(contest, team, host, package)
     escaped = {name: html.escape(str(value)) for name, value in fields.items()}
+    command, quote, package_at = escaped["install"].partition("&quot;")
+    if (
+        quote
+    ):  # the address and the digits are lines of their own, which break only if they are longer than the paper
+        address, _, digits = package_at.partition(HASH)
+        parts = (f"{quote}{address}{HASH}", digits)
+        escaped["install"] = command + "<wbr>".join(f'<span class="whole">{part}</span>' for part in parts)
     return _PAGE.format_map({**escaped, "qr": _qr_code(page_address_to_type(contest, host))})
 
 
@@ -271,8 +295,8 @@ def _games(contest: Contest, team: Team) -> str:
     return "; ".join([*games[:_SHOWN_EVENTS], *more])
 
 
-def _fields(contest: Contest, team: Team, host: str) -> dict[str, object]:
-    page, notes = page_address_to_type(contest, host), _NOTES.format(source=_source(contest, host))
+def _fields(contest: Contest, team: Team, host: str, package: str) -> dict[str, object]:
+    page = page_address_to_type(contest, host)
     return {
         "name": team.name,
         "contest": contest.name,
@@ -284,7 +308,7 @@ def _fields(contest: Contest, team: Team, host: str) -> dict[str, object]:
         "page": page or "see the host's screen",
         "rules": f"{page}rules" if page else "getstep rules",
         "get": _FROM_PAGE if page else _FROM_FILE,
-        "notes": f"{notes}\n{_OR_FILE}" if page else notes,
+        "notes": f"{_CHECKED}\n{_NOTES}\n{_OR_FILE}" if page else _NOTES,
         "start": _PLAY if team.seats == 1 else _PLAY_SEVERAL.format(seats=team.seats),
-        **commands(contest, team, host),
+        **commands(contest, team, host, package),
     }

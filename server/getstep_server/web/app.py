@@ -22,7 +22,7 @@ from getstep_server.reports.templating import template_environment
 from .assets import look, static, unless_known
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .handouts import DOCUMENTS, WheelIndex, document, example, example_names, language_file, normal, starter
+from .handouts import DOCUMENTS, ServedPackage, document, example, example_names, language_file, starter
 from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
 from .own import TeamArea
 from .pages import Pages
@@ -51,7 +51,7 @@ class App:
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
-        self.wheels = WheelIndex(feed.contest.folder, feed.contest.wheels)
+        self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
@@ -120,14 +120,13 @@ class App:
         """Return what a contestant has to type, with this server's addresses."""
         contest, server = self.feed.contest, self.feed.contest.file.server
         authority, host = _authority(request)
-        projects = {wheel.project for wheel in self.wheels.wheels()}
+        offered = self.package.digest() is not None
         games = dict.fromkeys(event.game.name for event in contest.events)
         return self.render(
             "start",
             title="Take part",
-            offered="getstep" in projects,
-            offline="msgpack" in projects,
-            install=f"-r http://{authority}/pip" if "getstep" in projects else CONTESTANTS_PACKAGE,
+            offered=offered,
+            install=f"-r http://{authority}/pip" if offered else CONTESTANTS_PACKAGE,
             package=CONTESTANTS_PACKAGE,
             games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
             practised=f" --game {next(iter(games))}" if len(games) > 1 else "",
@@ -167,27 +166,13 @@ class App:
 
     def requirements(self, request: Request) -> Answer:
         """Return a requirements file for pip, so that the command to type is short and always right."""
-        authority, host = _authority(request)
-        text = self.wheels.requirements(authority, host)
+        text = self.package.requirements(_authority(request)[0])
         missing = "the host has not written the contestants' package; getstep-server teams slips writes it"
         return problem(404, missing) if text is None else Response(text.encode(), TEXT)
 
-    def packages(self, _: Request, project: str | None = None) -> Answer:
-        """Return the package index (PEP 503): the projects, or the wheels of one project with their hashes."""
-        wheels = self.wheels.wheels()
-        if project is None:
-            names = dict.fromkeys(wheel.project for wheel in wheels)
-            return self.render("index", links=[(name, f"/simple/{name}/") for name in names])
-        links = [
-            (wheel.path.name, f"/wheels/{wheel.path.name}#sha256={wheel.digest}")
-            for wheel in wheels
-            if wheel.project == normal(project)
-        ]
-        return self.render("index", links=links) if links else problem(404, "there is no such project here")
-
     def wheel(self, _: Request, name: str) -> Answer:
         """Return a wheel."""
-        content = self.wheels.find(name)
+        content = self.package.content() if name == CONTESTANTS_PACKAGE else None
         return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
 
     def program(self, _: Request, name: str) -> Answer:
@@ -251,8 +236,6 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] 
     (re.compile(r"/languages/([a-z]{1,32})/([A-Za-z0-9_.]{1,80})"), App.language),
     (re.compile(r"/examples/([a-z_]{1,32})/([A-Za-z0-9_.]{1,80})"), App.example),
     (re.compile(r"/pip"), App.requirements),
-    (re.compile(r"/simple/?"), App.packages),
-    (re.compile(r"/simple/([A-Za-z0-9._-]{1,64})/?"), App.packages),
     (re.compile(r"/(orders/[a-z0-9-]{1,40}\.txt)"), App.orders),
     (re.compile(r"/programs/([0-9-]{3,21}\.zip)"), App.program),
     (re.compile(r"/wheels/([A-Za-z0-9._+!-]{1,200})"), App.wheel),

@@ -1,10 +1,9 @@
-"""Hand-outs on the page: documents, starter bots, and the contestants' packages as a package index."""
+"""Hand-outs on the page: documents, starter bots, and the contestants' package."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -32,15 +31,11 @@ DOCUMENTS = {
 }
 """The documents by name, with their titles."""
 
-MAX_WHEEL_BYTES = 32_000_000
-"""The size of a file that the index serves. A wheel of msgpack has 0.4 MB."""
-
 _LONG_CODE = 24
 """The characters that a name or a short example in a table has at most."""
 
 _CHECKOUT = Path(__file__).parents[3]
 _EXAMPLE = re.compile(r"bots/programs/(\w+)/([\w.]+)$")
-_WHEEL = re.compile(r"([A-Za-z0-9_.]+)-[A-Za-z0-9_.!+]+(?:-[0-9][A-Za-z0-9_.]*)?(?:-[A-Za-z0-9_.]+){3}\.whl")
 
 
 # --- documents --------------------------------------------------------------------------------------------------
@@ -142,73 +137,47 @@ def _examples(convention: str) -> Traversable:
     return folder.joinpath(convention.replace("-", "_"))
 
 
-# --- the package index ------------------------------------------------------------------------------------------
+# --- the contestants' package -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Wheel:
-    """A wheel in the contest's folder, with its project in normal form (PEP 503) and its SHA-256."""
+class ServedPackage:
+    """The contestants' package in the contest's folder, which the host's commands write and replace."""
 
-    path: Path
-    project: str
-    digest: str
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: tuple[tuple[int, int], str] | None = None
 
+    def content(self) -> bytes | None:
+        """Return the package; None if the host has not written it."""
+        try:
+            return self._path.read_bytes()
+        except OSError:
+            return None
 
-class WheelIndex:
-    """The contestants' package, and the wheels that ``getstep-server wheels`` has downloaded.
+    def digest(self) -> str | None:
+        """Return the package's SHA-256, computed once for each version of the file; None if there is none."""
+        try:
+            stat = self._path.stat()
+        except OSError:
+            return None
+        key = (stat.st_size, stat.st_mtime_ns)
+        if self._known is None or self._known[0] != key:
+            content = self.content()
+            if content is None:
+                return None
+            self._known = key, sha256(content).hexdigest()
+        return self._known[1]
 
-    Args:
-        folders: with the wheels. Of two files with the same name, that of the first folder is served.
-    """
-
-    def __init__(self, *folders: Path) -> None:
-        self._folders = folders
-        self._digests: dict[tuple[str, int, int], str] = {}
-
-    def wheels(self) -> list[Wheel]:
-        """Return all wheels by name. Each file is read once, to compute its hash."""
-        paths = {path.name: path for folder in reversed(self._folders) for path in folder.glob("*.whl")}
-        return list(filter(None, (self._wheel(paths[name]) for name in sorted(paths))))
-
-    def find(self, name: str) -> bytes | None:
-        """Return the content of a wheel; None if there is no such file."""
-        found = map(self._wheel, (folder / name for folder in self._folders)) if _WHEEL.fullmatch(name) else ()
-        wheel = next(filter(None, found), None)
-        return None if wheel is None else wheel.path.read_bytes()
-
-    def requirements(self, authority: str, host: str) -> str | None:
-        """Return the requirements file for ``pip install -r``, which installs `getstep` from this page.
-
-        With the wheels of msgpack here, pip needs no internet; without them it takes msgpack from there.
+    def requirements(self, authority: str) -> str | None:
+        """Return the requirements file for ``pip install -r``, which installs the package from this page.
 
         Args:
             authority: the page's host and port.
-            host: the host alone, which pip has to trust because the page has no certificate.
 
         Returns:
-            None if the host has not written the contestants' package.
+            None if the host has not written the package.
         """
-        wheels = self.wheels()
-        package = next((wheel for wheel in wheels if wheel.project == "getstep"), None)
-        if package is None:
-            return None
-        if any(wheel.project == "msgpack" for wheel in wheels):
-            return f"--index-url http://{authority}/simple\n--trusted-host {host}\ngetstep\n"
-        return f"getstep @ http://{authority}/wheels/{package.path.name}#sha256={package.digest}\n"
-
-    def _wheel(self, path: Path) -> Wheel | None:
-        found = _WHEEL.fullmatch(path.name)
-        if found is None or not path.is_file():
-            return None
-        stat = path.stat()
-        if stat.st_size > MAX_WHEEL_BYTES:
-            return None
-        key = (path.name, stat.st_size, stat.st_mtime_ns)
-        if key not in self._digests:
-            self._digests[key] = sha256(path.read_bytes()).hexdigest()
-        return Wheel(path, normal(found[1]), self._digests[key])
-
-
-def normal(project: str) -> str:
-    """Return a project's name in normal form (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", project).lower()
+        digest = self.digest()
+        return (
+            None if digest is None else f"getstep @ http://{authority}/wheels/{self._path.name}#sha256={digest}\n"
+        )
