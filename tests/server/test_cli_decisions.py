@@ -12,6 +12,7 @@ import pytest
 from getstep_server.cli import decisions as cli_decisions
 from getstep_server.config.contest import contest_path, load_contest, teams_path
 from getstep_server.storage.contest_state import load_tournament, tournament_of
+from getstep_server.storage.lock import ContestLock
 from getstep_server.tournament.tournament import Tournament
 from tests.server.command_line import Command
 from tests.server.decided_contests import WHY, decisions, leave_running, said
@@ -23,7 +24,7 @@ def test_a_team_withdraws_and_comes_back(command: Command, begun: Path) -> None:
     assert said(command, "teams", "withdraw", "autumn", "Ada", *WHY) == [
         "On record: Ada has withdrawn.",
         "  cancelled: matches 2, 3, 5, 6",
-        "If no server is running, play the open matches with: getstep-server run autumn",
+        "Play the open matches with: getstep-server run autumn",
     ]
     assert "3 records, 0 of 6 matches played, 4 cancelled, 0 turns" in said(command, "verify", "autumn")[0]
     assert said(command, "teams", "reinstate", "autumn", "1", *WHY)[:2] == [
@@ -33,6 +34,12 @@ def test_a_team_withdraws_and_comes_back(command: Command, begun: Path) -> None:
     kinds = [(fields["decision"], fields["team"], fields["event"], fields["by"]) for fields in decisions(begun)]
     assert kinds == [("withdraw", 1, None, "Grace"), ("reinstate", 1, None, "Grace")]
     assert command("verify", "autumn").code == 0
+
+
+def test_a_running_server_plays_the_open_matches(command: Command, begun: Path) -> None:
+    with ContestLock(begun):
+        lines = said(command, "teams", "withdraw", "autumn", "Ada", *WHY)
+    assert lines[-1] == "The server that runs this contest plays the open matches."
 
 
 def test_a_team_is_disqualified(command: Command, played: Path) -> None:
@@ -61,7 +68,7 @@ def test_a_match_is_adjudicated_and_played_again(command: Command, played: Path)
     assert again[0] == "On record: match 2 (Ada – Charles) is played again."
     assert again[2:] == [
         "  open again: match 2",
-        "If no server is running, play the open matches with: getstep-server run autumn",
+        "Play the open matches with: getstep-server run autumn",
     ]
     assert command("run", "autumn", "--now").code == 0
     contest = load_contest(played)

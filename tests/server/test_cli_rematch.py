@@ -37,7 +37,7 @@ def test_several_at_once(command: Command, played: Path) -> None:
     ]
     assert lines[4:] == [
         "  open again: matches 1, 3, 5",
-        "If no server is running, play the open matches with: getstep-server run autumn",
+        "Play the open matches with: getstep-server run autumn",
     ]
     assert numbers(played) == [5, 1, 3]
     assert {decision["why"] for decision in decisions(played)} == {"it was agreed so"}

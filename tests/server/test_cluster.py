@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from rich.console import Console
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from getstep_server.cli.run import _hosted_teams
 from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
 from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, decode_report, encode
@@ -21,15 +23,18 @@ from getstep_server.events import (
     ClusterChanged,
     ClusterConnected,
     ClusterTrouble,
+    Event,
     Listening,
     MatchCalledOff,
     MatchEnded,
     MovePlayed,
     ServerFault,
+    TeamArrived,
     WorkersRefused,
 )
 from getstep_server.records.game import GameHead
 from getstep_server.records.record import Record, parse, read
+from getstep_server.reports import progress
 from getstep_server.reports.programs import programs_facts
 from getstep_server.runtime import hosted as hosted_module
 from getstep_server.runtime.hosted import HostedPrograms
@@ -559,12 +564,25 @@ async def test_a_host_without_a_sandbox_plays_on_workers_with_one(
 
     monkeypatch.setattr(hosted_module, "_check_sandbox", missing)
     contest = program_contest(tmp_path, 2, sandbox="required")
-    where = Listening("127.0.0.1", 1, None, stamped=False)
-    programs = HostedPrograms(contest, Tournament(contest), lambda _: None)
+    where, events = Listening("127.0.0.1", 1, None, stamped=False), list[Event]()
+    programs = HostedPrograms(contest, Tournament(contest), events.append)
     await programs.open(dict.fromkeys((1, 2), ()), where, [], on_cluster=True)
+    programs.begin()
+    assert {event.address for event in events if isinstance(event, TeamArrived)} == {"the cluster"}
     for teams, on_cluster in (((1, 2, 3), True), ((1, 2), False)):
         with pytest.raises(ConfigError, match="does not work"):
             await programs.open(dict.fromkeys(teams, ()), where, [], on_cluster=on_cluster)
+
+
+@pytest.mark.parametrize(("on_cluster", "where"), [(True, "that the cluster runs"), (False, "on this machine")])
+def test_the_terminal_says_where_the_programs_run(tmp_path: Path, *, on_cluster: bool, where: str) -> None:
+    contest, console = program_contest(tmp_path, 2), Console(width=80)
+    with console.capture() as shown:
+        assert _hosted_teams(contest, progress.Progress(contest, console, live=False), on_cluster=on_cluster) == {
+            1,
+            2,
+        }
+    assert shown.get().startswith(f"Programs {where}: ")
 
 
 async def test_changes_of_the_workers_are_told_together(tmp_path: Path, autojump_clock: MockClock) -> None:

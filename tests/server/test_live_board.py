@@ -18,6 +18,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, Listening, MatchCalledOff, MatchStarted, TeamArrived
 from getstep_server.records.game import game_header
 from getstep_server.records.match import Match
+from getstep_server.reports.event_lines import page_line
 from getstep_server.reports.live_board import END_SECONDS, LiveBoard
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.qr_code import qr_code
@@ -235,6 +236,18 @@ def test_the_qr_code_is_there_until_the_contest_starts(contest: Contest) -> None
             replace(ended(contest, result), tables=lambda: Tables({1: tuple(standings([1, 2], [result]))}))
         )
         view.until(lambda text: "1/6 matches" in text and "▀" not in text)
+
+
+@pytest.mark.parametrize(
+    ("address", "who"),
+    [
+        ("http://192.0.2.7:8080/", "for everybody in this network"),
+        ("http://127.0.0.1:8080/", "on this computer only"),
+        ("http://[::1]:8080/reveal", "on this computer only"),
+    ],
+)
+def test_the_line_of_the_page_says_who_can_open_it(address: str, who: str) -> None:
+    assert page_line(address) == f"Live page {who}: {address}"
 
 
 def test_a_qr_code_has_the_address() -> None:

@@ -199,7 +199,9 @@ def print_folded(line: str, *, error: bool = False) -> None:
 
 def print_address(terminal: Console, address: str) -> None:
     """Print the address of the live page; on a terminal that has room for it, with its QR code."""
-    terminal.print(f"Live page for everybody in this network: {address}")
+    from getstep_server.reports.event_lines import page_line  # here: most commands print no address
+
+    terminal.print(page_line(address))
     if is_live(terminal) and sys.stdout.encoding.lower() == "utf-8":
         from getstep_server.reports.qr_code import qr_code  # here: a pipe does not need it
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 import trio
 
@@ -27,6 +28,7 @@ from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
 from getstep_server.storage.contest_state import load_tournament
 from getstep_server.storage.database import not_there
+from getstep_server.storage.lock import server_of
 from getstep_server.storage.lost_records import has_database
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Conflict, Store
@@ -427,7 +429,16 @@ def _consequences(
     if not any(changes.values()) and decided == {None}:
         yield "  no match has changed"
     if open_after:
-        yield f"If no server is running, play the open matches with: {shell_command('run', contest.folder)}"
+        yield _how_they_are_played(contest)
+
+
+def _how_they_are_played(contest: Contest) -> str:
+    """Return how the open matches are played: by the server that runs, or by one that the host starts."""
+    if server_of(contest.folder) is not None:
+        return "The server that runs this contest plays the open matches."
+    command = f"lay the open matches with: {shell_command('run', contest.folder)}"
+    # A server on another machine may use the same database in PostgreSQL.
+    return f"P{command}" if isinstance(contest.database, Path) else f"If no server is running, p{command}"
 
 
 def _by_difference(contest: Contest, match: Match) -> bool:

@@ -19,6 +19,7 @@ arena) and a table.
 
 examples:
   getstep-server init autumn --name "Autumn contest" --game hop
+  getstep-server init pair --game hop --game linkage   # an event for each game
   getstep-server init class --game all         # all games, one combined table
   getstep-server init club --game linkage --format ladder
   getstep-server init lab --game hop --format arena   # open for weeks

@@ -139,7 +139,7 @@ def _run_opened(
 ) -> int:
     contest = opened.contest
     progress = _progress(contest, plain=args.plain)
-    _print_header(contest, opened.tournament, progress, when)
+    _print_header(contest, opened.tournament, progress, when, on_cluster=make_cluster is not None)
     if args.dask is not None:
         progress.say(f"Matches between programs are played on a cluster: {cluster_address(args.dask)}")
     bus = Bus()
@@ -184,12 +184,14 @@ def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> Pro
     return Progress(contest, terminal, live=live, board=live_board(contest) if live and with_board else None)
 
 
-def _print_header(contest: Contest, tournament: Tournament, progress: Progress, when: StartCondition) -> None:
+def _print_header(
+    contest: Contest, tournament: Tournament, progress: Progress, when: StartCondition, *, on_cluster: bool = False
+) -> None:
     house = f" and {pluralize(len(contest.house_bots), 'house bot')}" if contest.house_bots else ""
     progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
-    hosted = _hosted_teams(contest, progress)
+    hosted = _hosted_teams(contest, progress, on_cluster=on_cluster)
     changed = tournament.settings.changes()
     for line in shortened(
         [f"Changed since the contest began: {change}; the change counts {change.holds}" for change in changed]
@@ -223,14 +225,15 @@ FILES_BESIDE_BOTS = 400
 """The files that a server needs beside its bots: connections of a class before login, and files of its own."""
 
 
-def _hosted_teams(contest: Contest, progress: Progress) -> set[int]:
-    """Print which teams have a program on this machine, and return their ids."""
+def _hosted_teams(contest: Contest, progress: Progress, *, on_cluster: bool) -> set[int]:
+    """Print which teams have a program that the host runs, and return their ids."""
     store = ProgramStore(contest.folder)
     versions = [store.current(team) for team in store.teams() if team in contest.teams]
     teams = {version.team: version for version in versions if version is not None}
     if teams:
         names = [f"{contest.team_name(team)} (version {version.number})" for team, version in teams.items()]
-        progress.say(f"Programs on this machine: {join_limited(names, ', ', HOSTED_CELLS)}")
+        where = "that the cluster runs" if on_cluster else "on this machine"
+        progress.say(f"Programs {where}: {join_limited(names, ', ', HOSTED_CELLS)}")
         if contest.file.programs.sandbox == "none":
             progress.say('! They run WITHOUT A SANDBOX: contest.toml has sandbox = "none" under [programs]')
         else:

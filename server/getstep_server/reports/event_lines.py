@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from getstep.referee import STALLED_MISSES, FaultCode
 from getstep_server.config.handout import reachable_host
@@ -213,6 +215,12 @@ class EventLines:
 def address_to_play(event: Listening) -> str:
     """Return where bots connect, as another machine reaches it."""
     return f"bots: {reachable_host(event.host)} port {event.port}"
+
+
+def page_line(address: str) -> str:
+    """Return where the live page is, and who can open it."""
+    alone = ip_address(urlsplit(address).hostname or "").is_loopback
+    return f"Live page {'on this computer only' if alone else 'for everybody in this network'}: {address}"
 
 
 def _listening(event: Listening) -> str:

@@ -25,7 +25,7 @@ from getstep_server.events import ContestStarted, Event, Listening, ServerFault,
 from getstep_server.text import cell_len, escape_control_chars, fold, pluralize
 from getstep_server.tournament.combined import Tables
 
-from .event_lines import EventLines, address_to_play
+from .event_lines import EventLines, address_to_play, page_line
 from .live_board import LiveBoard
 from .progress_state import ProgressState
 from .qr_code import qr_code
@@ -163,7 +163,7 @@ class Progress:
     def say_page(self, address: str) -> None:
         """Print the address of the live page; the live view keeps it, with its QR code as long as there is room."""
         self._page = address
-        self.console.print(f"Live page for everybody in this network: {address}", soft_wrap=True)
+        self.console.print(page_line(address), soft_wrap=True)
 
     def _keep(self, line: str) -> None:
         self._messages.append(escape_control_chars(line))

@@ -87,6 +87,8 @@ class HostedPrograms:
         self._at_seats = ProgramSeats(contest.folder / "programs" / ".playing", publish)
         self.seat_publish = self._at_seats.seat_publish
         self._seats: Mapping[int, Sequence[Seat]] = {}
+        self._place = "this machine"
+        """Where the programs are, for people who follow the contest."""
         self._where = Listening("127.0.0.1", 0, None, stamped=False)
         self._free_cores, self._cores = trio.open_memory_channel[int | None](len(_cores(contest)))
         for core in _cores(contest):
@@ -125,6 +127,8 @@ class HostedPrograms:
             ConfigError: a version in use cannot be read, or the sandbox does not work.
         """
         self._seats, self._where = seats, where
+        if on_cluster:
+            self._place = "the cluster"
         await trio.to_thread.run_sync(self._at_seats.clean)
         attempts = {(sheet.match.number, sheet.attempt) for sheet in unfinished}
         await trio.to_thread.run_sync(kept.clean, self._kept, attempts)
@@ -169,7 +173,7 @@ class HostedPrograms:
                 seat.connection.close(hosted_program(team))
         version = self._versions[team]
         what = f"program {version.number}, {version.language}"
-        self._publish(TeamArrived(team, "this machine", what, again))
+        self._publish(TeamArrived(team, self._place, what, again))
 
     def _in_use(self) -> dict[int, ProgramVersion]:
         found = ((team, self._store.current(team)) for team in self._store.teams() if team in self._seats)
