@@ -2178,18 +2178,35 @@ extern "C" inline void getstep_on_interrupt(int) {
     std::_Exit(130);
 }
 
-#ifndef _WIN32
+/// Print in which turn the bot has crashed, if it was called.
+inline void write_crash(const char* why) {
+    if (!current_turn()[0]) return;
+    write_raw(2, "getstep: the bot crashed in ");
+    write_raw(2, current_turn());
+    write_raw(2, why);
+}
+
 extern "C" inline void getstep_on_crash(int signal_number) {
-    if (current_turn()[0]) {
-        write_raw(2, "getstep: the bot crashed in ");
-        write_raw(2, current_turn());
-        write_raw(2, signal_number == SIGSEGV   ? " (SIGSEGV: memory that is not there, or a recursion without end)\n"
-                     : signal_number == SIGFPE  ? " (SIGFPE: a division by zero)\n"
-                     : signal_number == SIGABRT ? " (SIGABRT: abort, or an exception in another thread)\n"
-                                                : " (a signal)\n");
+    write_crash(signal_number == SIGSEGV   ? " (SIGSEGV: memory that is not there, or a recursion without end)\n"
+                : signal_number == SIGFPE  ? " (SIGFPE: a division by zero)\n"
+                : signal_number == SIGABRT ? " (SIGABRT: abort, or an exception in another thread)\n"
+                                           : " (a signal)\n");
+    std::signal(signal_number, SIG_DFL);
+    std::raise(signal_number);
+}
+
+#ifdef _WIN32
+/// What Windows calls before the handlers of the runtime library, which end the program without a word. An exception
+/// of C++ is none of these.
+inline LONG WINAPI getstep_on_exception(EXCEPTION_POINTERS* raised) {
+    switch (raised->ExceptionRecord->ExceptionCode) {
+        case EXCEPTION_ACCESS_VIOLATION: write_crash(" (access violation: memory that is not there)\n"); break;
+        case EXCEPTION_STACK_OVERFLOW: write_crash(" (stack overflow: a recursion without end)\n"); break;
+        case EXCEPTION_INT_DIVIDE_BY_ZERO: write_crash(" (a division by zero)\n"); break;
+        case EXCEPTION_ILLEGAL_INSTRUCTION: write_crash(" (an illegal instruction)\n"); break;
+        default: break;
     }
-    ::signal(signal_number, SIG_DFL);
-    ::raise(signal_number);
+    return EXCEPTION_CONTINUE_SEARCH;
 }
 #endif
 
@@ -2201,7 +2218,13 @@ inline void install_signal_handlers(bool quiet) {
 #ifndef _WIN32
     std::signal(SIGPIPE, SIG_IGN);  // a closed terminal or pipe does not end the bot
 #endif
-#if !defined(_WIN32) && !defined(GETSTEP_SANITIZED)
+#if defined(_WIN32)
+    ULONG reserve = 65536;  // of the stack, for the handler: the bot's calls may have used up the rest
+    SetThreadStackGuarantee(&reserve);
+    AddVectoredExceptionHandler(0, getstep_on_exception);
+    const auto on_abort = std::signal(SIGABRT, getstep_on_crash);
+    if (on_abort != SIG_DFL) std::signal(SIGABRT, on_abort);
+#elif !defined(GETSTEP_SANITIZED)
     static std::vector<char> stack(65536);  // the handler's own: the bot's may be full
     stack_t alternative;
     std::memset(&alternative, 0, sizeof alternative);
