@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard */pyproject.toml)
-OURS := -e ./engines -e ./bots -e ./sdk
+OURS := -e ./engines -e ./bots -e ./sdk -e ./conformance
 # Tests run in four processes: on two cores, two work while the others wait for a server or a browser. A process
 # that dies ends the run: one that is started in its place may wait for ever for the last test.
 IN_FOUR := -n 4 --max-worker-restart 0

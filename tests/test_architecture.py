@@ -23,11 +23,13 @@ PACKAGES = {
     "getstep_engines": ROOT / "engines" / "getstep_engines",
     "getstep_server": ROOT / "server" / "getstep_server",
     "getstep_bots": ROOT / "bots" / "getstep_bots",
+    "getstep_conformance": ROOT / "conformance" / "getstep_conformance",
 }
 ARROWS = {
     "getstep": {"getstep", "getstep_engines", "getstep_bots"},
     "getstep_engines": {"getstep_engines"},
-    "getstep_server": {"getstep_server", "getstep", "getstep_engines"},
+    "getstep_server": {"getstep_server", "getstep", "getstep_engines", "getstep_conformance"},
+    "getstep_conformance": {"getstep_conformance", "getstep", "getstep_engines"},
     "getstep_bots": {"getstep_bots", "getstep", "getstep_engines"},  # getstep calls the bots: for its types only
 }
 """Which of our packages each of them may import."""
@@ -109,6 +111,7 @@ PROJECTS = {
     "getstep": ROOT / "sdk" / "pyproject.toml",
     "getstep_engines": ROOT / "engines" / "pyproject.toml",
     "getstep_bots": ROOT / "bots" / "pyproject.toml",
+    "getstep_conformance": ROOT / "conformance" / "pyproject.toml",
     "getstep_server": ROOT / "pyproject.toml",
 }
 
@@ -150,7 +153,7 @@ def test_the_contestants_side_needs_the_rules_the_bots_and_msgpack() -> None:
 
 def test_the_hosts_side_imports_what_it_asks_for() -> None:
     asked = requirements(PROJECTS["getstep_server"])
-    assert {"getstep", "getstep_engines", "getstep_bots"} <= asked
+    assert set(PACKAGES) - {"getstep_server"} <= asked
     allowed = {*sys.stdlib_module_names, "getstep_server", *asked}
     assert offenders("getstep_server", allowed) == {
         # the extra `dask`; in processes of its own
@@ -160,6 +163,20 @@ def test_the_hosts_side_imports_what_it_asks_for() -> None:
         "server/getstep_server/cluster/task.py": {"distributed"},
         "server/getstep_server/storage/postgres.py": {"psycopg"},  # the extra `postgres`; imported where it is used
     }
+
+
+def test_the_suites_of_test_cases_import_what_they_ask_for() -> None:
+    """They know the protocol, from the public parts of `getstep`, and nothing of this project's server."""
+    asked = requirements(PROJECTS["getstep_conformance"])
+    assert asked == {"getstep", "getstep_engines", "jinja2", "msgspec", "trio"}
+    assert offenders("getstep_conformance", {*sys.stdlib_module_names, "getstep_conformance", *asked}) == {}
+    for path in modules("getstep_conformance"):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("getstep"):
+                parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+                assert not [part for part in parts if part.startswith("_") and not part.startswith("__")], shown(
+                    path
+                )
 
 
 def test_the_sample_bots_need_nothing_that_a_contestant_has_not() -> None:
@@ -256,13 +273,13 @@ def test_one_place_starts_the_children_of_the_server() -> None:
     server = "server/getstep_server"
     allowed = {f"{server}/children/process.py", f"{server}/sandbox/process.py", f"{server}/sandbox/check.py"}
     hostile = {name for name in found if name.startswith(f"{server}/sandbox/hostile/")}  # programs that attack
-    assert found - hostile <= allowed | {f"{server}/conformance/_client.py"}
+    assert found - hostile <= allowed
 
 
 def test_every_process_gets_its_group_from_one_place() -> None:
     """Ctrl-C is for the process that the user sees. On Windows a forgotten option lets it reach the others."""
     starts = []
-    for package in ("getstep", "getstep_server"):
+    for package in ("getstep", "getstep_server", "getstep_conformance"):
         for path in PACKAGES[package].rglob("*.py"):
             names = {
                 _called(node).rpartition(".")[2] for node in ast.walk(tree(path)) if isinstance(node, ast.Call)
@@ -278,12 +295,6 @@ def test_every_process_gets_its_group_from_one_place() -> None:
 ROOMS: dict[str, tuple[int, set[str], str]] = {
     # room: floor, what it may import, why so
     "cli": (9, {"*"}, "a command may use whatever it shows or starts"),
-    "attack": (9, {"config", "errors", "formats", "limits", "net"}, "it plays against a server, and is none"),
-    "conformance": (
-        9,
-        {"errors", "net", "reports", "validation"},
-        "it is a scripted server for one client, and none that plays",
-    ),
     "runtime": (
         8,
         {
@@ -513,9 +524,7 @@ def test_a_room_imports_what_the_table_allows(room: str) -> None:
 def test_a_room_says_what_it_is_for_and_names_its_public_modules(room: str) -> None:
     face = tree(PACKAGES["getstep_server"] / room / "__init__.py")
     doc = ast.get_docstring(face) or ""
-    assert all(word in doc for word in ("In:", "Out:", "must not know")) or room in ("cli", "formats", "attack"), (
-        room
-    )
+    assert all(word in doc for word in ("In:", "Out:", "must not know")) or room in ("cli", "formats"), room
     named = [node for node in face.body if isinstance(node, ast.Assign) and "__all__" in ast.dump(node.targets[0])]
     assert named, f"{room} names no public face"
     imported_names = {

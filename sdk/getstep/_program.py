@@ -23,7 +23,6 @@ from getstep_engines import Player
 
 from ._bot import find
 from ._games import Board
-from ._processes import ProcessTree, own_group
 from ._program_file import check_startable, start_command, start_folder
 from ._text import sendable_text
 from ._turn import Callback, CallResult, Turn
@@ -39,6 +38,7 @@ from .conventions import (
     Question,
     Talk,
 )
+from .processes import ProcessTree, own_group
 
 KEPT_OUTPUT = 64 * MAX_OUTPUT
 """Bytes of output that wait to be read. A program that writes more has to wait: its pipe is full."""

@@ -143,9 +143,6 @@ A correct client that loses every connection logs in ten times in 10 s.
 CLASSIC_REFUSAL_SECONDS = 1.0
 """The delay before a refused classic client is disconnected. The original clients reconnect at once and forever."""
 
-CLASSIC_MAX_SQUARES = 100
-"""The number of squares in a classic path: the limit of the original protocol."""
-
 MAX_TEAMS = 1024
 """The number of teams in a contest. `benchmarks.scale` measures what that many cost."""
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.conformance import Outcome, Verdict
-from getstep_server.conformance.report import as_html
+from getstep_conformance.client import Outcome, Verdict
+from getstep_conformance.client.report import as_html
 from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.quick import quick
 

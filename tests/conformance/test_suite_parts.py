@@ -12,12 +12,12 @@ from trio.testing import wait_all_tasks_blocked
 
 from getstep.wire import MAX_SERVER_FRAME
 from getstep.wire._frames import decode
-from getstep_server.conformance import Outcome, Suite, Times, Verdict
-from getstep_server.conformance._case import cases_in
-from getstep_server.conformance._client import OUTPUT_BYTES, started
-from getstep_server.conformance._line import Line
-from getstep_server.conformance._pack import STYLES, Raw, pack
-from getstep_server.conformance._play import padded
+from getstep_conformance.client import Outcome, Suite, Times, Verdict
+from getstep_conformance.client._case import cases_in
+from getstep_conformance.client._client import OUTPUT_BYTES, started
+from getstep_conformance.client._line import Line
+from getstep_conformance.client._pack import STYLES, Raw, pack
+from getstep_conformance.client._play import padded
 
 VALUE: dict[str, Any] = {
     "integers": [

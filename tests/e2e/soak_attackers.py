@@ -16,7 +16,7 @@ from itertools import cycle
 
 import trio
 
-from getstep_server.attack import CASES, Address, Case, CaseRunner, Credential, NotAsExpected, NotRun, Times
+from getstep_conformance.attack import CASES, Address, Case, CaseRunner, Credential, NotAsExpected, NotRun, Times
 
 TEAMS_OF_A_LANE = 4
 ROUNDS = 50

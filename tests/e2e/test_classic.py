@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from getstep.wire.classic import FRAME, stop_bytes
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.limits import CLASSIC_REFUSAL_SECONDS, LOGINS_PER_WINDOW, MAX_STALE_ANSWERS
 from getstep_server.net import classic, registry
-from getstep_server.net.classic import FRAME, stop_bytes
 from getstep_server.records.result import Result
 from getstep_server.storage.contest_state import results_of
 from tests.patience import PATIENCE_SECONDS

@@ -36,6 +36,7 @@ PROJECTS = {
     "getstep_engines": ROOT / "engines",
     "getstep_bots": ROOT / "bots",
     "getstep": ROOT / "sdk",
+    "getstep_conformance": ROOT / "conformance",
     "getstep_server": ROOT,
 }
 """The folder of each distribution's pyproject.toml."""
@@ -157,7 +158,12 @@ def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]
         ("getstep_engines", "", []),
         ("getstep_bots", "", ["getstep-engines"]),
         ("getstep", "getstep = getstep.cli:main", ["getstep-bots", "getstep-engines"]),
-        ("getstep_server", "getstep-server = ", ["getstep", "getstep-bots", "getstep-engines"]),
+        ("getstep_conformance", "", ["getstep", "getstep-engines"]),
+        (
+            "getstep_server",
+            "getstep-server = ",
+            ["getstep", "getstep-bots", "getstep-conformance", "getstep-engines"],
+        ),
     ],
 )
 def test_a_wheel_says_what_it_is(

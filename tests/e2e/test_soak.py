@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from getstep_server.attack import CASES
+from getstep_conformance.attack import CASES
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from tests.patience import PATIENCE_SECONDS

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from getstep._practice.players import ProcessPlayer
-from getstep._processes import ProcessTree, own_group
+from getstep.processes import ProcessTree, own_group
 from tests.patience import PATIENCE_SECONDS
 
 _PARENT = (

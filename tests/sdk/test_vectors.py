@@ -25,7 +25,7 @@ from getstep.wire import (
     verify_server,
 )
 from getstep.wire._frames import FrameReader, check_decodable, decode, encode
-from getstep_server.conformance import VECTORS
+from getstep_conformance.client import VECTORS
 from tests.sdk import vectors
 from tests.sdk.conversations import ends, framed
 

@@ -30,7 +30,7 @@ import pytest
 from getstep._text import duration, escape_control_chars
 from getstep.wire import RemoteProtocolError
 from getstep.wire._frames import decode
-from getstep_server.conformance import VECTORS
+from getstep_conformance.client import VECTORS
 
 from .languages.drivers import DRIVERS, Driver
 

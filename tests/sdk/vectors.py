@@ -32,7 +32,7 @@ from getstep.wire import (
     prove_server,
     sign,
 )
-from getstep_server.conformance import VECTORS
+from getstep_conformance.client import VECTORS
 from tests.sdk.conversations import (
     CLIENT_NONCE,
     CONVERSATIONS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from getstep_server.attack import (
+from getstep_conformance.attack import (
     Address,
     CaseRunner,
     Credential,

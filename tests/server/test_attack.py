@@ -17,8 +17,7 @@ import pytest
 import trio
 
 from getstep.wire import Connection, Goodbye, Hello, Role
-from getstep_engines import GAMES
-from getstep_server.attack import (
+from getstep_conformance.attack import (
     CASES,
     Address,
     Case,
@@ -27,10 +26,11 @@ from getstep_server.attack import (
     NotRun,
     SenderKind,
     Times,
-    loopback,
 )
-from getstep_server.attack._case import sort_key
-from getstep_server.attack._cases import CATALOGUE
+from getstep_conformance.attack._case import sort_key
+from getstep_conformance.attack._cases import CATALOGUE
+from getstep_engines import GAMES
+from getstep_server.cli.attack import loopback
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ConfigError
@@ -417,7 +417,7 @@ for words in ("--help", "run --help", "standings --help"):
     try:
         run_command(words.split())
     except SystemExit:
-        assert not [name for name in sys.modules if name.startswith("getstep_server.attack")], words
+        assert not [name for name in sys.modules if name.startswith("getstep_conformance")], words
     else:
         raise AssertionError(words)
 """

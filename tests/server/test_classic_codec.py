@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from getstep.wire import RemoteProtocolError
+from getstep.wire import CLASSIC_MAX_SQUARES, RemoteProtocolError
+from getstep.wire.classic import FRAME, ClassicReader, question_bytes, stop_bytes
 from getstep_engines import GAMES
-from getstep_server.limits import CLASSIC_MAX_SQUARES
-from getstep_server.net.classic import FRAME, ClassicReader, question_bytes, stop_bytes
 from tests.server.classic_bytes import answer_bytes, ints
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"

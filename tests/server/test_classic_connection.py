@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from getstep.wire import Start, Step
+from getstep.wire.classic import FRAME
 from getstep_engines import GAMES
 from getstep_server.incident import Incident
 from getstep_server.limits import MAX_STALE_ANSWERS
@@ -62,7 +63,7 @@ class Client:
     def ask(self) -> int:
         """Ask a question, and return its id as the client sees it."""
         self.seat.ask(1, GAMES["hop"].start().board(), None, 1.0)
-        _, move_id = struct.unpack_from("<2i", self._sock.recv(classic.FRAME.size, socket.MSG_WAITALL))
+        _, move_id = struct.unpack_from("<2i", self._sock.recv(FRAME.size, socket.MSG_WAITALL))
         assert isinstance(move_id, int)
         return move_id
 

@@ -14,13 +14,14 @@ import trio
 
 from getstep.referee import MatchState
 from getstep.wire import Connection, End, GetStep, Goodbye, Role, Start, _frames
+from getstep.wire.classic import ClassicReader
 from getstep_engines.linkage import LinkageState
 from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus, Event, MatchEnded, MovePlayed, ServerFault, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.net import connection, wire_connection
-from getstep_server.net.classic import ClassicConnection, ClassicReader
+from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat
 from getstep_server.play import judge

@@ -22,7 +22,7 @@ import trio
 from trio.testing import MockClock
 
 from getstep.wire import Goodbye, Hello
-from getstep_server.attack import CASES, Times
+from getstep_conformance.attack import CASES, Times
 from getstep_server.config.checks import check_matches
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contest import database_path, load_contest

@@ -13,9 +13,10 @@ import pytest
 import trio
 
 import getstep_server
-from getstep import referee
+from getstep import referee, wire
 from getstep.referee import ABSENT_MISSES, STALLED_MISSES, EndCode, FaultCode
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
+from getstep_conformance.attack import _times
 from getstep_engines import GAMES
 from getstep_server import limits
 from getstep_server.net import connection
@@ -71,8 +72,8 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
         f"Of other stale answers, more than {limits.MAX_STALE_ANSWERS} between two questions are hostile",
         f"{limits.LOGIN_SECONDS:g} s for the team id, {limits.FRAME_SECONDS:g} s from an answer's first byte",
         f"is disconnected after a pause of {limits.CLASSIC_REFUSAL_SECONDS:g} s,",
-        f"n, the number of squares in the path, 0…{limits.CLASSIC_MAX_SQUARES}",
-        f"n outside 0…{limits.CLASSIC_MAX_SQUARES}, a coordinate outside",
+        f"n, the number of squares in the path, 0…{wire.CLASSIC_MAX_SQUARES}",
+        f"n outside 0…{wire.CLASSIC_MAX_SQUARES}, a coordinate outside",
         "A player that misses three limits in a row while it has no connection loses the match (`absent`)",
         "it has missed three limits in a row, and no sign of life came in between",
     ],
@@ -99,6 +100,7 @@ PAUSES = {
     "unsupported_version": None,
     "unknown_team": None,
     "bad_token": None,
+    "wrong_address": None,
     "hosted_program": None,
     "too_many_logins": connection.FULL_RETRY_MS,
     "too_many_connections": connection.FULL_RETRY_MS,
@@ -186,3 +188,10 @@ async def test_the_cost_of_a_fault(tmp_path: Path, game: str) -> None:
         end = await black.expect(End)
         assert (end.result, end.reason) == ("loss", "illegal_move")
         assert ("scored" in cost) == (end.scores == [0, 64 * 64])
+
+
+def test_the_suite_for_servers_has_the_limits_of_this_one() -> None:
+    """It tests any server by protocol.md, and so has the promised limits in a module of its own."""
+    names = [name for name in vars(_times) if name.isupper()]
+    assert len(names) == 8
+    assert {name: getattr(_times, name) for name in names} == {name: getattr(limits, name) for name in names}

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from getstep.wire import GetStep, Goodbye, Start, Step
+from getstep.wire.classic import FRAME
 from getstep_server.events import (
     ContestStarted,
     MatchEnded,
@@ -17,7 +18,7 @@ from getstep_server.events import (
     TeamLeft,
 )
 from getstep_server.incident import Incident
-from getstep_server.net import classic, registry
+from getstep_server.net import registry
 from getstep_server.records.record import parse
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import incidents_of
@@ -190,7 +191,7 @@ async def test_classic_bots_of_a_team_sit_at_several_seats(tmp_path: Path) -> No
         ids = []
         for bot in bots:  # nobody answers: both are asked at the same time
             with trio.fail_after(PATIENCE_SECONDS):
-                code, move_id = struct.unpack_from("<2i", await bot.receive_some(classic.FRAME.size))
+                code, move_id = struct.unpack_from("<2i", await bot.receive_some(FRAME.size))
             assert code == 1
             ids.append(move_id)
         assert abs(ids[0] - ids[1]) == 1

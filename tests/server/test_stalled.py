@@ -8,10 +8,10 @@ from pathlib import Path
 import trio
 
 from getstep.wire import End, GetStep, Penalty, Start, Step
+from getstep.wire.classic import FRAME
 from getstep_server.config.contest import Contest
 from getstep_server.events import MatchEnded, PlayerAskedAgain, PlayerStalled, TurnFaulted
 from getstep_server.incident import Incident
-from getstep_server.net.classic import FRAME
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.patience import PATIENCE_SECONDS

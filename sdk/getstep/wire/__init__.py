@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._limits import (
+    CLASSIC_MAX_SQUARES,
     HEADER_BYTES,
     MAX_ARRAY,
     MAX_CLIENT_FRAME,
@@ -27,6 +28,7 @@ from ._limits import (
     MAX_SERVER_FRAME,
     MAX_TEAM,
     MAX_TEXT,
+    MAX_TEXT_BYTES,
     VERSION,
 )
 
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     )
     from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
     from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
-    from ._frames import pack_boards_with
+    from ._frames import FrameReader, decode, encode, pack_boards_with
     from ._messages import (
         CLIENT_MESSAGES,
         SERVER_MESSAGES,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERS",
+    "CLASSIC_MAX_SQUARES",
     "CLIENT_MESSAGES",
     "CLOSED",
     "HEADER_BYTES",
@@ -81,6 +84,7 @@ __all__ = [
     "MAX_SERVER_FRAME",
     "MAX_TEAM",
     "MAX_TEXT",
+    "MAX_TEXT_BYTES",
     "NEED_DATA",
     "SERVER_MESSAGES",
     "TOKEN_LETTERS",
@@ -89,6 +93,7 @@ __all__ = [
     "Connection",
     "End",
     "Event",
+    "FrameReader",
     "GetStep",
     "Goodbye",
     "Hello",
@@ -110,6 +115,8 @@ __all__ = [
     "Step",
     "Welcome",
     "canonical_token",
+    "decode",
+    "encode",
     "new_nonce",
     "pack_boards_with",
     "prove_server",
@@ -126,6 +133,7 @@ _MODULES = {
     "Connection": "_connection",
     "End": "_messages",
     "Event": "_connection",
+    "FrameReader": "_frames",
     "GetStep": "_messages",
     "Goodbye": "_messages",
     "Hello": "_messages",
@@ -151,6 +159,8 @@ _MODULES = {
     "TRANSITIONS": "_state",
     "Welcome": "_messages",
     "canonical_token": "_auth",
+    "decode": "_frames",
+    "encode": "_frames",
     "new_nonce": "_auth",
     "pack_boards_with": "_frames",
     "prove_server": "_auth",

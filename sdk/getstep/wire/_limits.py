@@ -52,3 +52,6 @@ NONCE_DIGITS = 32
 
 MAC_DIGITS = 64
 """Hexadecimal digits of an HMAC-SHA256."""
+
+CLASSIC_MAX_SQUARES = 100
+"""Squares of a path on the classic wire: the limit of the original protocol."""

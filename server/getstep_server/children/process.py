@@ -12,7 +12,7 @@ from typing import Any
 
 import trio
 
-from getstep._processes import own_group
+from getstep.processes import own_group
 from getstep_server.limits import CHILD_LINE_BYTES
 
 from .log import ChildLog

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import trio
 
-from getstep_server.conformance import VECTORS, Case, Outcome, Suite, Times, Verdict, cases
-from getstep_server.conformance.report import as_html, as_json, counts, group_of
+from getstep_conformance.client import VECTORS, Case, ClientError, Outcome, Suite, Times, Verdict, cases
+from getstep_conformance.client.report import as_html, as_json, counts, group_of
 from getstep_server.errors import UsageError
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars, fold
@@ -132,7 +132,10 @@ def _run(args: argparse.Namespace, chosen: list[Case]) -> tuple[list[Outcome], f
             found = await suite.run(chosen, report)
         return found, trio.current_time() - began
 
-    return trio.run(run)
+    try:
+        return trio.run(run)
+    except* ClientError as errors:
+        raise UsageError(str(errors.exceptions[0])) from errors
 
 
 def _write_vectors(folder: Path) -> int:

@@ -194,7 +194,7 @@ _COMMANDS = {
     "freeze": (".reveal:add_freeze", "hide the results from now on from the live page"),
     "reveal": (".reveal:add_reveal", "show the hidden results one by one, from the bottom of the table"),
     "sandbox": (".sandbox:add_sandbox", "try every protection from programs that this machine runs"),
-    "attack": ("getstep_server.attack:add_attack", "test a server on this machine with hostile clients"),
+    "attack": ("getstep_server.cli.attack:add_attack", "test a server on this machine with hostile clients"),
     "conformance": (".conformance:add_conformance", "test a client, in any language, against the protocol"),
 }
 """The commands: the function that adds a command's arguments to its parser, and one line of help."""

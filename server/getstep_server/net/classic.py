@@ -1,4 +1,4 @@
-"""The classic wire of protocol.md: little-endian 32-bit integers, no lengths, no secret.
+"""Connections that speak the classic wire of protocol.md; its frames are in `getstep.wire.classic`.
 
 It plays hop only. To the seat a classic connection is like any other: questions become 268-byte frames, and answers
 become steps. Messages that the old protocol has no form for are not sent.
@@ -8,87 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 from typing import Any
 
 import trio
 
 from getstep.wire import GetStep, Goodbye, Message, RemoteProtocolError, Step
+from getstep.wire.classic import ClassicReader, question_bytes, stop_bytes
 from getstep_server.addresses import plain
-from getstep_server.limits import CLASSIC_MAX_SQUARES, CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
+from getstep_server.limits import CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
 
 from .connection import _READING, Connection, PeerClosed, State, has_hung_up
 from .registry import ConnectionRegistry
 from .seat import Seat, choose_seat
 
-SIZE = 8
-FRAME = struct.Struct(f"<2i{SIZE * SIZE}ii")
-"""Code, move id, 64 squares, is_black: 268 bytes, sent at once because original clients take no short read."""
-
 _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
-
-_INT = struct.Struct("<i")
-_ANSWER = struct.Struct("<2i")
-_SQUARE = struct.Struct("<2i")
-
-
-def question_bytes(move_id: int, board: list[list[int]], *, is_black: bool) -> bytes:
-    """Return the frame that asks for a move."""
-    return FRAME.pack(1, move_id, *(cell for row in board for cell in row), int(is_black))
-
-
-def stop_bytes() -> bytes:
-    """Return the frame that ends a client; as long as a question, because clients read a whole frame first."""
-    return FRAME.pack(*[0] * (SIZE * SIZE + 3))
-
-
-class ClassicReader:
-    """Splits the bytes of a classic client into its team id and its answers; buffers one answer at most."""
-
-    def __init__(self, team: int | None = None, received: bytes = b"") -> None:
-        self.team = team
-        self._buffer = bytearray(received)
-
-    @property
-    def rest(self) -> bytes:
-        """The received bytes that were not taken out."""
-        return bytes(self._buffer)
-
-    @property
-    def partial(self) -> bool:
-        """True if the buffer holds an incomplete answer, once the complete ones are taken out."""
-        return bool(self._buffer)
-
-    def feed(self, data: bytes) -> None:
-        """Append bytes that arrived."""
-        self._buffer += data
-        if self.team is None and len(self._buffer) >= _INT.size:
-            (self.team,) = _INT.unpack(self._take(_INT.size))
-
-    def next_answer(self) -> tuple[int, list[tuple[int, int]]] | None:
-        """Return the next complete answer as move id and squares, or None.
-
-        Raises:
-            RemoteProtocolError: ``bad_field`` for a count or a coordinate out of range.
-        """
-        if self.team is None or len(self._buffer) < _ANSWER.size:
-            return None
-        count, move_id = _ANSWER.unpack_from(self._buffer)
-        if not 0 <= count <= CLASSIC_MAX_SQUARES:
-            raise RemoteProtocolError("bad_field", f"{count} squares, expected 0 to {CLASSIC_MAX_SQUARES}")
-        length = _ANSWER.size + count * _SQUARE.size
-        if len(self._buffer) < length:
-            return None
-        squares = list(_SQUARE.iter_unpack(self._take(length)[_ANSWER.size :]))
-        for row, column in squares:
-            if not (0 <= row < SIZE and 0 <= column < SIZE):
-                raise RemoteProtocolError("bad_field", f"the square ({row}, {column}), expected 0 to {SIZE - 1}")
-        return move_id, squares
-
-    def _take(self, count: int) -> bytes:
-        taken = bytes(self._buffer[:count])
-        del self._buffer[:count]
-        return taken
 
 
 class ClassicConnection(Connection):

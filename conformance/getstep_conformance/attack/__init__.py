@@ -13,7 +13,6 @@ each case names an input and the reaction that protocol.md requires.
 
 from ._case import Case, Expected, SenderKind
 from ._cases import CASES
-from ._command import add_attack, loopback
 from ._errors import MissingOption, NotAsExpected, NotRun
 from ._player import Credential
 from ._runner import Address, CaseRunner
@@ -31,6 +30,4 @@ __all__ = [
     "NotRun",
     "SenderKind",
     "Times",
-    "add_attack",
-    "loopback",
 ]

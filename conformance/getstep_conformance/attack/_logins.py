@@ -9,12 +9,12 @@ from typing import Any
 import trio
 
 from getstep.wire import MAX_NAME, MAX_TEAM, VERSION, sign
-from getstep_server import limits
 
 from ._case import VANISHES, Attack, Case, Expected, SenderKind, before_login, hostile, refused
 from ._connection import RawConnection, join_bytes, message, step
 from ._errors import NotAsExpected, NotRun
 from ._player import Sender
+from ._times import BAD_LOGIN_FIRST_SECONDS, LOGIN_WINDOW_SECONDS, LOGINS_PER_WINDOW
 
 _UNAUTHENTICATED, _LOBBY, _ON, _OFF = (
     SenderKind.UNAUTHENTICATED,
@@ -26,9 +26,9 @@ _UNAUTHENTICATED, _LOBBY, _ON, _OFF = (
 NASTY_NAME = "\x1b[2J\x1b[31m\u202eevil\n+ Team 1 wins\x07\x9b"
 """Control characters that clear the screen, turn it red, reverse the text, start a line, and ring the bell."""
 
-_WINDOW = limits.LOGIN_WINDOW_SECONDS
+_WINDOW = LOGIN_WINDOW_SECONDS
 
-_STORM_LOGINS = 5 * limits.LOGINS_PER_WINDOW
+_STORM_LOGINS = 5 * LOGINS_PER_WINDOW
 """Logins of one case until it gives up: a server under attack takes in so few that their rate is never too high."""
 
 _NO_TEAM = MAX_TEAM - 7
@@ -63,7 +63,7 @@ async def _guesses(sender: Sender) -> None:
     """Try four ids in a row from one address: each answer takes longer than the previous one."""
     source = sender.server.new_source()
     waits = [await _refusal_time(await sender.server.connect(source)) for _ in range(4)]
-    least = [0.0, *(limits.BAD_LOGIN_FIRST_SECONDS * 2**n for n in range(3))]
+    least = [0.0, *(BAD_LOGIN_FIRST_SECONDS * 2**n for n in range(3))]
     if not all(wait >= 0.9 * expected for wait, expected in zip(waits, least, strict=True)):
         raise NotAsExpected(f"answers after {waits} s, expected at least {least} s")
 
@@ -182,7 +182,7 @@ async def _login_storm(sender: Sender) -> None:
     """Log in until the limit: the match continues on the last connection that was accepted."""
     newest: RawConnection | None = None
     reply: dict[str, Any] | None = None
-    began: deque[float] = deque(maxlen=limits.LOGINS_PER_WINDOW + 1)
+    began: deque[float] = deque(maxlen=LOGINS_PER_WINDOW + 1)
     for _ in range(_STORM_LOGINS):
         connection = await sender.server.connect()
         began.append(trio.current_time())

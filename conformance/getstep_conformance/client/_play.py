@@ -9,7 +9,7 @@ from typing import Any
 import trio
 
 from getstep.wire import SocketAddress, canonical_token, new_nonce, prove_server, verify
-from getstep_server.net.classic import ClassicReader
+from getstep.wire.classic import ClassicReader
 
 from . import _bot_rules
 from ._client import ClientProcess

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from getstep_server import __version__
-from getstep_server.reports.templating import template_environment
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from getstep import __version__
 
 from ._case import cases
 from ._outcome import Outcome, Verdict
@@ -40,10 +41,24 @@ def as_html(client: Sequence[str], outcomes: Sequence[Outcome], seconds: float) 
     rows = [
         (number, title, counts(o for o in outcomes if group_of(o) == (number, title))) for number, title in groups
     ]
-    template = template_environment(__package__ or "").get_template("report.html.j2")
-    return template.render(
+    environment = Environment(
+        loader=PackageLoader(__package__ or ""),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(
         **content, groups=groups, rows=rows, verdicts=list(Verdict), seconds_text=f"{seconds:.1f}"
     )
+
+
+def _visible(value: Any) -> Any:
+    """Escape what a client could use to repaint a page or to turn its text around."""
+    if type(value) is not str or value.isprintable():
+        return value
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in value)
 
 
 def _content(client: Sequence[str], outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import trio
 
-from getstep.wire import MAX_SERVER_FRAME, Step, _frames, sign
-from getstep_server.net.classic import FRAME as CLASSIC_FRAME
-from getstep_server.net.classic import SIZE
+from getstep.wire import MAX_SERVER_FRAME, FrameReader, Step, decode, encode, sign
+from getstep.wire.classic import FRAME as CLASSIC_FRAME
+from getstep.wire.classic import SIZE
 
 from ._errors import NotAsExpected
 
@@ -30,7 +30,7 @@ def frame(body: bytes) -> bytes:
 
 def message(**fields: Any) -> bytes:
     """Return a frame with any fields."""
-    return _frames.encode(fields, _ANY_LENGTH)
+    return encode(fields, _ANY_LENGTH)
 
 
 def step(question: int, move: Any) -> bytes:
@@ -50,7 +50,7 @@ class RawConnection:
         self.stream = stream
         self.received: list[Message] = []
         self.closed = False
-        self._reader = _frames.FrameReader(MAX_SERVER_FRAME)
+        self._reader = FrameReader(MAX_SERVER_FRAME)
 
     async def send(self, data: bytes) -> None:
         """Send bytes. If the server has closed the connection, the next read shows it."""
@@ -62,7 +62,7 @@ class RawConnection:
         while True:
             body = self._reader.next_body()
             if body is not None:
-                self.received.append(_frames.decode(body))
+                self.received.append(decode(body))
                 return self.received[-1]
             data = await self._receive()
             if not data:

@@ -8,8 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from getstep.wire import RemoteProtocolError
+from getstep.wire.classic import ClassicReader, question_bytes, stop_bytes
 from getstep_engines import GAMES, IllegalMove
-from getstep_server.net.classic import ClassicReader, question_bytes, stop_bytes
 
 from ._line import Cut
 from ._outcome import NotAsRequired

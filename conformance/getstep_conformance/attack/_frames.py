@@ -9,8 +9,7 @@ import struct
 
 import trio
 
-from getstep.wire import MAX_ARRAY, MAX_DEPTH, MAX_LOGIN_FRAME, MAX_MAP
-from getstep.wire._limits import MAX_TEXT_BYTES
+from getstep.wire import MAX_ARRAY, MAX_DEPTH, MAX_LOGIN_FRAME, MAX_MAP, MAX_TEXT_BYTES
 
 from ._case import HARMLESS, TRUNCATED, VANISHES, Case, Expected, SenderKind, before_login, hostile, sends
 from ._connection import frame, ints, message

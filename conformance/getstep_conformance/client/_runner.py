@@ -10,7 +10,7 @@ import trio
 
 from ._case import Case, cases
 from ._classic_steps import ClassicLogin, Stop
-from ._client import started
+from ._client import ClientError, started
 from ._outcome import VERDICT_OF_NEED, NotAsRequired, Outcome, Verdict
 from ._play import HOST, TEAM, TOKEN, Play, Times, listener
 from ._scripts import is_scaled
@@ -40,7 +40,11 @@ class Suite:
     jobs: int = 16
 
     async def run(self, chosen: Iterable[Case], report: Callable[[Outcome], None]) -> list[Outcome]:
-        """Run the cases, call ``report`` after each, and return the outcomes in the order of their numbers."""
+        """Run the cases, call ``report`` after each, and return the outcomes in the order of their numbers.
+
+        Raises:
+            ClientError: the client does not start.
+        """
         wanted = list(chosen)
         suite, found, again = self, dict[str, Outcome](), list[Case]()
         if any(case.measures_pauses for case in wanted):
@@ -60,11 +64,14 @@ class Suite:
             found[case.number] = outcome
             report(outcome)
 
-        async with trio.open_nursery() as nursery:
-            for case in sorted(wanted, key=lambda case: not case.table.slow):
-                if case.number not in found:
-                    nursery.start_soon(one, case)
-                    await trio.lowlevel.checkpoint()  # so that they start in this order
+        try:
+            async with trio.open_nursery() as nursery:
+                for case in sorted(wanted, key=lambda case: not case.table.slow):
+                    if case.number not in found:
+                        nursery.start_soon(one, case)
+                        await trio.lowlevel.checkpoint()  # so that they start in this order
+        except* ClientError as group:
+            raise _first(group) from None  # the same for every case
         for case in again:
             found[case.number] = await suite.run_case(case, starting)
             report(found[case.number])
@@ -85,7 +92,7 @@ class Suite:
             remarks: gets what an informational case has found.
 
         Raises:
-            UsageError: the client does not start.
+            ClientError: the client does not start.
         """
         began = trio.current_time()
         door, token = await listener(), case.table.token or TOKEN
@@ -116,6 +123,11 @@ class Suite:
             why = f"{play.other_moves} moves were on other empty squares than those of the test bot"
         seconds = trio.current_time() - began
         return Outcome(case.number, verdict, why, seconds, tuple(play.transcript), client.output)
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error in nested groups."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 class _Once:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import trio
 
-from getstep_server import limits
-from getstep_server.net.classic import SIZE
+from getstep.wire.classic import SIZE
 
 from ._case import (
     HARMLESS,
@@ -21,6 +20,7 @@ from ._connection import ints, join_bytes, message
 from ._errors import NotAsExpected
 from ._floods import HELD
 from ._player import Sender, answered
+from ._times import MAX_STALE_ANSWERS
 
 _LARGEST, _LEAST = 2**31 - 1, -(2**31)
 
@@ -81,7 +81,7 @@ async def _stale_once(sender: Sender) -> None:
 
 
 async def _stale_flood(sender: Sender) -> None:
-    await sender.send(ints(0, sender.question - 1) * (limits.MAX_STALE_ANSWERS + 1))
+    await sender.send(ints(0, sender.question - 1) * (MAX_STALE_ANSWERS + 1))
 
 
 async def _falling_ids(sender: Sender) -> None:

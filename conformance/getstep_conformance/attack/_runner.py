@@ -11,15 +11,13 @@ from itertools import count
 import trio
 
 from getstep.wire import RemoteProtocolError
-from getstep_server.formats.round_robin import berger
-from getstep_server.limits import LOGIN_WINDOW_SECONDS
 
 from ._case import Case, SenderKind
 from ._check import compare
 from ._connection import ClassicConnection, RawConnection, ints, message
 from ._errors import MissingOption, NotAsExpected, NotRun
 from ._player import Credential, Player, Sender, required, turn_of
-from ._times import Times
+from ._times import LOGIN_WINDOW_SECONDS, Times
 
 MATCHES_OF_A_PAIR = 2
 """Matches that two teams play in a contest with the default settings: each goes first once."""
@@ -66,7 +64,7 @@ class CaseRunner:
         self.teams = {credential.team: credential for credential in teams}
         self.classic = classic
         self.times = times or Times()
-        self._pairs = rounds * [pair for pairs in berger(list(self.teams)) for pair in pairs] if teams else []
+        self._pairs = rounds * _pairs_of(list(self.teams))
         self._ended: set[int] = set()
         self._players: dict[int, Player] = {}
         self._rest_until: dict[int, float] = {}
@@ -346,3 +344,18 @@ async def _stream(address: Address, source: str | None, *, narrow: bool) -> trio
         sock.close()
         raise
     return trio.SocketStream(sock)
+
+
+def _pairs_of(teams: list[int]) -> list[tuple[int, int]]:
+    """Return every two teams, round by round, so that a team rests between its matches: logins are limited."""
+    ring: list[int | None] = [*teams, *[None] * (len(teams) % 2)]
+    pairs = []
+    for _ in range(len(ring) - 1):
+        half = len(ring) // 2
+        pairs += [
+            (a, b)
+            for a, b in zip(ring[:half], ring[: half - 1 : -1], strict=True)
+            if a is not None and b is not None
+        ]
+        ring = [ring[0], ring[-1], *ring[1:-1]]
+    return pairs

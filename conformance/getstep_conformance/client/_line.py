@@ -14,9 +14,10 @@ from getstep.wire import (
     CLIENT_MESSAGES,
     MAX_CLIENT_FRAME,
     MAX_LOGIN_FRAME,
+    FrameReader,
     RemoteProtocolError,
+    decode,
 )
-from getstep.wire._frames import FrameReader, decode
 
 from ._outcome import NotAsRequired
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import trio
-from msgspec import Meta, field
-
-from getstep_server.validation import Check, Model
+from msgspec import Meta, Struct, field
 
 from . import _bot_rules
 from ._line import Cut
@@ -19,24 +17,19 @@ from ._play import NO_NONCE, Play, describe, framed, padded
 Seconds = Annotated[float, Meta(ge=0, le=100)]
 
 
-def _check_hex(text: str) -> None:
-    try:
-        bytes.fromhex(text)
-    except ValueError:
-        raise ValueError("hexadecimal bytes, such as c0") from None
-
-
-def _check_style(name: str) -> None:
-    if name not in STYLES:
-        raise ValueError(f"one of {', '.join(STYLES)}")
+def one_of(names: Iterable[str]) -> str:
+    """Return a pattern of one of these names."""
+    return f"^({'|'.join(names)})$"
 
 
 Proof = Literal["right", "wrong", "none", "mac", "undialled", "elsewhere"]
-Hex = Annotated[str, Check(_check_hex)]
-StyleName = Annotated[str, Check(_check_style)]
+Hex = Annotated[str, Meta(pattern=r"^\s*([0-9a-fA-F]{2}\s*)*$")]
+"""Bytes, such as ``c0 01``."""
+
+StyleName = Annotated[str, Meta(pattern=one_of(STYLES))]
 
 
-class Step(Model, frozen=True, forbid_unknown_fields=True):
+class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The base of all steps. ``need`` is the word of protocol.md for what the step requires of the client."""
 
     need: Need = "must"

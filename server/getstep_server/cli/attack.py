@@ -1,4 +1,4 @@
-"""The command ``getstep-server attack``: run the cases against a server on this machine."""
+"""The command `attack`: hostile test cases against a server on this machine."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from pathlib import Path
 
 import trio
 
+from getstep_conformance.attack import (
+    CASES,
+    Address,
+    Case,
+    CaseRunner,
+    Credential,
+    MissingOption,
+    NotAsExpected,
+    NotRun,
+    Times,
+)
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ConfigError
-
-from ._case import Case
-from ._cases import CASES
-from ._errors import MissingOption, NotAsExpected, NotRun
-from ._player import Credential
-from ._runner import Address, CaseRunner
-from ._times import Times
 
 _DESCRIPTION = """\
 Run hostile test cases against a server on this machine, and compare its

@@ -14,8 +14,12 @@ from pathlib import Path
 
 import trio
 
-from getstep._processes import own_group
-from getstep_server.errors import UsageError
+from getstep.processes import own_group
+
+
+class ClientError(Exception):
+    """Raised when the client under test cannot be started."""
+
 
 OUTPUT_BYTES = 64 << 10
 """Bytes of a client's output that are kept: its end. All of it is read, so that the client never blocks."""
@@ -100,7 +104,7 @@ async def started(command: Sequence[str], variables: Mapping[str, str]) -> Async
         variables: to add to the environment.
 
     Raises:
-        UsageError: there is no such program.
+        ClientError: there is no such program.
     """
     words = [_filled(word, variables) for word in command]
     with tempfile.TemporaryDirectory(prefix="getstep-conformance-", ignore_cleanup_errors=True) as folder:
@@ -116,7 +120,7 @@ async def started(command: Sequence[str], variables: Mapping[str, str]) -> Async
                 **own_group(),  # so that the client can be ended with all that it has started
             )
         except OSError as error:
-            raise UsageError(f"{words[0]}: {error.strerror or error}; expected a program that starts") from error
+            raise ClientError(f"{words[0]}: {error.strerror or error}; expected a program that starts") from error
         client = ClientProcess(process)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.read_output)

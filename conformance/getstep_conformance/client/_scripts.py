@@ -7,8 +7,7 @@ from typing import Any, TypeAlias
 
 import trio
 
-from getstep.wire import MAX_ARRAY, MAX_TEXT
-from getstep.wire._limits import MAX_TEXT_BYTES
+from getstep.wire import MAX_ARRAY, MAX_TEXT, MAX_TEXT_BYTES
 
 from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, pack

@@ -13,11 +13,12 @@ The unit tests of every SDK read the JSON files in `vectors`, which ``python -m 
 
 from pathlib import Path
 
-from ._case import Case, cases
+from ._case import Case, CaseError, cases
+from ._client import ClientError
 from ._outcome import Outcome, Verdict
 from ._play import Times
 from ._runner import Suite
 
 VECTORS = Path(__file__).parent / "vectors"
 
-__all__ = ["VECTORS", "Case", "Outcome", "Suite", "Times", "Verdict", "cases", "report"]
+__all__ = ["VECTORS", "Case", "CaseError", "ClientError", "Outcome", "Suite", "Times", "Verdict", "cases", "report"]

@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+import msgspec
+from msgspec import Meta, Struct, field
 
 from getstep.wire import SERVER_MESSAGES
-from getstep_server.validation import Check, Mistake, Model, ValidationError, validated, wrong
 
 from ._classic_steps import CLASSIC_STEPS
 from ._scripts import SCRIPTS, Script
-from ._steps import STEPS, Accept, Login, Send, Step
+from ._steps import STEPS, Accept, Login, Send, Step, one_of
 
 _MESSAGES = [cls.type for cls in SERVER_MESSAGES]
 
@@ -25,12 +25,11 @@ FOLDER = Path(__file__).parent / "cases"
 Text = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
-def _check_script(name: str) -> None:
-    if name not in SCRIPTS:
-        raise ValueError(f"one of {', '.join(SCRIPTS)}")
+class CaseError(ValueError):
+    """Raised when a file of cases is wrong; a line for each mistake, with its place."""
 
 
-class CaseTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CaseTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A case as it is in a file.
 
     Attributes:
@@ -54,14 +53,14 @@ class CaseTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
     requires: Text
     see: Text
     steps: list[Any] = field(default_factory=list)
-    script: Annotated[str, Check(_check_script)] | None = None
+    script: Annotated[str, Meta(pattern=one_of(SCRIPTS))] | None = None
     ends: Literal["over", "none"] = "over"
     token: str | None = None
     slow: bool = False
     timing: bool = False
 
 
-class GroupTable(Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class GroupTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file: a group of cases."""
 
     group: Annotated[int, Meta(ge=1, le=99)]
@@ -101,14 +100,14 @@ def cases() -> dict[str, Case]:
     """Return all cases by number, in their order.
 
     Raises:
-        ValidationError: a file is wrong; the error has each mistake with its place.
+        CaseError: a file is wrong.
     """
     found: dict[str, Case] = {}
     for path in sorted(FOLDER.glob("*.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         for case in cases_in(data):
             if case.number in found:
-                raise ValidationError([wrong(("case", case.number), path.name, "a number that no other case has")])
+                raise CaseError(f"{path.name}: case {case.number}, expected a number that no other case has")
             found[case.number] = case
     return dict(sorted(found.items(), key=lambda pair: sort_key(pair[0])))
 
@@ -117,38 +116,41 @@ def cases_in(data: Mapping[str, Any]) -> list[Case]:
     """Return the cases of a file.
 
     Raises:
-        ValidationError: the file is wrong; the error has each mistake with its place.
+        CaseError: the file is wrong.
     """
-    group = validated(GroupTable, data)
-    found, mistakes = [], list[Mistake]()
-    for place, table in enumerate(group.case):
+    try:
+        group = msgspec.convert(data, GroupTable)
+    except msgspec.ValidationError as error:
+        raise CaseError(str(error)) from error
+    found, mistakes = [], list[str]()
+    for table in group.case:
         steps = []
-        for number, fields in enumerate(table.steps):
+        for number, entry in enumerate(table.steps, start=1):
             try:
-                steps.append(_step(fields))
-            except ValidationError as error:
-                mistakes += [mistake.below("case", place, "steps", number) for mistake in error.mistakes]
+                steps.append(_step(entry))
+            except (CaseError, msgspec.ValidationError) as error:
+                mistakes.append(f"case {table.number}, step {number}: {error}")
         if not table.number.startswith(f"{group.group}."):
-            mistakes.append(wrong(("case", place, "number"), table.number, f"a number of group {group.group}"))
-        if bool(steps) == bool(table.script):
-            mistakes.append(wrong(("case", place, "steps"), table.steps, "steps, or a script"))
+            mistakes.append(f"case {table.number}, expected a number of group {group.group}")
+        if bool(table.steps) == bool(table.script):
+            mistakes.append(f"case {table.number}, expected steps, or a script")
         found.append(Case(table, tuple(steps), group.title, group.classic))
     if mistakes:
-        raise ValidationError(mistakes)
+        raise CaseError("\n".join(mistakes))
     return found
 
 
 def _step(entry: object) -> Step:
     table = {"do": entry} if isinstance(entry, str) else entry
     if not isinstance(table, dict):
-        raise ValidationError([wrong((), entry, "the name of a step, or a table")])
+        raise CaseError(f"{entry!r}, expected the name of a step, or a table")
     name, fields = str(table.get("do")), {key: value for key, value in table.items() if key != "do"}
     if name in _MESSAGES:
-        return validated(Send, {"type": name, **fields})
+        return msgspec.convert({"type": name, **fields}, Send)
     steps = {**STEPS, **CLASSIC_STEPS}
     if name not in steps:
-        raise ValidationError([wrong(("do",), table.get("do"), f"one of {', '.join([*steps, *_MESSAGES])}")])
-    return validated(steps[name], fields)
+        raise CaseError(f"{name!r}, expected one of {', '.join([*steps, *_MESSAGES])}")
+    return msgspec.convert(fields, steps[name])
 
 
 def sort_key(number: str) -> tuple[int, ...]:
