@@ -390,6 +390,22 @@ class MatchNotResumed(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class MatchParked(Notice):
+    """A match is not played in this run any more: a process of its hosted programs has failed ``times`` times."""
+
+    level = "error"
+    logged = "match_parked"
+
+    match: Match
+    times: int
+    why: str
+
+    def text(self, names: Names, /) -> str:
+        """Return the line for people."""
+        return f"! {names.match(self.match)} is parked after {self.times} failures; the others go on: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class JournalCut(Notice):
     """The last line of the journal was torn when the server died; it was cut off."""
 
@@ -553,6 +569,7 @@ Event: TypeAlias = (
     | MatchCalledOff
     | DecisionTaken
     | MatchNotResumed
+    | MatchParked
     | JournalCut
     | DiskFull
     | DatabaseAway

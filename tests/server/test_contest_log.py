@@ -43,6 +43,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchNotResumed,
+    MatchParked,
     MatchStarted,
     MovePlayed,
     NotAnnounced,
@@ -112,6 +113,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     (
         MatchNotResumed(MATCH, "its files are lost"),
         {"level": "warning", "event": "match_not_resumed", **ABOUT, "why": "its files are lost"},
+    ),
+    (
+        MatchParked(MATCH, 3, "its process has died"),
+        {"level": "error", "event": "match_parked", **ABOUT, "times": 3, "why": "its process has died"},
     ),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),

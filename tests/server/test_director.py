@@ -17,8 +17,8 @@ from trio.testing import MockClock
 from getstep.wire import End, Start
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, database_path
-from getstep_server.errors import ContestStopped
-from getstep_server.events import ContestStarted, Event, MatchEnded, MatchStarted, ServerFault, Waiting
+from getstep_server.errors import BotFailed, ContestStopped
+from getstep_server.events import ContestStarted, Event, MatchEnded, MatchParked, MatchStarted, ServerFault, Waiting
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.net import registry
 from getstep_server.records.game import game_header, is_void, record_of_game, result_of
@@ -26,6 +26,7 @@ from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import Record, parse
 from getstep_server.records.result import Result
 from getstep_server.runtime import director as director_module
+from getstep_server.runtime import venue
 from getstep_server.runtime.director import Director
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.runtime.start import StartCondition
@@ -301,6 +302,32 @@ async def test_a_match_that_never_succeeds_stops_the_contest(
     assert stage.of(MatchEnded) == []
     assert len(stage.of(ServerFault)) == MATCH_ATTEMPTS
     assert {end.result for end in stage.said(1, End)} == {"void"}
+
+
+async def test_a_match_whose_hosted_process_always_dies_is_parked_and_the_others_go_on(
+    tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = venue.Here.play
+
+    async def play(self: Any, running: Any, sheet: Any) -> Result:
+        if running.match.number == 1:
+            raise ExceptionGroup("of a nursery", [BotFailed("its process has died")])
+        return await real(self, running, sheet)
+
+    monkeypatch.setattr(venue.Here, "play", play)
+    stage = Stage(make_contest(tmp_path, 3, **SMALL))
+    why = r"^match 1 is parked: .* adjudicate CONTEST 1 "
+    with pytest.RaisesGroup(pytest.RaisesExc(ContestStopped, match=why), flatten_subgroups=True):
+        await stage.play(1, 2, 3)
+    assert sorted(numbers([result.match for result in stage.store.saved])) == [2, 3, 4, 5, 6]
+    assert [(event.match.number, event.times, event.why) for event in stage.of(MatchParked)] == [
+        (1, MATCH_ATTEMPTS, "its process has died")
+    ]
+    assert len(stage.of(ServerFault)) == MATCH_ATTEMPTS
+    monkeypatch.setattr(venue.Here, "play", real)
+    again = Stage(make_contest(tmp_path, 3, **SMALL), store=stage.store, records=list(stage.store.chain))
+    await again.play(1, 2, 3)
+    assert numbers([event.result.match for event in again.of(MatchEnded)]) == [1]
 
 
 # --- announced only when it is stored ------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchNotResumed,
+    MatchParked,
     MatchStarted,
     MovePlayed,
     NotAnnounced,
@@ -116,6 +117,9 @@ SCENARIOS: dict[str, list[Event]] = {
         ended(THREE, result_of(THREE), total=12),
     ],
     "a match resumes": [MatchStarted(FIRST, 17), JournalCut("autumn/running/segment-1.journal", 11)],
+    "a match is parked": [
+        MatchParked(FIRST, 3, "the process that plays with the program of Ada exited with code 1")
+    ],
     "a match does not resume": [MatchNotResumed(FIRST, "the program of Ada cannot begin in mid-game")],
     "a match ends": [ended(THREE, result_of(THREE))],
     "a match starts and a move is played: nothing is shown": [

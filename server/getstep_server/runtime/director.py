@@ -25,6 +25,8 @@ Each match has a task, `_conduct`. Its order is strict: the result is stored fir
 recorder calls `_ended` in the order of the records. A decision can change which matches are open at any time. Then
 `_reconcile` compares each match with the tournament: it cancels a running attempt that is superseded, and corrects
 the queue. A failure of the server makes an attempt void. The match is played again, at most MATCH_ATTEMPTS times.
+Then the run stops. But if only the processes of the match's hosted programs have failed, it parks the match, goes
+on with the others, and stops when they are over.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ import trio
 from getstep.referee import FaultCode
 from getstep.wire import MAX_TEXT, End
 from getstep_server.config.contest import Contest
-from getstep_server.errors import MatchLost
+from getstep_server.errors import BotFailed, ContestStopped, MatchLost
 from getstep_server.events import (
     ClusterTrouble,
     ContestStarted,
@@ -50,6 +52,7 @@ from getstep_server.events import (
     MatchCalledOff,
     MatchEnded,
     MatchNotResumed,
+    MatchParked,
     MatchStarted,
     Publish,
     ServerFault,
@@ -145,6 +148,8 @@ class Director:
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
         self._failures, self._losses = Counter[int](), Counter[int]()
+        self._parked: dict[int, int] = {}
+        """The matches that this run plays no more, by number, with how often the host had reopened each by then."""
         self._waiting_published: tuple[int, ...] = ()
         self._changed = trio.Event()
         self._tables = LiveTables(tournament)
@@ -188,7 +193,7 @@ class Director:
             gather: wait first until all teams with open matches are present; `enter` ends that.
 
         Raises:
-            ContestStopped: a match could not be played or stored.
+            ContestStopped: a match could not be played or stored; a parked one, when all others are over.
         """
         await self.recorder.refresh()
         await self.recorder.put_settings()
@@ -221,6 +226,16 @@ class Director:
                 ):
                     await self._changed.wait()
             nursery.cancel_scope.cancel()
+        if parked := [match.number for match in self.tournament.open() if self._is_parked(match)]:
+            raise _parked(parked)
+
+    def _is_parked(self, match: Match) -> bool:
+        return self._parked.get(match.number) == self.tournament.replays[match.number]
+
+    def _park(self, match: Match, error: Exception) -> None:
+        """Play a match no more in this run, unless the host reopens it."""
+        self._parked[match.number] = self.tournament.replays[match.number]
+        self._publish(MatchParked(match, self._failures.pop(match.number), str(error)))
 
     async def _compute(self, function: Callable[[], T]) -> T:
         """Call a function that takes some µs for each match; in a thread if there are many."""
@@ -302,7 +317,7 @@ class Director:
                 self._discard_unfinished(match)
             if match in self._queue and not is_open:
                 self._queue.remove(match)
-            elif is_open and match not in self._queue and match not in self._gathering:
+            elif is_open and not (match in self._queue or match in self._gathering or self._is_parked(match)):
                 self._queue.add([match])
         self.changed()
 
@@ -372,7 +387,9 @@ class Director:
             if running.stored:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again
             await self._void(running, self._why_void(match, error))
-            if self._failures[match.number] >= MATCH_ATTEMPTS or self._losses[match.number] >= LOST_ATTEMPTS:
+            if self._failures[match.number] >= MATCH_ATTEMPTS and (failed := _failed_bot(error)):
+                self._park(match, failed)
+            elif self._failures[match.number] >= MATCH_ATTEMPTS or self._losses[match.number] >= LOST_ATTEMPTS:
                 times = max(self._failures[match.number], self._losses[match.number])
                 raise stopped(f"match {match.number}", error, times) from error
             self._free(running)
@@ -422,7 +439,7 @@ class Director:
         for seat in running.seats:
             seat.taken = False
         self._queue.release(match)
-        if self.tournament.is_open(match):
+        if self.tournament.is_open(match) and not self._is_parked(match):
             self._queue.add([match])
         self._leave(running)
 
@@ -502,3 +519,20 @@ class Director:
 def _release_of(sheet: Scoresheet | None) -> Callable[[], None]:
     """Return a callback that removes a finished or abandoned match from the journal."""
     return sheet.release if sheet is not None else lambda: None
+
+
+def _failed_bot(error: BaseException) -> BotFailed | None:
+    """Return why the process of a hosted program has failed, if nothing else has. Nurseries put it into groups."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, BotFailed) else None
+
+
+def _parked(numbers: Sequence[int]) -> ContestStopped:
+    first = numbers[0]
+    which = f"match {first} is" if len(numbers) == 1 else f"matches {', '.join(map(str, numbers))} are"
+    return ContestStopped(
+        f"{which} parked: a process that plays with a program failed {MATCH_ATTEMPTS} times; contest.log says how;"
+        " all other results are kept; fix the cause, then run the same command again, or decide the match with"
+        f" getstep-server matches adjudicate CONTEST {first} --winner TEAM --why TEXT"
+    )
