@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import reprlib
 import shutil
 import sys
 import textwrap
+from pathlib import Path
 from typing import Any, TextIO
 
 from .wire import MAX_TEXT
@@ -42,6 +45,26 @@ def duration(ms: float) -> str:
     return f"{ms / 1000:.2f}".rstrip("0").rstrip(".") + " s"
 
 
+_COMMAND = re.compile(r"\bgetstep (?=(?:new|rules|wrapper|practice|login|logout|check|play|submit)\b)")
+
+
+def command_word() -> str:
+    """Return how the user has started this command: ``getstep``, ``py -m getstep``, ``python3 -m getstep``."""
+    if not sys.argv or Path(sys.argv[0]) != Path(__file__).with_name("__main__.py"):
+        return "getstep"
+    python = sys.orig_argv[0]
+    if sys.platform == "win32" and Path(python).is_absolute():  # as the launcher py starts it
+        in_environment = sys.prefix != sys.base_prefix and "VIRTUAL_ENV" not in os.environ
+        python = sys.executable if in_environment else "py"
+    return f'"{python}" -m getstep' if " " in python else f"{python} -m getstep"
+
+
+def as_started(text: str) -> str:
+    """Return text whose commands ``getstep ...`` begin as the user has started this one: another may not work."""
+    word = command_word()
+    return text if word == "getstep" else _COMMAND.sub(lambda _: f"{word} ", text)
+
+
 class Console:
     """Prints progress to standard output, and problems to standard error.
 
@@ -55,10 +78,11 @@ class Console:
     def say(self, line: str) -> None:
         """Print a line of progress."""
         if not self._quiet:
-            _write(sys.stdout, _folded(line, sys.stdout))
+            _write(sys.stdout, _folded(as_started(line), sys.stdout))
 
     def warn(self, text: str, *, folded: bool = False) -> None:
         """Print a problem, also if ``quiet``; ``text`` may have several lines, which are broken if ``folded``."""
+        text = as_started(text)
         _write(sys.stderr, _folded(text, sys.stderr) if folded else text)
 
 

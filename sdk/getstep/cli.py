@@ -28,7 +28,7 @@ from ._settings import (
     find_token,
 )
 from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
-from ._text import Console
+from ._text import Console, as_started, command_word
 from ._uncaught import error_text
 from ._version import __version__
 
@@ -191,7 +191,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
-        for is_prose, group in groupby(text.splitlines(), lambda line: line[:1].strip() != ""):
+        for is_prose, group in groupby(as_started(text).splitlines(), lambda line: line[:1].strip() != ""):
             block = list(group)
             lines += textwrap.wrap(" ".join(block), width) if is_prose else block
         return "".join(f"{indent}{line}\n" for line in lines)
@@ -199,7 +199,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 def _parser() -> argparse.ArgumentParser:
     verbatim = _HelpFormatter
-    parser = argparse.ArgumentParser("getstep", description=_DESCRIPTION, formatter_class=verbatim)
+    parser = argparse.ArgumentParser(command_word(), description=_DESCRIPTION, formatter_class=verbatim)
     parser.add_argument("--version", action="version", version=f"getstep {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
