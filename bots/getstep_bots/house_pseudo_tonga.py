@@ -1,8 +1,8 @@
 """The house bot of pseudo_tonga, reconstructed from the description of TopCoder Marathon Match 6: beat it first.
 
-On an empty board it plays one of the four middle squares. Otherwise it searches three plies, its own move,
-the reply and its own next move, and scores a position as the sum of ``area² × perimeter`` over its own
-isles minus the same sum over the opponent's isles. Near the end it searches as deep as the empty squares allow.
+On an empty board it plays one of the four middle squares. Otherwise it searches three plies: its own move,
+the reply and its own next move. It scores a position as the sum of ``area² × perimeter`` over its own isles
+minus the same sum over the opponent's isles. Near the end it searches as deep as the empty squares allow.
 Decision: an isle's perimeter is the number of its unit edges that do not face a square of the same isle.
 Decision: among equal moves it plays the one in the lowest row, then in the lowest column.
 

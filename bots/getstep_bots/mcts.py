@@ -37,7 +37,7 @@ LONGEST_THINK = 1.0
 SHARES = {"move": 1 / 5, "budget": 1 / 40}
 """The share of the remaining time to use for a move, by the kind of time control.
 
-A fifth of a time for each move leaves a wide margin for the network and for other programs; a fortieth of a budget
+A fifth of a time for each move leaves a wide margin for the network and for other programs. A fortieth of a budget
 lasts for a whole game, since each share is taken from what is left."""
 
 BORROWED = 20

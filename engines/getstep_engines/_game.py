@@ -106,7 +106,7 @@ class Option(Value):
 
 
 def _range_ends(text: str) -> tuple[int | None, int | None]:
-    """Return the ends of a range such as ``6-16`` or ``-4--2``; None for an end that is no integer."""
+    """Return the ends of a range such as ``6-16`` or ``-4--2``; None for an end that is not an integer."""
     dash = text.find("-", 1)  # the first character may be a sign
     ends = (text[:dash], text[dash + 1 :]) if dash > 0 else ("", "")
     low, high = (int(end) if len(end) < 10 and _is_integer(end) else None for end in ends)

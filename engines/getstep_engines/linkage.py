@@ -3,9 +3,9 @@
 - **Game.** Linkage (Ethan Larson), More against Fewer.
 - **Idea.** Both players place dominoes of any colour. More wants many groups of one colour in the end, Fewer
   wants few.
-- **Board.** 7×7, empty at the start except for the blocked centre. A cell is 0 if empty, 1, 2, 3 or 4 for red,
-  blue, green or yellow, −1 for the centre, −2 if empty but a neighbour of the domino that the opponent placed
-  in its last turn.
+- **Board.** 7×7, empty at the start except for the blocked centre. A cell is 0 if empty, and 1, 2, 3 or 4 for
+  red, blue, green or yellow. The centre is −1. An empty cell is −2 if it is a neighbour of the domino that the
+  opponent placed in its last turn.
 - **Move.** `(colour, square, square)`, the colour one of "R", "B", "G" and "Y", for example
   `("R", (0, 0), (0, 1))`.
 - **Legal** is a domino of a colour that is left, on two empty squares that are neighbours, in either order.

@@ -331,7 +331,7 @@ def check_boards(game: Game) -> None:
         for state, following in played.sample():
             before, board = seen(state), state.board()
             _check_board(board)
-            _expect(len(str(state).splitlines()) == len(board), "str(state) has not one line for each row", state)
+            _expect(len(str(state).splitlines()) == len(board), "str(state) needs one line for each row", state)
             if following:
                 _check_read(game, state, following[0])
             board[0][0] = 99
@@ -414,7 +414,7 @@ def check_look(game: Game) -> None:
                 steps = game.trace(state, following[0])
                 _expect(_board(steps[-1].board) == game.view(after), "trace ends with another board", state)
                 _expect(game.notation(following[0]), f"notation of {following[0]!r} is empty")
-            _expect(isinstance(game.score_line(state), str), "score_line is no text", state)
+            _expect(isinstance(game.score_line(state), str), "score_line is not text", state)
     missing = sorted(value for value in values - {0} if value not in game.look.pieces)
     _expect(not missing, f"look has no piece for the values {missing}")
     players: tuple[Player, Player] = (0, 1)

@@ -1,7 +1,7 @@
 """Immutable objects with named fields, which are quick to define.
 
 They look like frozen dataclasses. But `dataclass` compiles the methods of each class, which takes 0.4 ms, and its
-module takes 6 ms to import. For the 15 classes of this package that was more than all else that a command such as
+module takes 6 ms to import. For the 15 classes of this package that was more than the rest that a command such as
 ``getstep-server standings`` needs of a game.
 """
 

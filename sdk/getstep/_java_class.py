@@ -46,7 +46,7 @@ def read_class(data: bytes) -> JavaClass:
     """Return what the content of a ``.class`` file says.
 
     Raises:
-        ValueError: it is no class.
+        ValueError: it is not a class.
     """
     try:
         return _Reader(data).read()

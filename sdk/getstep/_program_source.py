@@ -14,5 +14,5 @@ _TOOLS = frozenset(
 
 
 def is_made_by_tools(parts: Sequence[str]) -> bool:
-    """Return True if a path, by its ``parts``, leads to a file that a tool has made: it is no part of a program."""
+    """Return True if a path, by its ``parts``, leads to a file that a tool has made, not the program."""
     return not _TOOLS.isdisjoint(parts) or parts[-1].endswith(".pyc")

@@ -208,7 +208,7 @@ class _Page:
                 f"The live page at http://{self._address} cannot be reached: {reason}.\n{_HINT}"
             ) from None
         except http.client.HTTPException:  # its text may be whatever the other side has sent
-            raise NotGetstep(f"{self._address} is no web page; a port for bots is another one.\n{_HINT}") from None
+            raise NotGetstep(f"{self._address} is not a web page; bots use another port.\n{_HINT}") from None
         finally:
             connection.close()
         self._cookie = cookie.partition(";")[0] or self._cookie

@@ -74,8 +74,8 @@ class Callback:
     """A contestant's ``get_step`` with valid parameters.
 
     A function with a third parameter also gets ``turn``. There are two exceptions, because a wrong guess costs
-    every turn: a third parameter with a default other than None (``depth=3``) belongs to the contestant, and a
-    function with ``*args`` alone, such as a decorator's wrapper, gets the board and the colour only.
+    every turn. A third parameter with a default other than None (``depth=3``) belongs to the contestant. A function
+    with ``*args`` alone, such as a decorator's wrapper, gets the board and the colour only.
 
     Raises:
         BotError: ``function`` cannot be called with a board and a colour.

@@ -464,7 +464,7 @@ To read without an end would take the processor from the judge. A program that w
 """
 
 PROGRAM_LATE_REPLIES = 16
-"""The replies in one turn that are no answer: a file with get_step sends one, when it has reached the limit."""
+"""The replies in one turn that are not answers: a file with get_step sends one, when it has reached the limit."""
 
 PROGRAM_REPLY_BYTES = 1 << 16
 """The longest line that a file with get_step may reply: a traceback has up to 24 kB."""

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 
 `validated` converts parsed data (TOML, JSON) to a model in one call of msgspec: about 1 µs for a small table. Types
-are strict: ``true`` is no number, and ``"1"`` is none either; a whole number may stand for a float.
+are strict: ``true`` and ``"1"`` are not numbers; a whole number may stand for a float.
 
 msgspec stops at the first mistake and words it for programmers. So `validated` walks through the data a second time
 if the first conversion fails, and collects all mistakes with their places. Only wrong data pays for that.

@@ -360,7 +360,7 @@ def test_a_port_that_is_not_the_pages_is_named_without_what_it_sent(
         assert cli.main(["submit", str(bot), *login]) == 1
         answering.join(PATIENCE_SECONDS)
     said = capsys.readouterr().err
-    assert f"127.0.0.1:{port} is no web page; a port for bots is another one" in said
+    assert f"127.0.0.1:{port} is not a web page; bots use another port" in said
     assert "hello" not in said
 
 

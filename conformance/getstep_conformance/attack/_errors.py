@@ -8,7 +8,7 @@ class NotAsExpected(Exception):  # noqa: N818 - the outcome of a case, not an er
 
 
 class NotRun(Exception):  # noqa: N818 - the outcome of a case, not an error in this program
-    """Raised when something that a case needs is missing, such as a team or a match. It is no failure."""
+    """Raised when something that a case needs is missing, such as a team or a match. It is not a failure."""
 
 
 class MissingOption(NotRun):

@@ -1,4 +1,4 @@
-"""The cases that are no list of steps: they repeat, measure or compare."""
+"""The cases that are not a list of steps: they repeat, measure or compare."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Name = tuple[bytes, ...]
 
 
 class DnsError(ValueError):
-    """A packet is no answer that this client can use."""
+    """A packet is not an answer that this client can use."""
 
 
 @dataclass(frozen=True)

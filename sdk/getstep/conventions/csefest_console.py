@@ -1,9 +1,9 @@
 """The CSE Fest AI contest over standard input and output: chain_reaction.
 
 The program's argument is its colour, ``R`` (first) or ``G``. It reads ``start`` once, then 8 lines of the board
-before each of its moves: 8 cells, each followed by a space, ``No`` for an empty one, else the colour and the
-number of orbs, such as ``R1``. It writes ``x y``: x is the row and y the column, both from 0. The original's
-text suggests a ``printf`` without a newline: such a move counts once the program is silent or has ended.
+before each of its moves. A line is 8 cells, each followed by a space: ``No`` for an empty one, otherwise the colour
+and the number of orbs, such as ``R1``. It writes ``x y``: x is the row and y the column, both from 0. The
+original's text suggests a ``printf`` without a newline: such a move counts once the program is silent or has ended.
 """
 
 from __future__ import annotations

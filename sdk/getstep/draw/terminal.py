@@ -1,6 +1,6 @@
 """A board for a terminal: coloured glyphs on a ground of its own, readable on any background of the terminal.
 
-A piece whose fill has little contrast to the ground is drawn hollow, in the colour of its outline: a black stone on
+A piece whose fill has little contrast to the ground is drawn hollow, in the colour of its outline. A black stone on
 a dark board is a light circle, and a white one a light disc. On a light board it is the other way round.
 """
 

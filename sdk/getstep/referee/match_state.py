@@ -41,7 +41,7 @@ class Clocks:
 
     Args:
         control: a limit for each move, or a budget for all of a player's moves, perhaps with an increment.
-        lag: seconds added to each limit for the network. In a budget it is no extra thinking time: a turn is
+        lag: seconds added to each limit for the network. In a budget it adds no thinking time: a turn is
             charged in full.
     """
 
@@ -193,7 +193,7 @@ class MatchState:
         """End the match: ``loser`` loses by a rule beside the game's own."""
         scores = forfeit_scores(self.state, loser)
         self.clocks.charge(loser, ms)
-        self.turns += reason != EndCode.HOSTILE  # a protocol violation is no turn
+        self.turns += reason != EndCode.HOSTILE  # a protocol violation is not a turn
         self.outcome = MatchOutcome(_OTHER[loser], reason, detail[:MAX_TEXT], scores)
 
     def apply(self, turn: Mapping[str, Any]) -> None:

@@ -169,8 +169,9 @@ _MODULES = {
     "verify": "_auth",
     "verify_server": "_auth",
 }
-"""The module of each public name that is no limit, imported on first use (PEP 562): the codec and its messages
-take 20 ms of CPU time, and most of the server's commands need the limits alone."""
+"""The module of each public name that is not a limit, imported on first use (PEP 562).
+
+The codec and its messages take 20 ms of CPU time, and most of the server's commands need the limits alone."""
 
 
 if not TYPE_CHECKING:  # a type checker must still report a name that is not there

@@ -229,7 +229,7 @@ class Connection:
         return None
 
     def _closed_question_of(self, message: Message) -> int | None:
-        """Return the closed question that ``message`` is a late answer to, None if it is no late answer."""
+        """Return the closed question that ``message`` is a late answer to, None if it is not a late answer."""
         question = getattr(message, "id", None) if type(message) in ANSWERS else None
         if self.role is not Role.CLIENT or self.state not in (State.MATCH, State.TURN) or question == self.question:
             return None

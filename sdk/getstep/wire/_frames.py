@@ -114,7 +114,7 @@ def check_decodable(frame: bytes) -> None:
 # --- the two messages of every turn ---------------------------------------------------------------------------
 #
 # A server reads and writes one of each in every move of a contest. They are read and written here as byte strings
-# around the few values that differ, in a third of the general codec's time. All else goes through the general one.
+# around the few values that differ, in a third of the general codec's time. The general one does the rest.
 
 QUESTION = (
     b"\x87\xa4type\xa8get_step\xa2id%b\xabmove_number%b\xa5board%b\xa8is_black%b\xactime_left_ms%b\xa9last_move%b"
@@ -139,7 +139,7 @@ def pack_board(board: object) -> bytes | None:
     """Return ``board`` as msgpack if it has up to 15 rows of equal length, of up to 15 integers from -32 to 127.
 
     Returns:
-        None for all else, which `_messages` checks value by value.
+        None for everything else, which `_messages` checks value by value.
     """
     try:
         packed = _pack_board(board)
@@ -253,7 +253,7 @@ _LEAF = b"(?:%b)" % b"|".join(b"\\x%x%b{%d}" % (0x90 + n, _ONE_BYTE, n) for n in
 _LEAVES = re.compile(b"%b%b*" % (_LEAF, _LEAF))  # not +, which would keep `re` from skipping to the next header
 """Short arrays of one-byte values, one after another: the squares of a path."""
 
-_SCALAR_BYTES = [  # of a scalar, by its first byte: 0 if that does not tell, or if it is no scalar
+_SCALAR_BYTES = [  # of a scalar, by its first byte: 0 if that does not tell, or if it is not a scalar
     *[1] * 0x80,
     *[0] * 0x20,
     *range(1, 0x21),

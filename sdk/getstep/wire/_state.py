@@ -13,7 +13,7 @@ sent by one side only, so the table does not name the sender:
 
 ``goodbye`` leads to CLOSED from every state. A message that is not in the table is a protocol error, with one
 exception: the client may answer a question that the server has just closed. The two ends are in different states
-while the bytes travel, and this is no error of either. `Connection` keeps the ids of closed questions and
+while the bytes travel, and this is not an error of either. `Connection` keeps the ids of closed questions and
 reports a `LateAnswer`, which does not change the state.
 """
 

@@ -67,7 +67,7 @@ def sample_bot(name: str, expected: str) -> Bot:
 
 
 def _game_of_sample(bot: Bot) -> str | None:
-    """Return the only game of a sample bot; None if it plays all games, or is no sample bot."""
+    """Return the only game of a sample bot; None if it plays all games, or is not a sample bot."""
     return only_game(bot.file.stem) if bot.file in sample_bots().values() else None
 
 

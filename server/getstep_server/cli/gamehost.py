@@ -38,7 +38,7 @@ LAG_SECONDS = 0.1
 """Added to the limit of a move, as a contest's ``lag_ms`` is by default."""
 
 START_SECONDS = 10.0
-"""For both programs to start in the sandbox, which is no thinking time. A Java virtual machine takes 0.5 s."""
+"""For both programs to start in the sandbox, which is not thinking time. A Java virtual machine takes 0.5 s."""
 
 _GAMEHOST = f"""\
 Play one game of {GAME.name} between two programs of the Prodrive Dev Challenge,
@@ -51,7 +51,7 @@ the contest, {GAME.time_control.seconds:g} s. A late or illegal move loses.
 
 With -s the programs run in the sandbox, on the processor core CPU. Each gets a
 copy of the folder that it starts in, only the program on turn may compute, and
-its start is no thinking time. This needs Linux and bubblewrap.
+its start is not thinking time. This needs Linux and bubblewrap.
 
 The result is three lines. The first two have the groups of each player, counted
 by their length from 1 up; player 1's have its bonus group:

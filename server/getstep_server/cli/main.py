@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        gc.disable()  # what imports make is no garbage: to search it takes 10 ms
+        gc.disable()  # objects made by imports never become garbage: a search for it takes 10 ms
         args = _parse(words)
         gc.freeze()
         gc.enable()

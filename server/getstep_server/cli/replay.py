@@ -117,8 +117,9 @@ def _found(store: Store, number: int, folder: Path, tournament: Tournament | Non
 
 _SITE = """\
 Write the whole contest as static pages, to publish on a web server or to carry
-on a stick: the report with all tables and ratings, a page for each team, and a
-replay of each match. Links are relative, and nothing comes from other hosts.
+on a stick. They are the report with all tables and ratings, a page for each
+team, and a replay of each match. Links are relative, and nothing comes from
+other hosts.
 
 Call it again to bring the pages up to date: pages that are not needed any more
 are deleted, and files of others in the folder stay.

@@ -33,8 +33,9 @@ may use the classic wire. The tokens are shown only with --tokens.
 """
 _SLIPS = """\
 Write slips.html into the contest's folder, for the printer. A slip is one page
-for one team, on A4 and on US Letter: the host's address and port, the team's
-id and secret token, all commands to type, and the live page with its QR code.
+for one team, on A4 and on US Letter. It has the host's address and port, the
+team's id and secret token, all commands to type, and the live page with its QR
+code.
 The file has secrets: do not show it on a projector.
 
 The contestants' package is written beside it. The live page serves it, so that

@@ -19,8 +19,8 @@ from ._shared import progress_bar, records_of, say_notes
 _VERIFY = """\
 Check everything that the standings depend on, also while the contest runs: the
 hash chain of the records, every match by its rules, every time limit by the
-recorded times, the results and the standings, and the files of published
-programs by their hashes. The first error is printed with the place of the
+recorded times, the results and the standings. The files of published programs
+are checked by their hashes. The first error is printed with the place of the
 record, the match and the turn.
 
 An attempt at a match is void if the server failed or the host called it off.

@@ -36,7 +36,7 @@ def cluster_address(text: str) -> ClusterAddress:
     """Return what ``--dask TEXT`` means.
 
     Raises:
-        UsageError: the text is no address, or its file is missing or wrong.
+        UsageError: the text is not an address, or its file is missing or wrong.
     """
     if re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d{1,5}", text):
         return ClusterAddress("scheduler", text)

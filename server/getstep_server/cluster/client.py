@@ -15,7 +15,7 @@ worker that is lost before that, or fails, costs nothing: the order is placed ag
 the journal, so this attempt at the match is lost, and the director begins another one.
 
 *Silence.* A worker that says nothing of a match for longer than any turn of it can take hangs. It is ended, as far
-as possible, and is no worker any more.
+as possible, and is no longer a worker.
 """
 
 from __future__ import annotations
@@ -408,7 +408,7 @@ class Cluster:
             order.heard = trio.current_time()
             self._order(order, [name for name in order.files if name in report.missing])
         elif report.played is None:
-            self._lose(order, report.failure or "it has not got the programs that it was sent", blame=True)
+            self._lose(order, report.failure or "the programs that it was sent are missing", blame=True)
         elif report.lines[: len(order.lines)] != order.lines:
             self._lose(order, "the report contradicts the turns that came before", blame=True)
         else:

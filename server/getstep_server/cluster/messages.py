@@ -24,7 +24,7 @@ TEXT_CHARS = 2000
 
 
 class Play(msgspec.Struct, tag=True, array_like=True, frozen=True):
-    """Give an order to a worker, with the files of programs that it has not: their hashes."""
+    """Give an order to a worker, with the files of programs that the worker does not have: their hashes."""
 
     id: int
     worker: str

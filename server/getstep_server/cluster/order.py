@@ -110,7 +110,7 @@ class MatchReport(Model, frozen=True, kw_only=True):
     """The report on an order: the match was ``played``, or programs are ``missing``, or there was a ``failure``.
 
     A ``failure`` is one of the worker, never of a program: the match can be played elsewhere. ``missing`` has the
-    SHA-256 of each program whose files the worker has not. ``lines`` are the turns and passes.
+    SHA-256 of each program whose files the worker does not have. ``lines`` are the turns and passes.
     """
 
     played: Played | None = None
@@ -219,7 +219,7 @@ def check_lines(state: MatchState, lines: Iterable[str]) -> Iterator[dict[str, A
     """Yield turns and passes after they have been checked and applied to ``state``.
 
     Raises:
-        OrderError: a line is no turn, cannot follow on those before it, or contradicts the clocks.
+        OrderError: a line is not a turn, cannot follow on those before it, or contradicts the clocks.
     """
     for line in lines:
         try:

@@ -1,15 +1,15 @@
 """The host's process that talks to Dask: it passes orders to workers, and reports back.
 
-It is a process of its own, because the event loop of `distributed` and what it does to the interpreter must not
-disturb the judge, and because it may fail: then all its workers are gone for the host, and it is started again.
-It decides nothing. It ends when its channel does.
+It is a process of its own for two reasons. The event loop of `distributed`, and what that does to the interpreter,
+must not disturb the judge. And it may fail: then all its workers are gone for the host, and it is started again. It
+decides nothing. It ends when its channel does.
 
 *Workers.* The scheduler's list of workers is read about once a second, and whenever the scheduler says that one has
 come or gone. A worker is known by its address and its local directory: one that was started again at the same
 address is another one. A new worker proves itself first.
 
 *Orders.* Each order is a task for one worker. Dask does not know that a task has no other worker to go to, so it
-would keep it for ever if that worker is lost: then the task is cancelled here, and reported as lost.
+would keep it for ever if that worker is lost. Then the task is cancelled here, and reported as lost.
 
 *Scheduler.* If the connection to the scheduler is lost, all workers and orders are. A new client then connects
 after a pause.
@@ -208,7 +208,7 @@ class _Connection:
             self._queue.put(sent)
 
     def _take_progress(self, number: int, data: Any) -> None:
-        """Pass on turns of a match. If they are no message, or too long, the worker has failed."""
+        """Pass on turns of a match. If the text is not a message, or is too long, the worker has failed."""
         if number not in self._orders:
             return
         try:

@@ -115,7 +115,7 @@ class ProgramCache:
         self._folder = folder
 
     def find(self, name: str) -> Path | None:
-        """Return the folder of a program; None if the worker has not got it."""
+        """Return the folder of a program; None if the worker does not have it."""
         path = self._folder / name
         try:
             os.utime(path)  # it is needed: see `_make_room`

@@ -1,6 +1,6 @@
 """The contest: a folder with contest.toml, teams.toml and its data."""
 
-# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
+# Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,6 +1,6 @@
 """The events of a contest. An event is a tournament of its own, with a game, a format and a table."""
 
-# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
+# Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Annotated, Any
 

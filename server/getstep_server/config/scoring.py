@@ -1,6 +1,6 @@
 """The scoring of an event: points for a win, a draw and a loss, and how they are added up."""
 
-# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
+# Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Annotated, Any, Literal, TypeAlias
@@ -43,7 +43,7 @@ class Scoring(ScoringTable, frozen=True, kw_only=True):
     - ``"points"``: a win ``win``, a draw ``draw``, a loss ``loss``; a bye is worth a win.
     - ``"signed_roots"``: the sum of sign(d)·√|d|, where d is a match's score difference; a bye is worth 0. It is
       the original ranking of `pseudo_tonga`.
-    - ``"percentage"``: 100 × matches won / played, the rating of a ladder; a bye is no match.
+    - ``"percentage"``: 100 × matches won / played, the rating of a ladder; a bye is not a match.
     """
 
     kind: ScoringKind = "points"

@@ -26,8 +26,10 @@ UNKNOWN_SD = 300
 """The standard deviation of the ratings of teams that have not played."""
 
 RESULT_VARIANCE = 0.1
-"""The variance of a result, from 0 to 1, by which the margin of a rating shrinks: less than the 0.25 between equal
-teams, because many results are expected ones, and a rating moves only by surprises."""
+"""The variance of a result, from 0 to 1, by which the margin of a rating shrinks.
+
+It is less than the 0.25 between equal teams, because many results are expected, and only surprises move a
+rating."""
 
 LEAST_MARGIN = 100
 """A rating keeps moving by 10 points after each match, so it never becomes more exact than this."""
@@ -122,7 +124,8 @@ class Arena(Format[ArenaOptions]):
       Each of the latest `RECENT` matches against the same opponent counts as `REPEAT_COST` points of difference.
     - Two teams that have just played each other wait while others play, because those will be free.
     - House bots play contestants only, and cost `HOUSE_COST` points.
-    - The team that has been first player less often, less as second, is first player.
+    - Subtract a team's games as second player from its games as first. The team with the lower number moves
+      first.
     - A rating starts at `START_RATING`, and changes after each match as an Elo rating. Places are by rating.
     """
 
@@ -184,7 +187,7 @@ def margin(played: int) -> int:
     """Return half of the interval that contains a team's true rating after so many matches in 95 of 100 cases.
 
     Simulated arenas of 12 teams, whose strengths have a standard deviation of 200 points, are within it in 95 % or
-    more of all cases after 5 to 300 matches of each team; with 300 points, in 91 %.
+    more of all cases after 5 to 300 matches of each team. With 300 points, they are in 91 %.
     """
     return _MARGINS[min(played, len(_MARGINS) - 1)]
 

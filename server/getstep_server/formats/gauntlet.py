@@ -37,7 +37,7 @@ class GauntletOptions(TableOptions, frozen=True, kw_only=True):
 
 
 class Gauntlet(TableFormat[GauntletOptions]):
-    """Every challenger plays every other team that is no challenger, ``legs`` times, colours swapped each time.
+    """Every challenger plays every other team that is not a challenger, ``legs`` times, colours swapped each time.
 
     Challengers do not play each other, nor do the other teams. With an even number of legs each team is first as
     often as second; with an odd number the two differ by one.

@@ -30,7 +30,7 @@ class Knockout(Format[KnockoutOptions]):
     that won equally many. Then up to ``extra_pairs`` times two further matches are played, one with each colour.
     Then the better seed wins.
 
-    - Where the number of teams is no power of two, the best seeds have byes in the first round. Byes count for
+    - Where the number of teams is not a power of two, the best seeds have byes in the first round. Byes count for
       nothing in the table.
     - A late team does not play: the bracket does not change once it is drawn. The team is last in the table.
     - A team that withdraws loses its current pairing. If that was decided already, its next opponent has a bye.

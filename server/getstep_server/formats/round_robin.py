@@ -13,7 +13,7 @@ class RoundRobin(TableFormat[TableOptions]):
     The rounds are those of the Berger tables; the teams' numbers in them are drawn from the seed. With an even
     number of legs each team is first as often as second; with an odd number the two differ by one.
 
-    - With an odd number of teams, one has no opponent in each round. That is no bye: it counts for nothing.
+    - With an odd number of teams, one has no opponent in each round. That is not a bye: it counts for nothing.
     - A late team plays all others, in rounds after the issued ones. With an odd number of legs, each late team may
       add one to a team's difference of colours.
     - A team that withdraws gets no further matches; the caller cancels or forfeits the issued ones.

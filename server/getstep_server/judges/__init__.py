@@ -16,8 +16,8 @@ Both processes hold a descriptor of the same socket, but only one reads and writ
 return a connection, and a connection outlives a judge process that dies.
 
 A connection that a team opens in mid-match logs in at the server, which lends it as well. Both sides may speak at
-the same time: a message about a match or a connection that the other side does not have any more is ignored, and a
-connection that comes too late is returned.
+the same time. A message about a match or a connection that the other side no longer has is ignored. A connection
+that comes too late is returned.
 
 A judge process ends when its channel does, whatever becomes of the server. What it was judging is in its journal.
 """

@@ -105,7 +105,7 @@ def has_hung_up(sock: socket.socket) -> bool:
 class PeerClosed(Exception):  # noqa: N818 - an end, not an error
     """The peer has closed the connection; ``why`` is for the host.
 
-    Unlike a `RemoteProtocolError` it is no violation, and unlike an `OSError` no failure of the network.
+    Unlike a `RemoteProtocolError` it is not a violation, and unlike an `OSError` not a failure of the network.
     """
 
     def __init__(self, why: str) -> None:

@@ -156,7 +156,7 @@ FILES = 10_240 if sys.platform == "darwin" else 1 << 16
 
 
 async def _accept_failed(error: OSError, registry: ConnectionRegistry) -> None:
-    """Make room if the file table is full. A connection that closed before it was accepted is no error."""
+    """Make room if the file table is full. A connection that closed before it was accepted is not an error."""
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
         registry.evict_oldest(registry.largest_source())
         await trio.sleep(FULL_PAUSE_SECONDS)

@@ -11,11 +11,12 @@ flood on one connection does not delay the others. Where there is no epoll, each
 A round is a *batch*: the turns of all answers in it are written together at its end (storage/journal.py). A round
 ends after READ_SECONDS even if sockets are left; those come first in the next round. So no batch holds the event
 loop for longer, however expensive its reads are. A team's answer that has arrived when a round ends is read in a
-further one, within the same time and number of reads: a wait for the next round costs a third of a judged move.
+further one, within the same time and number of reads. To wait for the next round would cost a third of a judged
+move.
 
 Connections that have not logged in have an epoll of their own. What it reports is not read at once: each read waits
-for the turn of its address (login_queue.py), so that a flood of unauthenticated connections takes little time from
-the teams, and from the logins of others.
+for the turn of its address (login_queue.py). So a flood of unauthenticated connections takes little time from the
+teams, and from the logins of others.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class WireConnection(Connection):
             detail = f"No team has the id {join.team}. Ids are on the slip from the host."
             return Goodbye("unknown_team", detail, None)
         if self._signed_token(join) is None:
-            detail = f"The token of team {join.team} does not fit. Tokens are on the slip from the host."
+            detail = f"The token for team {join.team} is wrong. It is on the slip from the host."
             return Goodbye("bad_token", detail, None)
         return None
 

@@ -20,7 +20,7 @@ from getstep_server.limits import (
 from getstep_server.text import escape_control_chars
 
 _OF_THE_RUNTIME = re.compile(r"at (javax?|jdk|sun|System|Mono)\b|\.\.\. \d+ more$")
-"""A line of a stack trace of Java or C# that is no place in the program. The exception is above those lines."""
+"""A line of a stack trace of Java or C# that is not a place in the program. The exception is above those lines."""
 
 _REST_SECONDS = 0.02  # for what a program wrote before it ended, and which is still in the pipe
 _LAST_SECONDS = (

@@ -362,7 +362,7 @@ def _language(source: Source, entry: SourceFile | None) -> tuple[Language, list[
     if not found:
         what = "no file in a known language" if entry is None else f"{entry.path} is in no known language"
         expected = f"a program in {_listed([one.name for one in LANGUAGES])}, or an executable"
-        raise ProgramRefused(f"{what}, expected {expected}; for all else write a {SETTINGS} with run and build")
+        raise ProgramRefused(f"{what}, expected {expected}; otherwise write a {SETTINGS} with run and build")
     ((name, files),) = found.items()
     return next(one for one in LANGUAGES if one.name == name), files
 

@@ -1,7 +1,7 @@
 """Play one match with a program of a team: start it, wait until it is ready, and ask it by its convention.
 
 Theory of operation. A `Player` is one program in one match. `Player.prepare` starts the program and waits until it
-waits for its first input (`waiting`), so that the start of a virtual machine is no thinking time. `Player.call`
+waits for its first input (`waiting`), so that the start of a virtual machine is not thinking time. `Player.call`
 asks it for a move. From then on it is suspended except while it is asked. A program that ends, hangs or writes
 nonsense costs its author a turn, and is started again in the next one: `Player` raises nothing for that.
 
@@ -281,7 +281,7 @@ class Player:
         self.silent = False
         """True if the latest call ended the program, or saw its end, with its time up and nothing said.
 
-        It has nothing to send then: the host's own words about it are no sign of life.
+        It has nothing to send then: the host's own words about it are not a sign of life.
         """
         self._failure = ""
         """The reason why the program was not ready, which its first turn tells."""
@@ -309,7 +309,7 @@ class Player:
             False if it has failed. Its first turn then tells the reason.
 
         Raises:
-            SandboxError: the sandbox does not work. This is no fault of the program.
+            SandboxError: the sandbox does not work. This is not a fault of the program.
         """
         try:
             self._bot.prepare(self._match, self._seat, seconds)
@@ -323,7 +323,7 @@ class Player:
         """Ask for a move; see `Callback.call`.
 
         Raises:
-            SandboxError: the sandbox does not work, or the disk. This is no fault of the program.
+            SandboxError: the sandbox does not work, or the disk. This is not a fault of the program.
         """
         self.silent = False
         if self._failure:
@@ -475,7 +475,7 @@ class _FileBot:
         except (ValueError, RecursionError):
             reply = None
         if not isinstance(reply, dict):
-            raise RuntimeError("the process of get_step has written no answer")  # noqa: TRY004 - it is no bug of ours
+            raise RuntimeError("the process of get_step has written no answer")  # noqa: TRY004 - the program is at fault, not this code
         return reply
 
 

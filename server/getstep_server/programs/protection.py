@@ -1,7 +1,7 @@
 """Whether the sandbox protects this machine: all its protections are tried once, before the first program is built.
 
-That takes 6 s, so the result is kept in the contest's folder, with everything that it depends on: another kernel,
-another bubblewrap, another user, or a restart, after which settings of the kernel may differ.
+That takes 6 s, so the result is kept in the contest's folder, with everything that it depends on: the kernel,
+bubblewrap, the user, and the last restart, after which settings of the kernel may differ.
 """
 
 from __future__ import annotations

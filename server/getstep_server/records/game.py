@@ -1,6 +1,6 @@
 """The record of a game: one attempt at a match, with its result and its turns."""
 
-# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
+# Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The record of pairings: the matches that were issued together, and all data that their pairing depends on."""
 
-# Annotations are no texts here: msgspec would evaluate each of them twice, 15 µs every time.
+# Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,7 @@
 """Records: the lines of JSON that a contest leaves behind, chained by their hashes. records.md describes them.
 
 A record consists of texts that are encoded once: its header (everything but the turns), its turns as the journal
-has them, and its seal (place and hashes), which is added in the transaction that stores the record.
+has them, and its seal (place and hashes). The seal is added in the transaction that stores the record.
 
 Each kind of record is one class, in a module of its own: `settings`, `pairings`, `game`, `decision`; `turns` has
 those of a turn. A record is written from its class (`plain`), so the order of its fields is the order of the keys,

@@ -73,7 +73,7 @@ def step(fields: Mapping[str, Any], match: MatchState) -> Turn:
     """Check one turn or pass, apply it to ``match``, and return it.
 
     Raises:
-        RecordError: it cannot follow the turns before it, contradicts the clocks, or is no turn.
+        RecordError: it cannot follow the turns before it, contradicts the clocks, or is not a turn.
     """
     try:
         turn = validate_turn(fields)

@@ -59,7 +59,7 @@ class Result(Struct, frozen=True, gc=False):
         return self.reason == Reason.ADJUDICATED
 
     def difference_for(self, player: Player) -> int:
-        """Return the own score minus the opponent's; 0 if the scores are no numbers or did not decide.
+        """Return the own score minus the opponent's; 0 if the scores are not numbers or did not decide.
 
         A player that lost by a fault gains nothing from having been ahead.
         """

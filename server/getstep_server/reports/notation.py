@@ -4,8 +4,8 @@ The notation of a move depends on its form:
 
 - a square is ``row,column`` from 0, as on the wire: ``3,4``;
 - a path, as in hop, is its squares: ``2,2-2,4-4,4``;
-- a game may have a notation of its own: a domino of linkage is the order of the original, its colour, then two
-  squares with the column's letter A to G and the row's digit 1 to 7: ``RA1A2``.
+- a game may have a notation of its own. A domino of linkage is the order of the original: its colour, then two
+  squares with the column's letter A to G and the row's digit 1 to 7, such as ``RA1A2``.
 
 ``Skip`` stands for a player that had no legal move and was not asked. Other turns without a move are in brackets:
 ``(missed_limit)`` is a turn that got the game's penalty, ``(resigned)`` the end of a game by resignation.

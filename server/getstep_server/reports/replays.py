@@ -51,7 +51,7 @@ Seen: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 _OWN_TEXTS: dict[object, str] = {
     FaultCode.RAISED: "an exception in its program",
-    FaultCode.MALFORMED_ANSWER: "an answer that is no move",
+    FaultCode.MALFORMED_ANSWER: "an answer that is not a move",
 }
 """Faults whose reason is a text from the team's program, and the text that other teams see instead."""
 
@@ -153,7 +153,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
         clocks.charge(player, turn.ms)
         if code not in (*UNANSWERED, *EndCode):
             clocks.earn(player)
-        played += code != EndCode.HOSTILE  # a protocol violation is no turn
+        played += code != EndCode.HOSTILE  # a protocol violation is not a turn
         yield ReplayTurn(
             player=player,
             kind="move" if not code else "fault" if "fault" in fields else "end",

@@ -455,8 +455,8 @@ def _rated(contest: Contest, ratings: Ratings) -> Iterator[Rated]:
 def _histories(contest: Contest, ratings: Ratings, results: Sequence[Result], step: Step) -> list[RatingHistory]:
     """Return the ratings over time, the team with the highest final rating first.
 
-    A fit is used as soon as matches connect more than half of the teams, and only for those teams: 0 is the mean of
-    the group, and the mean of a few teams that have only played each other says nothing about the others.
+    A fit is used as soon as matches connect more than half of the teams, and only for those teams. 0 is the mean
+    of the group, and the mean of a few teams that have only played each other says nothing about the others.
     """
     rated = [rating.team for rating in ratings.table if rating.elo is not None]
     histories: dict[int, list[tuple[int, float]]] = {team: [] for team in rated}

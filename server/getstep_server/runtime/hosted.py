@@ -9,7 +9,7 @@ client on this machine. `ConnectionRegistry.hosted` admits nobody else to the te
 match and told to this process alone. So clocks, records and resumption are those of all other players.
 
 *Presence.* A hosted team is always present, and plays one match at a time. That processes come and go with each
-match is no event. A team becomes hosted, or ceases to be, between two of its matches.
+match is not an event. A team becomes hosted, or ceases to be, between two of its matches.
 
 *Cores.* Each match with hosted programs has a processor core of its own, on which both programs run in turn. It
 waits while no core is free. The judge, the page and the processes that log in keep the other cores.

@@ -1,7 +1,7 @@
 """Venues: the places where matches are played. One is this process; others are other processes or machines.
 
-The director chooses a venue for each attempt at a match. All else is its own work wherever the match is played: the
-seats, the scoresheet, the record, the end, and the decisions of the host.
+The director chooses a venue for each attempt at a match. The director does the rest wherever the match is
+played: the seats, the scoresheet, the record, the end, and the decisions of the host.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Venue(Protocol):
         Cancelled if a decision supersedes the attempt. An exception is the server's fault, and makes it void.
 
         Raises:
-            MatchLost: it was lost with the process or the machine that played it; that is no reason to stop.
+            MatchLost: it was lost with the process or the machine that played it; that is not a reason to stop.
         """
 
 

@@ -52,7 +52,7 @@ class SandboxError(Exception):
 
 
 class NotExecutableError(SandboxError):
-    """Raised when the sandbox works, and the program is no file that this machine can run."""
+    """Raised when the sandbox works, and the program is not an executable for this machine."""
 
 
 class Protections(enum.Enum):

@@ -1,6 +1,6 @@
 """The filter of system calls, as a program for the kernel's BPF machine.
 
-Theory of operation. The filter names what a program may call; all else fails. First it kills a call of another
+Theory of operation. The filter names what a program may call; the rest fails. First it kills a call of another
 architecture, whose numbers mean other calls. Then it walks ranges of numbers that have the same answer, in
 ascending order: "below 14? allow; below 15? ...". The kernel remembers calls whose answer does not depend on
 arguments, so the length of the walk costs nothing. A call that depends on arguments has a block of its own.
@@ -20,10 +20,10 @@ Answers that are not obvious:
 - `sched_setaffinity` would leave the one core.
 - `mmap` with MAP_POPULATE, and `madvise` likewise, fills up to a second in the kernel, where no signal suspends it.
   `madvise` with MADV_COLLAPSE copies as long.
-- `fcntl` and `flock` report locks as made, and make none: no limit counts the kernel's memory for them, no other
-  process has the program's files, and a lock of a file that both programs of a match may read is a channel between
-  them. An error instead would stop runtimes that lock their own files. A hint about a file's use (F_SET_RW_HINT) is
-  a channel, too.
+- `fcntl` and `flock` report locks as made, and make none. No limit counts the kernel's memory for them, and no
+  other process has the program's files. A lock of a file that both programs of a match may read is a channel
+  between them. An error instead would stop runtimes that lock their own files. A hint about a file's use
+  (F_SET_RW_HINT) is a channel, too.
 - `inotify_init` would use up what the user who runs the server may have, 128 in all.
 - `prctl` with PR_SET_PDEATHSIG would let the program live on after the server.
 """

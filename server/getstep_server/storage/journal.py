@@ -3,8 +3,8 @@
 Theory of operation
 -------------------
 
-A line is eight hexadecimal digits (CRC-32 of the rest), a space, match, attempt and the line's number among the
-lines of that attempt (so that a missing line is detected), a space, and a JSON object.
+A line is eight hexadecimal digits (CRC-32 of the rest), a space, match, attempt and the line's number, a space, and
+a JSON object. The number counts the lines of that attempt, so a missing line is detected.
 
 A line that `append` or a commit has written is in the kernel: it survives the death of the server at any moment.
 The journal does not wait for the disk between two moves, so a power cut takes at most the last half minute of
@@ -12,8 +12,8 @@ matches that were still running. The database, which holds the finished matches,
 
 *Segments.* All matches append to one file, the newest segment. One file that is written all the time costs half as
 much for each write as a hundred files in turn. A full segment is followed by the next one. It is deleted when all
-matches that have lines in it are over; a segment that is still needed is synced, so that a power cut takes the end
-of the journal and never its middle. Syncing and deleting are done in a thread. Appending is not: at that moment no
+matches that have lines in it are over. A segment that is still needed is synced, so a power cut takes the end of
+the journal and never its middle. Syncing and deleting are done in a thread. Appending is not: at that moment no
 clock of the match is running, and handing the write to a thread would cost 146 µs, the write itself about 5 µs.
 
 *Writers.* Several processes may judge matches of one contest, each with a journal of its own in the same folder.

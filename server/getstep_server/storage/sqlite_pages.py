@@ -42,7 +42,7 @@ class Row(NamedTuple):
 
 
 class _Damaged(Exception):  # noqa: N818 - it never leaves this module
-    """Raised where the bytes of a page are no row."""
+    """Raised where the bytes of a page are not a row."""
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -71,7 +71,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 @contextlib.contextmanager
 def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
-    """Map a file into memory: it may be larger than that. A missing or empty one is no bytes."""
+    """Map a file into memory: it may be larger than that. A missing or empty one gives ``b""``."""
     if not path.is_file() or not path.stat().st_size:
         yield b""
         return

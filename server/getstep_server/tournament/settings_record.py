@@ -37,7 +37,7 @@ FIXED = ("seed", "game", "options", "format")
 """The settings that an event keeps from its first pairings on."""
 
 _SEAL = ("record", "type", "at", "software", "place", "previous", "hash", "instead_of")
-"""The keys of a record that are no settings."""
+"""The keys of a record that are not settings."""
 
 _NOTHING = object()
 
@@ -265,7 +265,7 @@ def changes(
         contest: the contest of the records.
         before: the earlier settings.
         now: the later settings.
-        whole: True if ``before`` has all teams and events; otherwise missing ones are no change.
+        whole: True if ``before`` has all teams and events; otherwise a missing one is not a change.
     """
     yield from _contest_changes(contest_path(contest.folder), before, now)
     for key, path in (("teams", teams_path(contest.folder)), ("events", contest_path(contest.folder))):

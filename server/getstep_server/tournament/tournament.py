@@ -4,7 +4,7 @@ Theory of operation. `Tournament` is an event-sourced projection of the contest'
 
 - Its only input are records, in the order in which they are stored. `apply` takes the next one. There are five
   types: settings, pairings, games (each the end of one attempt at a match), decisions, and workers of a cluster.
-- All else follows from them. The same records always give the same pairings and tables. So a running contest, one
+- The rest follows from them. The same records always give the same pairings and tables. So a running contest, one
   that resumes after a crash, the ``standings`` command and ``verify`` a year later agree without further state.
 - It changes nothing outside and knows no clock. `next_pairings` and `objection` only say what may be recorded next.
   The recorder stores that first, and then applies it like any other record.

@@ -31,7 +31,7 @@ class Boards:
         try:
             return view(self, request)
         except (Refusal, ValueError) as error:
-            return Response(encode({"problem": str(error)}), JSON)  # an answer: an illegal click is no failure
+            return Response(encode({"problem": str(error)}), JSON)  # an answer: an illegal click is not a failure
 
     def person(self, request: Request) -> Person | None:
         """Return the person whose board this browser has; None if it has no board."""

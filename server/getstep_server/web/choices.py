@@ -44,7 +44,7 @@ def parse_picked(value: object) -> list[Any]:
     """Return picked parts in the form of the engine: squares are tuples.
 
     Raises:
-        IllegalMove: ``value`` is no list of squares and words.
+        IllegalMove: ``value`` is not a list of squares and words.
     """
     if not isinstance(value, list) or len(value) > MOST_PICKED:
         raise IllegalMove(f"expected a list of at most {MOST_PICKED} squares")

@@ -1,6 +1,6 @@
 """A friendly match of a person against a team's bot, which plays over the network as in the contest.
 
-It counts nowhere, and nothing of it is recorded. The bot has a `net.seat`, which is no seat of the contest.
+It counts nowhere, and nothing of it is recorded. The bot has a `net.seat`, which is not a seat of the contest.
 """
 
 from __future__ import annotations

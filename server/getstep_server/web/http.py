@@ -9,10 +9,10 @@ their tasks until TCP gives up. It has no time limit for a request either. uvico
 connection only after its buffer has been read. h11 is a parser without I/O, as `getstep.wire` is: 37 kB instead of
 ten packages. This module adds the loop around it and the limits.
 
-*Limits.* Everything is bounded by a named constant of `limits`: connections in all and from one address, the head
-and the body of a request, the time for each, and the time in which a client must take what is sent to it. If there
-are too many connections, the one that has waited longest for a request is closed. If none waits, the new one is
-refused. `SO_SNDBUF` bounds what the kernel keeps for a client that does not read.
+*Limits.* Everything is bounded by a named constant of `limits`: connections in all and from one address, and the
+head and the body of a request. So are the time for each, and the time in which a client must take what is sent to
+it. If there are too many connections, the one that has waited longest for a request is closed. If none waits, the
+new one is refused. `SO_SNDBUF` bounds what the kernel keeps for a client that does not read.
 
 *Long bodies.* A form is short, and an uploaded program is not. ``body_limit`` is asked as soon as the head is
 there, so a long body is read only for a client that is logged in. Few are read at a time, because each is kept in
