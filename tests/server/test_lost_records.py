@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +156,28 @@ def test_a_reader_in_the_servers_process_does_not_release_its_lock(finished: Pat
         os.close(os.open(path, os.O_RDONLY))
         with Store(path) as second, pytest.raises(ContestInUse):
             second.claim()
+
+
+# --- a table of changed records -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE records SET head = replace(head, '{', '{ ') WHERE place = 48", "the record at place 48 is not"),
+        ("UPDATE records SET turns = replace(turns, '1', '2') WHERE place = 47", "the record at place 47 is not"),
+        ("DELETE FROM records WHERE place = 48", "47 records up to place 47"),
+    ],
+)
+def test_a_table_of_changed_records_says_so(finished: Path, command: Command, change: str, said: str) -> None:
+    assert "This table may be wrong" not in command("standings", "finished").err
+    database = sqlite3.connect(finished / "contest.db")
+    with database:
+        assert database.execute(change).rowcount == 1
+    database.close()
+    for name in ("standings", "crosstable"):
+        ran = command(name, "finished")
+        assert ran.code == 0
+        (line,) = (line for line in ran.err.splitlines() if "This table may be wrong" in line)
+        assert said in line
+        assert line.endswith("check it with: getstep-server verify finished")

@@ -19,7 +19,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
-from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.contest_state import tournament_and_problem
 from getstep_server.storage.database import StoreError, not_there
 from getstep_server.storage.lost_records import check_nothing_lost, has_database
 from getstep_server.storage.store import Store
@@ -83,8 +83,13 @@ def event_named(contest: Contest, name: str) -> ContestEvent:
 
 
 def on_record(contest: Contest) -> Tournament:
-    """Return a contest's tournament, and print the settings in which its files differ from the records."""
-    tournament = tournament_of(contest)
+    """Return a contest's tournament, and print the settings in which its files differ from the records.
+
+    If the newest records are not what was written, a line says so.
+    """
+    tournament, problem = tournament_and_problem(contest)
+    if problem:
+        say_notes([f"{problem}. This table may be wrong; check it with: {shell_command('verify', contest.folder)}"])
     say_host_notes(tournament)
     return tournament
 

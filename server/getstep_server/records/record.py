@@ -10,7 +10,9 @@ which are hashed. A record that is read is validated against the same class (`re
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, TypeVar
 
 import msgspec
@@ -90,6 +92,20 @@ def sealed(content: bytes, place: int, previous: str) -> tuple[bytes, str]:
 def hash_of(line: bytes) -> str:
     """Return the computed hash of the record in ``line``, whatever hash the line itself has."""
     return _sha256(line[:-_SEAL_BYTES] + b"}")
+
+
+def quick_hash_of(line: bytes) -> str:
+    """Return the same as `hash_of`, for a table that checks a few records only.
+
+    OpenSSL takes 3 ms to load, which is 5 % of the whole command. The interpreter's own SHA-256 takes 0.4 ms, at a
+    fifth of the speed.
+    """
+    try:
+        own = import_module("_sha256" if sys.version_info < (3, 12) else "_sha2")
+    except ImportError:
+        return hash_of(line)
+    digest: str = own.sha256(line[:-_SEAL_BYTES] + b"}").hexdigest()
+    return digest
 
 
 def _sha256(text: bytes) -> str:

@@ -180,6 +180,10 @@ class Store:
                 f" {advice(self.path)}"
             )
 
+    def newest(self, count: int) -> list[StoredRecord]:
+        """Return the ``count`` newest records, or all if there are fewer."""
+        return self._run(lambda: self._read_records(self._chain()[0] - count, None))
+
     def check_pages(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Check the pages of the file; `verify` checks the records in them.
 
