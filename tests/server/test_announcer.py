@@ -200,7 +200,7 @@ async def listening(
         if len(told) == count:
             enough.set()
 
-    bus.subscribe(note, [Announced, NotAnnounced])
+    bus.subscribe(note, [Announced, AnnouncedAsAnother, NotAnnounced])
     with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(Announcer(load_contest(folder), bus, command).run)
