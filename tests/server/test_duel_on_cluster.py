@@ -25,7 +25,7 @@ from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import Programs
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result, unplayed
-from getstep_server.runtime.attempt import Running
+from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.contest_state import results_of
@@ -54,19 +54,19 @@ class Workers:
     def is_for(self, _: Match) -> bool:
         return True
 
-    def takes(self, _: Running) -> bool:
+    def takes(self, _: Attempt) -> bool:
         return True
 
     def seat(self, team: int) -> Seat:
         return Seat(self._contest.teams[team], lambda _: None)
 
     @asynccontextmanager
-    async def prepare(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+    async def prepare(self, running: Attempt, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
         versions = self._hosted.versions_for(running.match)
         assert versions is not None
         yield [self._hosted.entry(versions[player]) for player in (0, 1)]
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, running: Attempt, sheet: Scoresheet) -> Result:
         match = running.match
         await self._may_end(match).wait()
         loser = 1 if match.first == min(match.teams) else 0

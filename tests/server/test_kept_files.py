@@ -19,7 +19,7 @@ from getstep_server.events import Listening
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.programs import kept, playing
 from getstep_server.programs.playing import Job, Player
-from getstep_server.runtime.attempt import Running
+from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.sandbox import PLAYING, FilesError, Protections, SandboxError
 from getstep_server.tournament.tournament import Tournament
@@ -259,7 +259,7 @@ class Resumed:
 
     def job(self, sheet: Scoresheet | None, team: int) -> Job:
         no_seats: Any = (None, None)
-        running = Running(self.here.match, no_seats, sheet, [False, False], 0)
+        running = Attempt(self.here.match, no_seats, sheet, [False, False], 0)
         return self.programs._entrant(running, team - 1, self.version, None).program
 
 

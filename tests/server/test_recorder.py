@@ -19,12 +19,13 @@ from getstep_server.events import (
     Event,
     ServerFault,
 )
+from getstep_server.net.seat import Seat
 from getstep_server.records.decision import Decision, record_of_decision
-from getstep_server.records.game import game_header, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind, Reason
 from getstep_server.records.record import Record
 from getstep_server.records.result import Result, unplayed
+from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.recorder import Recorder
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import DatabaseError, DatabaseProblem
@@ -72,17 +73,15 @@ class Desk:
         await self.recorder.put_settings()
         await self.recorder.publish_pairings()
 
-    def outcome(self, match: Match) -> tuple[Result, Record]:
-        """Return a result, unless the host has decided the match."""
-        reason = Reason.FINISHED if self.tournament.accepts_result(match) else "called_off"
-        result = unplayed(match, None, reason, "so it ended", None, attempt=1, started=1.7e9)
-        return result, record_of_game(game_header(self.contest, match, 1, 1.7e9), result)
-
     def announce(self, result: Result) -> None:
         self.log.append(f"{result.reason} {result.match.number} of {self.tournament.done}")
 
     async def save(self, match: Match, announce: Callable[[Result], None] | None = None) -> None:
-        await self.recorder.save(lambda: self.outcome(match), lambda: None, announce or self.announce)
+        """Save a result; it is called off if the host has decided the match."""
+        first, second = (Seat(self.contest.teams[team], lambda _: None) for team in match.teams)
+        attempt = Attempt(match, (first, second), None, [False, False], self.tournament.replays[match.number])
+        result = unplayed(match, None, Reason.FINISHED, "so it ended", None, attempt=1, started=1.7e9)
+        await self.recorder.save(attempt, result, announce or self.announce)
 
     async def save_all(self, *matches: Match) -> None:
         async with trio.open_nursery() as nursery:

@@ -15,7 +15,7 @@ from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import Programs
 from getstep_server.records.result import Result
-from getstep_server.runtime.attempt import Running
+from getstep_server.runtime.attempt import Attempt
 from tests.server.players import make_contest
 from tests.server.stage import SMALL, Stage
 
@@ -29,24 +29,24 @@ class OddVenue:
         self._failures = failures
         self.log: list[tuple[str, int]] = []
 
-    def takes(self, running: Running) -> bool:
-        return running.match.number % 2 == 1
+    def takes(self, attempt: Attempt) -> bool:
+        return attempt.match.number % 2 == 1
 
     @asynccontextmanager
-    async def prepare(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+    async def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
         assert is_due()
-        self.log.append(("prepared", running.match.number))
+        self.log.append(("prepared", attempt.match.number))
         try:
             yield ()
         finally:
-            self.log.append(("left", running.match.number))
+            self.log.append(("left", attempt.match.number))
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         self.log.append(("played", sheet.match.number))
         if self._failures:
             self._failures -= 1
             raise RuntimeError("this venue has burnt down")
-        return await play_match(sheet, running.seats, self._scheduler, self._publish)
+        return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
 
 
 def made_stage(folder: Path, failures: int = 0) -> tuple[Stage, OddVenue]:

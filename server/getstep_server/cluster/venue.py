@@ -61,8 +61,8 @@ MATCHES_AHEAD = 200
 """The matches that wait for workers besides one for each slot: so many are enough to choose the longest of them."""
 
 
-class Running(Protocol):
-    """An attempt at a match, see `runtime.attempt.Running`."""
+class Attempt(Protocol):
+    """An attempt at a match, see `runtime.attempt.Attempt`."""
 
     match: Match
     sheet: Scoresheet | None
@@ -147,9 +147,9 @@ class ClusterVenue:
 
     # --- for the director ---
 
-    def takes(self, running: Running) -> bool:
+    def takes(self, attempt: Attempt) -> bool:
         """Return True if both players are hosted programs, and the match begins now."""
-        return running.sheet is None and not any(running.absent) and self.is_for(running.match)
+        return attempt.sheet is None and not any(attempt.absent) and self.is_for(attempt.match)
 
     def is_for(self, match: Match) -> bool:
         """Return True if both players are hosted programs."""
@@ -165,7 +165,7 @@ class ClusterVenue:
         return self.cluster.slots + self.cluster.bound + MATCHES_AHEAD
 
     @asynccontextmanager
-    async def prepare(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+    async def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
         """Wait until a worker begins the match.
 
         Yields:
@@ -175,7 +175,7 @@ class ClusterVenue:
             MatchLost: no worker can play it.
             OSError: the files of a program cannot be read.
         """
-        match = running.match
+        match = attempt.match
         packed = await self._programs_for(match)
         if packed is None or not is_due():
             yield None
@@ -191,20 +191,20 @@ class ClusterVenue:
                     return
             if order.worker is None or order.lost:
                 raise MatchLost(order.lost)
-            running.place = self._place_of(order.worker)
+            attempt.place = self._place_of(order.worker)
             self._orders[match.number] = order
             yield [self._hosted.entry(one.version) for one in packed]
         finally:
             self._orders.pop(match.number, None)
             self.cluster.end(order)
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Write the turns of the match as they come, until it is over.
 
         Raises:
             MatchLost: the worker is lost, or has failed.
         """
-        order, written = self._orders[running.match.number], 0
+        order, written = self._orders[attempt.match.number], 0
         try:
             while order.report is None or written < len(order.lines):
                 if order.lost:

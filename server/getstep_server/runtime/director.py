@@ -64,10 +64,9 @@ from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import end_message, seat_players
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
-from getstep_server.records.game import Programs, game_header, record_of_game
+from getstep_server.records.game import Programs
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import VoidReason
-from getstep_server.records.record import Record
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Store
@@ -75,7 +74,7 @@ from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.tournament import Tournament
 
 from .arena import ArenaDesk
-from .attempt import Running, called_off_result, is_accepted, no_show_result, void_result
+from .attempt import Attempt
 from .gathering import PATIENCES, Gathering, resume_patience
 from .hosted import HostedPrograms
 from .live_tables import LiveTables
@@ -143,7 +142,7 @@ class Director:
         self._disk = disk
         self._scheduler = scheduler
         self._publish = publish
-        self._playing: dict[int, Running] = {}
+        self._playing: dict[int, Attempt] = {}
         """The matches that were started and are not over, by number."""
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
@@ -306,12 +305,12 @@ class Director:
         """Bring the queue and the running matches in line with the open matches of the tournament."""
         open_ = {match.number for match in self.tournament.open()} if self._resumed else set[int]()
         for number in sorted(open_.union(self._playing, self._queue.numbers, self._gathering.numbers)):
-            match, is_open, running = self.tournament.matches[number], number in open_, self._playing.get(number)
+            match, is_open, attempt = self.tournament.matches[number], number in open_, self._playing.get(number)
             if not is_open:
                 self._gathering.discard(match)
-            if running is not None:
-                if not is_accepted(self.tournament, running):
-                    running.scope.cancel()
+            if attempt is not None:
+                if not attempt.is_accepted(self.tournament):
+                    attempt.scope.cancel()
                 continue
             if match.number in self._unfinished and self._is_stale(self._unfinished[match.number]):
                 self._discard_unfinished(match)
@@ -353,9 +352,9 @@ class Director:
             take = self._cluster.seat
         seats = take(match.first), take(match.second)
         absent, replays = self._presence.are_absent(seats), self.tournament.replays[match.number]
-        running = self._playing[match.number] = Running(match, seats, sheet, absent, replays)
-        venue = next(venue for venue in self._venues if venue.takes(running))
-        nursery.start_soon(self._conduct, running, venue)
+        attempt = self._playing[match.number] = Attempt(match, seats, sheet, absent, replays)
+        venue = next(venue for venue in self._venues if venue.takes(attempt))
+        nursery.start_soon(self._conduct, attempt, venue)
 
     def _publish_waiting(self) -> None:
         gathering = self._gathering.teams
@@ -367,35 +366,35 @@ class Director:
             seconds = round(self._gathering.ends - trio.current_time()) if gathers else None
             self._publish(Waiting(waiting, gathers, seconds))
 
-    async def _conduct(self, running: Running, venue: Venue) -> None:
+    async def _conduct(self, attempt: Attempt, venue: Venue) -> None:
         """Play one match and store its end; `_ended` announces it then."""
-        match = running.match
+        match = attempt.match
         try:
-            if running.sheet is not None and (why := await self._hosted.why_not_resumed(running.sheet)):
+            if attempt.sheet is not None and (why := await self._hosted.why_not_resumed(attempt.sheet)):
                 self._publish(MatchNotResumed(match, why))
-                await self._void(running, f"the server was stopped during the match, and {why}")
-                self._free(running)
+                await self._void(attempt, f"the server was stopped during the match, and {why}")
+                self._free(attempt)
                 return
-            async with venue.prepare(running, lambda: self._is_due(running)) as programs:
-                result = None if programs is None else await self._attempt(running, programs, venue)
+            async with venue.prepare(attempt, lambda: self._is_due(attempt)) as programs:
+                result = None if programs is None else await self._play_attempt(attempt, programs, venue)
             if programs is None:
-                self._free(running)
+                self._free(attempt)
                 return
             end_messages = [] if result is None else [end_message(result, player) for player in PLAYERS]
-            await self._save(running, result, partial(self._ended, running, result, end_messages))
+            await self.recorder.save(attempt, result, partial(self._ended, attempt, result, end_messages))
         except Exception as error:
-            if running.stored:
+            if attempt.stored:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again
-            await self._void(running, self._why_void(match, error))
+            await self._void(attempt, self._why_void(match, error))
             if self._failures[match.number] >= MATCH_ATTEMPTS and (failed := _failed_bot(error)):
                 self._park(match, failed)
             elif self._failures[match.number] >= MATCH_ATTEMPTS or self._losses[match.number] >= LOST_ATTEMPTS:
                 times = max(self._failures[match.number], self._losses[match.number])
                 raise stopped(f"match {match.number}", error, times) from error
-            self._free(running)
+            self._free(attempt)
         finally:
-            if not running.stored:
-                self._leave(running)
+            if not attempt.stored:
+                self._leave(attempt)
 
     def _why_void(self, match: Match, error: Exception) -> str:
         """Publish and count what has ended an attempt, and return it for the record."""
@@ -407,104 +406,86 @@ class Director:
         self._publish(ServerFault(f"match {match.number}", traceback.format_exc()))
         return "the server failed"
 
-    def _is_due(self, running: Running) -> bool:
+    def _is_due(self, attempt: Attempt) -> bool:
         """Return True if a match still begins that has waited for its venue."""
-        return is_accepted(self.tournament, running) and (
-            running.sheet is not None or not any(self._presence.are_absent(running.seats))
+        return attempt.is_accepted(self.tournament) and (
+            attempt.sheet is not None or not any(self._presence.are_absent(attempt.seats))
         )
 
-    async def _attempt(self, running: Running, programs: Programs, venue: Venue) -> Result | None:
+    async def _play_attempt(self, attempt: Attempt, programs: Programs, venue: Venue) -> Result | None:
         """Play a match, or the rest of it; return None if a decision supersedes that."""
-        match = running.match
-        if running.sheet is None and not any(running.absent):
-            attempt = self.tournament.attempts[match.number] + 1
-            running.sheet = await self._sheets.begin(match, attempt, programs, running.place)
-        with running.scope:
-            return await self._play(running, venue)
+        match = attempt.match
+        if attempt.sheet is None and not any(attempt.absent):
+            number = self.tournament.attempts[match.number] + 1
+            attempt.sheet = await self._sheets.begin(match, number, programs, attempt.place)
+        with attempt.scope:
+            return await self._play(attempt, venue)
         return None
 
-    def _ended(self, running: Running, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
+    def _ended(self, attempt: Attempt, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
         """Announce the end of an attempt, as it was ``stored``: as its ``result``, unless that is superseded."""
-        running.stored = True
+        attempt.stored = True
         if result is not None and stored is result:
-            self._announce(result, zip(running.seats, end_messages, strict=True))
+            self._announce(result, zip(attempt.seats, end_messages, strict=True))
         else:
-            self._call_off(running, stored)
-        self._free(running)
+            self._call_off(attempt, stored)
+        self._free(attempt)
 
-    def _free(self, running: Running) -> None:
+    def _free(self, attempt: Attempt) -> None:
         """Free the seats of a match that is over. Queue it again if it is still open."""
-        match = running.match
+        match = attempt.match
         del self._playing[match.number]
-        for seat in running.seats:
+        for seat in attempt.seats:
             seat.taken = False
         self._queue.release(match)
         if self.tournament.is_open(match) and not self._is_parked(match):
             self._queue.add([match])
-        self._leave(running)
+        self._leave(attempt)
 
-    def _leave(self, running: Running) -> None:
-        for seat in running.seats:
+    def _leave(self, attempt: Attempt) -> None:
+        for seat in attempt.seats:
             seat.release()
-        self._open.pop(running.match.number, None)
+        self._open.pop(attempt.match.number, None)
         self.changed()
 
-    async def _save(
-        self, running: Running, result: Result | None, announce: Callable[[Result], None], *, patient: bool = True
-    ) -> None:
-        """Store the end of an attempt: as called off if it has no ``result``, or if a decision supersedes it."""
-
-        def outcome() -> tuple[Result, Record]:
-            final = result
-            if final is None or not is_accepted(self.tournament, running):
-                final = called_off_result(self.tournament, running)
-            return final, self._record(final, running.sheet)
-
-        await self.recorder.save(outcome, _release_of(running.sheet), announce, patient=patient)
-
-    def _record(self, result: Result, sheet: Scoresheet | None) -> Record:
-        if sheet is not None:
-            return sheet.record(result)
-        return record_of_game(game_header(self.contest, result.match, result.attempt, result.started), result)
-
-    async def _play(self, running: Running, venue: Venue) -> Result:
-        match, sheet = running.match, running.sheet
+    async def _play(self, attempt: Attempt, venue: Venue) -> Result:
+        match, sheet = attempt.match, attempt.sheet
         if sheet is None:
             control = self.contest.event(match.event).time_control
-            seat_players(match, running.seats, control, self.contest.lag, self._scheduler)
-            return no_show_result(self.contest, self.tournament, running)
+            seat_players(match, attempt.seats, control, self.contest.lag, self._scheduler)
+            return attempt.no_show_result(self.contest, self.tournament)
         self._open[match.number] = sheet
         self._publish(MatchStarted(match, sheet.turns, lambda: sheet.turns, sheet.head, sheet.turns_from))
-        return await venue.play(running, sheet)
+        return await venue.play(attempt, sheet)
 
-    def _call_off(self, running: Running, stored: Result) -> None:
+    def _call_off(self, attempt: Attempt, stored: Result) -> None:
         """Tell the players of a superseded attempt the host's result, or that the attempt is void."""
-        match = running.match
+        match = attempt.match
         decided = self.tournament.played_result(match)
-        for player, seat in zip(PLAYERS, running.seats, strict=True):
+        for player, seat in zip(PLAYERS, attempt.seats, strict=True):
             if decided is not None and decided.decided_by_host:
                 seat.end(end_message(decided, player))
             else:
                 seat.end(End(match.number, "void", str(stored.reason), stored.detail, None))
         self._publish(MatchCalledOff(match, stored.detail))
 
-    async def _void(self, running: Running, why: str) -> None:
+    async def _void(self, attempt: Attempt, why: str) -> None:
         """Make an attempt void that the server could not finish: that is never a bot's loss. It is played again."""
-        match, detail = running.match, f"{why}; it will be played again"
-        for seat in running.seats:
+        match, detail = attempt.match, f"{why}; it will be played again"
+        for seat in attempt.seats:
             if seat.in_match:
                 seat.end(End(match.number, "void", str(VoidReason.SERVER_FAULT), detail, None))
-        await self._save_void(running, void_result(self.tournament, running, VoidReason.SERVER_FAULT, detail))
+        await self._save_void(attempt, attempt.void_result(self.tournament, VoidReason.SERVER_FAULT, detail))
 
-    async def _save_void(self, running: Running, void: Result) -> None:
+    async def _save_void(self, attempt: Attempt, void: Result) -> None:
         """Record a void attempt, unless recording is what fails."""
         try:
             # Not patient: the match is played again at once, and the attempts on record have no gaps.
-            await self._save(running, void, lambda _: None, patient=False)
+            await self.recorder.save(attempt, void, lambda _: None, patient=False)
         except Exception:
-            if running.sheet is not None:
-                running.sheet.abandon()
-            await trio.to_thread.run_sync(_release_of(running.sheet))
+            if attempt.sheet is not None:
+                attempt.sheet.abandon()
+            await trio.to_thread.run_sync(attempt.release)
             self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
 
     def _announce(self, result: Result, end_messages: Iterable[tuple[Seat, End]]) -> None:
@@ -514,11 +495,6 @@ class Director:
         if result.reason == FaultCode.MISSED_LIMIT:
             self._reconcile()  # the missed-limit rule may have decided other matches of the round
         self._publish(MatchEnded(result, tournament.done, tournament.total, self._tables))
-
-
-def _release_of(sheet: Scoresheet | None) -> Callable[[], None]:
-    """Return a callback that removes a finished or abandoned match from the journal."""
-    return sheet.release if sheet is not None else lambda: None
 
 
 def _failed_bot(error: BaseException) -> BotFailed | None:

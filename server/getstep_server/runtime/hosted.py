@@ -59,7 +59,7 @@ from getstep_server.records.result import PLAYERS
 from getstep_server.sandbox import PLAYING, Protections, SandboxError, start
 from getstep_server.tournament.tournament import Tournament
 
-from .attempt import Running
+from .attempt import Attempt
 
 REFRESH_SECONDS = 1.0
 """The interval at which the versions in use are read: some small files, 50 µs for each team."""
@@ -226,7 +226,7 @@ class HostedPrograms:
         return None
 
     @asynccontextmanager
-    async def playing(self, running: Running, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+    async def playing(self, attempt: Attempt, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
         """Run the hosted programs of a match, if it has any, from before the block until after it.
 
         Yields:
@@ -236,10 +236,10 @@ class HostedPrograms:
         Raises:
             BotFailed: a process that plays with a program has failed. The block is cancelled then.
         """
-        match, sheet = running.match, running.sheet
+        match, sheet = attempt.match, attempt.sheet
         resumed = () if sheet is None else _programs_of(sheet)
         hosted = [player for player, team in enumerate(match.teams) if team in self.logins]
-        is_over = any(running.absent) if sheet is None else sheet.match_state.outcome is not None
+        is_over = any(attempt.absent) if sheet is None else sheet.match_state.outcome is not None
         if not hosted or is_over:
             yield ()
             return
@@ -250,7 +250,7 @@ class HostedPrograms:
                 yield None
                 return
             entrants = [
-                await trio.to_thread.run_sync(self._entrant, running, player, version, core)
+                await trio.to_thread.run_sync(self._entrant, attempt, player, version, core)
                 for player, version in versions.items()
             ]
             entries = [self.entry(versions.get(player)) for player in PLAYERS]
@@ -260,7 +260,7 @@ class HostedPrograms:
         finally:
             self._free_cores.send_nowait(core)
             if trio.current_effective_deadline() > -inf:  # else the server stops, and a later run resumes the match
-                await trio.to_thread.run_sync(self._forget_files, running)
+                await trio.to_thread.run_sync(self._forget_files, attempt)
 
     def versions_for(self, match: Match) -> dict[int, ProgramVersion] | None:
         """Return the versions of both players that begin a match; None if a team has none. Any thread may call it.
@@ -299,36 +299,36 @@ class HostedPrograms:
             version=version.number, sha256=version.sha256, id_line=version.id_line or UNSET, sandbox=sandbox
         )
 
-    def _entrant(self, running: Running, player: int, version: ProgramVersion, core: int | None) -> Entrant:
+    def _entrant(self, attempt: Attempt, player: int, version: ProgramVersion, core: int | None) -> Entrant:
         """Return a program in a match. Raises OSError if its files cannot be used."""
         home = self._at_seats.home(version.team)
         program = ProgramJob(version.convention, version.command, version.files, self._protections, core, home=home)
         if _keeps_files(version.convention):
-            program = self._with_files(program, running, player)
-        return Entrant(program, running.seats[player], first=player == 0)
+            program = self._with_files(program, attempt, player)
+        return Entrant(program, attempt.seats[player], first=player == 0)
 
     # --- the files of a program that is started in each turn ---
 
-    def _with_files(self, program: ProgramJob, running: Running, player: int) -> ProgramJob:
+    def _with_files(self, program: ProgramJob, attempt: Attempt, player: int) -> ProgramJob:
         """Return a program with the place for such files, and with those of an earlier run. Raises OSError."""
-        match, sheet, attempt = running.match, running.sheet, self._attempt(running)
+        match, sheet, number = attempt.match, attempt.sheet, self._number_of(attempt)
         team = match.teams[player]
         turn = 0 if sheet is None else sheet.last_turn(player)
         if not turn:
-            return replace(program, keep=kept.place(self._kept, match.number, attempt, team))
-        found = kept.find(self._kept, match.number, attempt, team, turn)
+            return replace(program, keep=kept.place(self._kept, match.number, number, team))
+        found = kept.find(self._kept, match.number, number, team, turn)
         if found is None:
             raise FileNotFoundError(f"the files that the program has left after its turn {turn} are lost")
         files = kept.take_over(found)
         return replace(program, files=files, keep=files.parent)
 
-    def _forget_files(self, running: Running) -> None:
-        for team in running.match.teams:
-            kept.forget(self._kept, running.match.number, self._attempt(running), team)
+    def _forget_files(self, attempt: Attempt) -> None:
+        for team in attempt.match.teams:
+            kept.forget(self._kept, attempt.match.number, self._number_of(attempt), team)
 
-    def _attempt(self, running: Running) -> int:
-        sheet = running.sheet
-        return self._tournament.attempts[running.match.number] + 1 if sheet is None else sheet.attempt
+    def _number_of(self, attempt: Attempt) -> int:
+        sheet = attempt.sheet
+        return self._tournament.attempts[attempt.match.number] + 1 if sheet is None else sheet.attempt
 
     @property
     def _kept(self) -> Path:

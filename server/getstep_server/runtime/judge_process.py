@@ -47,7 +47,7 @@ from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of
 from getstep_server.storage.recovery import inherit
 
-from .attempt import Running
+from .attempt import Attempt
 
 ANSWER_SECONDS = 10.0
 """The time for a judge process to return a match that is stopped: then it hangs, and is killed."""
@@ -72,7 +72,7 @@ class JudgeDied(Exception):  # noqa: N818 - an end of a process, as its code say
 class _Loan:
     """A match that a judge process judges."""
 
-    running: Running
+    attempt: Attempt
     sheet: Scoresheet
     reserved: tuple[int, int]
     """The last id of a question that each player may be asked."""
@@ -203,9 +203,9 @@ class JudgeProcess:
 
     # --- matches ---
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Let the process judge a match; see `JudgeProcesses.play`."""
-        loan = self._lend(running, sheet)
+        loan = self._lend(attempt, sheet)
         try:
             await loan.over.wait()
         finally:
@@ -227,12 +227,12 @@ class JudgeProcess:
             with trio.CancelScope(shield=True):
                 await loan.over.wait()
 
-    def _lend(self, running: Running, sheet: Scoresheet) -> _Loan:
+    def _lend(self, attempt: Attempt, sheet: Scoresheet) -> _Loan:
         match, clocks = sheet.match, sheet.match_state.clocks
         seats: list[LentSeat] = []
         files: list[int] = []
-        for player, seat in zip(PLAYERS, running.seats, strict=True):
-            opponent = running.seats[1 - player].team.name
+        for player, seat in zip(PLAYERS, attempt.seats, strict=True):
+            opponent = attempt.seats[1 - player].team.name
             start = start_message(match, opponent, clocks.control, clocks.lag, is_black=player == 0)
             last_id = seat.lend(start, self, MATCH_QUESTIONS)
             number, saved = None, None
@@ -245,7 +245,7 @@ class JudgeProcess:
         self._unfinished.add(tag)
         first, second = seats
         reserved = first.last_id + MATCH_QUESTIONS, second.last_id + MATCH_QUESTIONS
-        loan = self.loans[match.number] = _Loan(running, sheet, reserved)
+        loan = self.loans[match.number] = _Loan(attempt, sheet, reserved)
         self._channel.send(Judge(match.number, dict(sheet.head), log, own.lines_of(tag), (first, second)), files)
         token = trio.lowlevel.current_trio_token()
         sheet.lend(_LentJournal(own, self, token), lambda incident: self._note(match.number, incident))
@@ -273,7 +273,7 @@ class JudgeProcess:
         if loan is not None and isinstance(connection, Connection):
             descriptor = connection.fileno()
             number, saved = self._lend_connection(connection)
-            player = loan.running.seats.index(seat)
+            player = loan.attempt.seats.index(seat)
             self._channel.send(Bring(loan.sheet.match.number, player, number, saved), [descriptor])
 
     def close(self, connection: Peer, goodbye: Goodbye) -> None:
@@ -328,7 +328,7 @@ class JudgeProcess:
     def _note_progress(self, progress: MatchProgress) -> None:
         loan = self.loans[progress.match]
         loan.sheet.follow(progress.turns, progress.totals)
-        parts = zip(loan.running.seats, progress.asked, progress.received_ns, strict=True)
+        parts = zip(loan.attempt.seats, progress.asked, progress.received_ns, strict=True)
         for seat, asked, received_ns in parts:
             seat.note_question(is_open=asked)
             if isinstance(seat.connection, Connection) and seat.connection in self._numbers:
@@ -338,7 +338,7 @@ class JudgeProcess:
         loan = self.loans.pop(returned.match)
         for number, saved in returned.connections:
             self._serve_again(number, saved)
-        for seat, reserved, last_id in zip(loan.running.seats, loan.reserved, returned.last_ids, strict=True):
+        for seat, reserved, last_id in zip(loan.attempt.seats, loan.reserved, returned.last_ids, strict=True):
             seat.take_back(reserved, last_id)
             if not returned.begun:
                 seat.release()
@@ -371,7 +371,7 @@ class JudgeProcess:
             self._publish(ServerFault("the journal of a judge process", str(error)))
         loans, self.loans = self.loans, {}
         for loan in loans.values():
-            for seat, reserved in zip(loan.running.seats, loan.reserved, strict=True):
+            for seat, reserved in zip(loan.attempt.seats, loan.reserved, strict=True):
                 seat.take_back(reserved, reserved)
         for number in list(self._connections):
             connection = self._forget(number)

@@ -25,7 +25,7 @@ from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
 from getstep_server.records.game import Programs
 from getstep_server.records.result import Result
 
-from .attempt import Running
+from .attempt import Attempt
 from .hosted import HostedPrograms
 from .judge_process import JudgeProcess
 
@@ -113,15 +113,15 @@ class JudgeProcesses:
 
     # --- the venue ---
 
-    def takes(self, _: Running) -> bool:
+    def takes(self, _: Attempt) -> bool:
         """Return True if a process works."""
         return any(process.works for process in self._processes)
 
-    def prepare(self, running: Running, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
+    def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
         """Run the hosted programs of the match: to a judge process, too, they are clients as all others."""
-        return self._hosted.playing(running, is_due)
+        return self._hosted.playing(attempt, is_due)
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Let the process with the fewest matches judge the match.
 
         Raises:
@@ -129,12 +129,12 @@ class JudgeProcesses:
             RuntimeError: its judge has failed.
         """
         await sheet.retry_until_written()  # what the disk did not take when the match was resumed
-        while any(_is_lent(seat) for seat in running.seats):  # it came when the match before was just over
+        while any(_is_lent(seat) for seat in attempt.seats):  # it came when the match before was just over
             await self._returned.wait()
         working = [process for process in self._processes if process.works]
         if not working:
-            return await play_match(sheet, running.seats, self._scheduler, self._publish)
-        return await min(working, key=lambda process: len(process.loans)).play(running, sheet)
+            return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
+        return await min(working, key=lambda process: len(process.loans)).play(attempt, sheet)
 
 
 def _is_lent(seat: Seat) -> bool:

@@ -57,6 +57,8 @@ from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 
+from .attempt import Attempt
+
 REFRESH_SECONDS = 1.0
 """The interval at which records of other processes are read. The query takes 20 µs if there are none."""
 
@@ -344,8 +346,8 @@ class Recorder:
 
     async def save(
         self,
-        outcome: Callable[[], tuple[Result, Record]],
-        after: Callable[[], None],
+        attempt: Attempt,
+        result: Result | None,
         announce: Callable[[Result], None],
         *,
         patient: bool = True,
@@ -353,24 +355,24 @@ class Recorder:
         """Store the end of an attempt at a match.
 
         Args:
-            outcome: returns the result and its record. Called again after each `Conflict`, because a foreign
-                decision may have superseded the attempt.
-            after: called in a thread once the record is stored.
+            attempt: its record is built again after each `Conflict`, because a foreign decision may have superseded
+                it. It is removed from the journal once the record is stored.
+            result: of the attempt; None if a decision has superseded it.
             announce: called with the result as it was stored, right after it is applied; maybe in another task.
             patient: wait while the disk is full.
         """
 
-        async def attempt() -> None:
+        async def store() -> None:
             results: list[Result] = []
 
             def build() -> Record:
-                result, record = outcome()
-                results.append(result)
+                stored, record = attempt.end(self._contest, self._tournament, result)
+                results.append(stored)
                 return record
 
-            await self._store_in_group(_Entry(build, after, lambda: announce(results[-1])))
+            await self._store_in_group(_Entry(build, attempt.release, lambda: announce(results[-1])))
 
-        await (self._disk.retry_until_written(attempt) if patient else attempt())
+        await (self._disk.retry_until_written(store) if patient else store())
 
     # --- write ---
 

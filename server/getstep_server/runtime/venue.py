@@ -19,20 +19,20 @@ from getstep_server.records.game import Programs
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 
-from .attempt import Running
+from .attempt import Attempt
 from .hosted import HostedPrograms
 
 
 class Venue(Protocol):
     """A place where matches are played."""
 
-    def takes(self, running: Running) -> bool:
+    def takes(self, attempt: Attempt) -> bool:
         """Return True if this match, which starts or is resumed, can be played here."""
 
-    def prepare(self, running: Running, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
+    def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:
         """Prepare what the match needs, from before the block until after it; see `HostedPrograms.playing`."""
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Play the match, or the rest of it, in the block of `prepare`; each turn goes to ``sheet``.
 
         Cancelled if a decision supersedes the attempt. An exception is the server's fault, and makes it void.
@@ -70,10 +70,10 @@ class Here:
         self._publish = publish
         self.prepare = hosted.playing
 
-    def takes(self, _: Running) -> bool:
+    def takes(self, _: Attempt) -> bool:
         """Return True."""
         return True
 
-    async def play(self, running: Running, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Play the match, or the rest of it."""
-        return await play_match(sheet, running.seats, self._scheduler, self._publish)
+        return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
