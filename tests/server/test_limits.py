@@ -15,7 +15,7 @@ import sqlite3
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import trio
@@ -124,6 +124,25 @@ def test_so_many_connections_and_no_more(tmp_path: Path, most: int, addresses: i
     over_limit = registry.over_limit("10.0.0.0" if addresses == 1 else "10.1.0.0")
     assert over_limit is not None
     assert len(over_limit) == most // addresses
+
+
+async def test_a_login_does_not_look_at_each_of_ten_thousand_seats(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    class CountedSeat:
+        looks = 0
+
+        @property
+        def in_match(self) -> bool:
+            self.looks += 1
+            return self.looks > 1
+
+    seat = CountedSeat()
+    registry = ConnectionRegistry(make_contest(tmp_path), cast(Any, {1: (seat,)}), Recorder())
+    assert [registry.is_playing() for _ in range(1000)] == [False] * 1000
+    assert seat.looks == 1
+    await trio.sleep(0.1)
+    assert registry.is_playing(), "a match has begun"
 
 
 def test_the_address_with_most_connections_loses_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,9 @@ from .poller import new_poller
 from .seat import Seat
 from .timestamps import TimestampClock
 
+PLAYING_SECONDS = 0.1
+"""The age of the answer whether a match is played: asked at each login, it takes 1 ms with 10,000 seats."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostedLogin:
@@ -95,10 +98,15 @@ class ConnectionRegistry:
         self._goodbye: Goodbye | None = None
         self._awaiting_goodbye: Counter[int] = Counter()  # by team, its bots that were away at `shutdown`
         self._removed = trio.lowlevel.ParkingLot()
+        self._playing, self._playing_until = False, -float("inf")
 
     def is_playing(self) -> bool:
-        """Return True while a match is played."""
-        return any(seat.in_match for seats in self.seats.values() for seat in seats)
+        """Return True while a match is played, as of the last PLAYING_SECONDS."""
+        now = trio.current_time()
+        if now >= self._playing_until:
+            self._playing = any(seat.in_match for seats in self.seats.values() for seat in seats)
+            self._playing_until = now + PLAYING_SECONDS
+        return self._playing
 
     def add(self, connection: RegisteredConnection) -> None:
         """Count a connection that has not logged in."""
