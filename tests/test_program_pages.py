@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from getstep._errors import BotError
-from getstep._games import first_move_error
-from getstep._program import LocalProgram, ProgramBot, identity_of
-from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, Input, Output, Talk
+from getstep.games import first_move_error
+from getstep.programs.program import LocalProgram, ProgramBot, identity_of
+from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from getstep_server.limits import MAX_PROGRAM_BYTES, MAX_PROGRAM_FILES
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from ._client import play
     from ._errors import BotError, GetstepError, Refused, SetupError, Unreachable
-    from ._match import Result
-    from ._practice import practice
-    from ._turn import Turn
+    from .client.client import play
+    from .client.match import Result
+    from .local_matches import practice
+    from .turn import Turn
 
 __all__ = [
     "BotError",
@@ -37,12 +37,12 @@ _MODULES = {
     "BotError": "_errors",
     "GetstepError": "_errors",
     "Refused": "_errors",
-    "Result": "_match",
+    "Result": "client.match",
     "SetupError": "_errors",
-    "Turn": "_turn",
+    "Turn": "turn",
     "Unreachable": "_errors",
-    "play": "_client",
-    "practice": "_practice",
+    "play": "client.client",
+    "practice": "local_matches",
 }
 """The module of each public name. It is imported on first use (PEP 562): `getstep.wire` must not load the client.
 The client takes 25 ms of CPU time, and the server's commands import the wire for its limits alone."""

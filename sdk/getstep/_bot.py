@@ -11,9 +11,9 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from ._errors import BotError
-from ._java_class import files_with_main
-from ._turn import Callback, author_trace
 from .languages import language_of
+from .programs.folder import find
+from .turn import Callback, author_trace
 
 loading = False
 """True while a bot's file is imported: `play` must not start from there."""
@@ -37,7 +37,10 @@ def load(path: Path, convention: str | None = None) -> Callback:
             ``get_step``.
     """
     if convention is not None:
-        from ._program import ProgramBot, ProgramCallback  # here: other bots need neither processes nor conventions
+        from .programs.program import (  # here: other bots need neither processes nor conventions
+            ProgramBot,
+            ProgramCallback,
+        )
 
         return ProgramCallback(ProgramBot(convention, path).get_step)
     language = language_of(path.suffix)
@@ -74,22 +77,6 @@ def module_name(stem: str) -> str:
     """Return a module name for a file: its stem, unless another module has that name."""
     taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
     return f"bot_{stem}" if taken else stem
-
-
-def find(path: Path) -> Path:
-    """Return the whole path of a bot's file.
-
-    Raises:
-        BotError: there is no such file.
-    """
-    if path.is_file():
-        return path.resolve()
-    others = [path.with_name(f"{path.name}{suffix}") for suffix in (".py", ".exe", ".class")]
-    if path.suffix == ".class":  # the class has another name than its source
-        others += files_with_main(path.parent)
-    found = next((other for other in others if other.is_file()), None)
-    hint = f"This folder is {Path.cwd()}" if found is None else f"did you mean {found}?"
-    raise BotError(f"There is no file {path}.\n{hint[0].upper()}{hint[1:]}")
 
 
 def _import(path: Path) -> ModuleType:

@@ -15,13 +15,10 @@ from typing import Any
 from getstep_engines import GAMES, TimeControl
 
 from . import _bot
-from ._client import NOT_PROVED, refusal, version_text
-from ._discovery import Finder
 from ._errors import BotError, NotGetstep, NotProved, SetupError, Unreachable
-from ._games import Board, first_move_error, game_named, games_named, move_text, start_board
-from ._match import limit_text, options_text
-from ._position import position_text
-from ._server_connection import (
+from ._watchdog import Watchdog, format_calls
+from .client.client import NOT_PROVED, refusal, version_text
+from .client.connection import (
     ServerConnection,
     connect,
     explain,
@@ -30,11 +27,13 @@ from ._server_connection import (
     resolve,
     speaks_our_version,
 )
-from ._settings import Address, Login
-from ._text import Console, duration, escape_control_chars, short_repr
-from ._turn import Callback, CallResult, Turn
-from ._watchdog import Watchdog, format_calls
+from .client.discovery import Finder
+from .client.match import limit_text, options_text, position_text
+from .client.settings import Address, Login
 from .conventions import CONVENTIONS, ConventionError
+from .games import Board, first_move_error, game_named, games_named, move_text, start_board
+from .text import Console, duration, escape_control_chars, short_repr
+from .turn import Callback, CallResult, Turn
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
 
 _GOODBYE_SECONDS = 1.0
@@ -234,7 +233,10 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
 
 def _check_program(report: Report, path: Path, convention: str, welcome: Welcome | None) -> None:
     """Start a program of an original contest, and play with it."""
-    from ._program import LocalProgram, identity_of  # here: other bots need neither processes nor conventions
+    from .programs.program import (  # here: other bots need neither processes nor conventions
+        LocalProgram,
+        identity_of,
+    )
 
     try:
         LocalProgram(convention, path)
@@ -276,7 +278,7 @@ def _check_whole_games(
     report: Report, path: Path, game: dict[str, Any], seconds: float, convention: str | None = None
 ) -> None:
     """Play whole games, which find what only happens later: a loop, an exception in mid-game, a slow move."""
-    from ._practice.trial import TRIAL_GAMES, try_bot  # here: `getstep play` needs no boards
+    from .local_matches.trial import TRIAL_GAMES, try_bot  # here: `getstep play` needs no boards
 
     rules, name = game_named(game["game"]), _game_name(game)
     if rules is None:

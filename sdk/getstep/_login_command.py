@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from getpass import getpass
 
-from . import _saved_login
-from ._client import NOT_PROVED, refusal, version_text
-from ._discovery import FoundServer, NoneChosen, find_one, listing
 from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
-from ._saved_login import SavedLogin, Seen
-from ._server_connection import connect, explain, log_in, read_hello, speaks_our_version
-from ._settings import Address, Login, find_address, find_login, find_token, given_port, host_is_given
-from ._text import Console, escape_control_chars
+from .client import saved_login
+from .client.client import NOT_PROVED, refusal, version_text
+from .client.connection import connect, explain, log_in, read_hello, speaks_our_version
+from .client.discovery import FoundServer, NoneChosen, find_one, listing
+from .client.saved_login import SavedLogin, Seen
+from .client.settings import Address, Login, find_address, find_login, find_token, given_port, host_is_given
+from .text import Console, escape_control_chars
 from .wire import Goodbye, RemoteProtocolError
 
 LOGIN_HELP = """\
@@ -55,14 +55,14 @@ def login(options: argparse.Namespace, console: Console) -> int:
     team = options.team or _ask("Your team's id, a number: ", input)
     token = find_token(options.token, options.token_file) or _ask_token()
     saved = _first_success(addresses, find_login(team, token), console, found=found is not None)
-    console.say(f"Saved in {_saved_login.save(saved)}, which only you can read.")
+    console.say(f"Saved in {saved_login.save(saved)}, which only you can read.")
     console.say("Next, type: getstep play my_bot.py")
     return 0
 
 
 def logout(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - as all commands
     """Run ``getstep logout``."""
-    path = _saved_login.forget()
+    path = saved_login.forget()
     console.say("No login is saved." if path is None else f"Removed {path}.")
     return 0
 

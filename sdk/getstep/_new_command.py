@@ -12,10 +12,10 @@ from getstep_engines import GAMES, Game, UnknownGameError
 
 from . import starter
 from ._errors import SetupError
-from ._text import Console
 from ._version import __version__
 from .languages import LANGUAGES, Language, language_of, suffixes
 from .languages import starter as starter_in
+from .text import Console
 
 _NEW = """\
 Write a bot that already makes legal moves, with comments, as a starting point.

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from . import _saved_login
-from ._discovery import find_one
 from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
-from ._program_source import is_made_by_tools
-from ._settings import Address, Login, find_address, find_login, host_is_given
-from ._text import Console, escape_control_chars
+from .client import saved_login
+from .client.discovery import find_one
+from .client.settings import Address, Login, find_address, find_login, host_is_given
+from .programs.folder import is_made_by_tools
+from .text import Console, escape_control_chars
 from .wire import sign_page_login, verify_server
 
 SUBMIT_HELP = """\
@@ -74,7 +74,7 @@ def submit(options: argparse.Namespace, console: Console) -> int:
 
 def _address(options: argparse.Namespace, console: Console) -> Address:
     """Return the address of the live page: of the given host, of the saved one, or of one that is found."""
-    if not host_is_given(options.host) and _saved_login.load() is None:
+    if not host_is_given(options.host) and saved_login.load() is None:
         console.say("Looking for contests on this network ...")
         found = find_one(console)
         if found is not None:

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 
 from ._errors import GetstepError
-from ._text import Console
+from .text import Console
 
 
 def error_text(error: GetstepError) -> str:

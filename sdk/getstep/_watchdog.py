@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, extract_stack
 
-from ._turn import Callback
+from .turn import Callback
 
 _LONGEST_SLEEP_SECONDS = 0.25
 """The thread ends that soon after the last call. A limit shorter than the one before is noticed that late."""

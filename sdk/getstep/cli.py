@@ -12,12 +12,15 @@ from pathlib import Path
 
 from . import _bot
 from ._check import check
-from ._client import Client, finder_for
 from ._errors import BotError, GetstepError, SetupError
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._new_command import game_list, game_named, new, new_help
 from ._practice_arguments import PRACTICE_HELP, add_convention, add_practice
-from ._settings import (
+from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
+from ._uncaught import error_text
+from ._version import __version__
+from .client.client import Client, finder_for
+from .client.settings import (
     DEFAULT_HOST,
     DEFAULT_PORT,
     FRIENDLY_PORT,
@@ -27,10 +30,7 @@ from ._settings import (
     find_team,
     find_token,
 )
-from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
-from ._text import Console, as_started, command_word
-from ._uncaught import error_text
-from ._version import __version__
+from .text import Console, as_started, command_word
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 """Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
@@ -163,13 +163,13 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _practice(options: argparse.Namespace, console: Console) -> int:
-    from ._practice.command import practise  # here: the other commands need neither its boards nor its replays
+    from .local_matches.command import practise  # here: the other commands need neither its boards nor its replays
 
     return practise(options, console)
 
 
 def _wrapper(options: argparse.Namespace, console: Console) -> int:
-    from ._program_file import write_wrapper  # here: no other command needs it
+    from .programs.start import write_wrapper  # here: no other command needs it
 
     write_wrapper(options.file, console)
     return OVER

@@ -9,7 +9,7 @@ from string import Template
 
 from getstep_engines import Game
 
-from ._games import move_text
+from .games import move_text
 
 _WIDTH = 110  # characters of a line: more than an editor shows beside its list of files is not read
 

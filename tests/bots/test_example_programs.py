@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from getstep._practice.screen import Screen
-from getstep._practice.series import Plan, entrant, run
-from getstep._program import identity_of
-from getstep._program_file import SOURCES, WRAPPERS_FOLDER
 from getstep.conventions import CONVENTIONS
+from getstep.local_matches.screen import Screen
+from getstep.local_matches.series import Plan, entrant, run
+from getstep.programs.program import identity_of
+from getstep.programs.start import SOURCES, WRAPPERS_FOLDER
 from getstep_engines import GAMES
 from tests.compilers import need
 from tests.example_programs import EXAMPLES, LANGUAGES, TOOLS, example

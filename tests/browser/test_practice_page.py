@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from getstep._practice import series
-from getstep._practice.browser import BrowserPlayer
-from getstep._practice.results import Results
-from getstep._practice.screen import Screen
-from getstep._practice.series import Entrant, Plan
+from getstep.local_matches import series
+from getstep.local_matches.browser import BrowserPlayer
+from getstep.local_matches.results import Results
+from getstep.local_matches.screen import Screen
+from getstep.local_matches.series import Entrant, Plan
 from getstep_engines import GAMES
 from getstep_server.web.practice import PracticePage
 from tests.browser.board_clicks import play_on

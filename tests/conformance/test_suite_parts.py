@@ -10,8 +10,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from getstep.wire import MAX_SERVER_FRAME
-from getstep.wire._frames import decode
+from getstep.wire import MAX_SERVER_FRAME, decode
 from getstep_conformance.client import Outcome, Suite, Times, Verdict
 from getstep_conformance.client._case import cases_in
 from getstep_conformance.client._client import OUTPUT_BYTES, started

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 from getstep import Turn
-from getstep._client import Client
-from getstep._settings import find_address, find_login
-from getstep._text import Console
-from getstep._turn import Callback
+from getstep.client.client import Client
+from getstep.client.settings import find_address, find_login
+from getstep.text import Console
+from getstep.turn import Callback
 from getstep.wire import End
 from getstep_bots import random_bot
 

@@ -8,8 +8,8 @@ import threading
 from contextlib import suppress
 from types import TracebackType
 
-from getstep._discovery import FoundServer, SearchResult
-from getstep._settings import Address
+from getstep.client.discovery import FoundServer, SearchResult
+from getstep.client.settings import Address
 from tests.patience import PATIENCE_SECONDS
 
 SERVICE = "_getstep._tcp.local"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from getstep import Result, _client
-from getstep._client import Client
-from getstep._server_connection import ServerConnection, connect
-from getstep._settings import Address, Login
-from getstep._text import Console
-from getstep._turn import Callback
+from getstep import Result
+from getstep.client.client import Client
+from getstep.client.connection import ServerConnection, connect
+from getstep.client.settings import Address, Login
+from getstep.text import Console
+from getstep.turn import Callback
 from getstep.wire import CLOSED, GetStep, Goodbye, Step
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.fake_server import (
@@ -62,7 +62,7 @@ class SlowBot:
         self.thinking = threading.Event()
         self.calls = 0
         self._links: list[ServerConnection] = []
-        monkeypatch.setattr(_client, "connect", self._connect)
+        monkeypatch.setattr("getstep.client.client.connect", self._connect)
 
     def _connect(self, address: Address) -> ServerConnection:
         self._links.append(connect(address))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from getstep._discovery import network
+from getstep.client.discovery import network
 
 
 @pytest.fixture(scope="session", autouse=True)

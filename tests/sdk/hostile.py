@@ -11,8 +11,7 @@ from typing import Any
 
 import msgpack
 
-from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP
-from getstep.wire._limits import MAX_TEXT_BYTES
+from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, MAX_TEXT_BYTES
 
 
 def pack(value: Any) -> bytes:

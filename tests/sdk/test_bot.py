@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import getstep
 from getstep import BotError, Turn
 from getstep._bot import load
-from getstep._turn import Callback, CallResult, as_move
+from getstep.turn import Callback, CallResult, as_move
 from getstep.wire import CLIENT_MESSAGES, Connection, Role, State, Step
 
 TURN = Turn("hop", 12, 2, "Grashüpfer", None, 5000)

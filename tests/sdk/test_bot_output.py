@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep._bot_output import SHOWN_LINES, BotOutput, RepeatedProblems
+from getstep.client._bot_output import SHOWN_LINES, BotOutput, RepeatedProblems
 from tests.patience import PATIENCE_SECONDS
 
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import pytest
 
-from getstep import _check, _server_connection
+from getstep import _check
 from getstep._check import check
-from getstep._client import NOT_PROVED
 from getstep._errors import SetupError
-from getstep._settings import Address, Login
+from getstep.client import connection
+from getstep.client.client import NOT_PROVED
+from getstep.client.settings import Address, Login
 from getstep.wire import CLOSED, Goodbye, Join
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.convention_programs import PROGRAMS
@@ -177,7 +178,7 @@ def test_a_real_refusal(checked: Checked) -> None:
 
 
 def test_a_connection_that_never_comes_about(checked: Checked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_server_connection, "CONNECT_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "CONNECT_SECONDS", 0.0)
     monkeypatch.setattr(socket.socket, "connect_ex", lambda self, place: errno.EINPROGRESS)
     assert not checked.at(Address("127.0.0.1", 7777))
     assert "no answer; the address is wrong" in checked.last
@@ -213,7 +214,7 @@ def greets_wrongly(session: Session) -> None:
 def test_something_else_answers(
     checked: Checked, monkeypatch: pytest.MonkeyPatch, script: Script, what: str
 ) -> None:
-    monkeypatch.setattr(_server_connection, "HELLO_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "HELLO_SECONDS", 0.3)
     assert not checked.run(script)
     assert checked.marks == ["ok name", "ok port", "BAD server"]
     assert checked.last == f"what answers there is no getstep server: {what}; the port may be wrong"

@@ -15,10 +15,10 @@ import pytest
 import getstep
 from getstep import SetupError, Turn
 from getstep._bot import load
-from getstep._games import start_board
-from getstep._settings import Address, Login, find_address, find_login, find_team, find_token
-from getstep._text import Console, duration, escape_control_chars
 from getstep.cli import main
+from getstep.client.settings import Address, Login, find_address, find_login, find_team, find_token
+from getstep.games import start_board
+from getstep.text import Console, duration, escape_control_chars
 from getstep.wire import Goodbye, Raised, Step
 from getstep_engines import GAMES
 from tests.sdk.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import getstep
-from getstep import Turn, _client
-from getstep._position import position_text
-from getstep._server_connection import ServerConnection, connect
-from getstep._settings import Address
+from getstep import Turn
+from getstep.client.connection import ServerConnection, connect
+from getstep.client.match import position_text
+from getstep.client.settings import Address
 from getstep.wire import CLOSED, Goodbye, Penalty, Step, Welcome
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.fake_server import (
@@ -242,7 +242,7 @@ def test_the_socket_sends_at_once_and_keeps_alive(monkeypatch: pytest.MonkeyPatc
         found.append(sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE))
         return opened
 
-    monkeypatch.setattr(_client, "connect", watched)
+    monkeypatch.setattr("getstep.client.client.connect", watched)
     with FakeServer(only_over) as server:
         play(always, server)
     assert all(found)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from getstep import Refused, Turn, Unreachable
-from getstep._client import Client
-from getstep._settings import Address, Login
-from getstep._text import Console
-from getstep._turn import Callback
+from getstep.client.client import Client
+from getstep.client.settings import Address, Login
+from getstep.text import Console
+from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Hello, Step
 from tests.sdk.fake_server import (
     OVER,
@@ -142,7 +142,7 @@ def test_a_server_that_has_proved_itself_and_changes_its_kind_is_asked_again() -
 
 
 def test_a_silent_server_is_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("getstep._server_connection.HELLO_SECONDS", 0.05)
+    monkeypatch.setattr("getstep.client.connection.HELLO_SECONDS", 0.05)
     with FakeServer(until_closed, one_question) as server:
         assert len(play(always, server)) == 1
     assert "no getstep server: it sends nothing; the port may be wrong" in capsys.readouterr().err

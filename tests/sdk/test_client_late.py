@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from getstep._match import Match
-from getstep._text import Console
+from getstep.client.match import Match
+from getstep.text import Console
 from getstep.wire import CLOSED, LateAnswer, Penalty, Step
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.fake_server import (

@@ -20,9 +20,11 @@ import zeroconf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from getstep import Refused, _saved_login
-from getstep._client import Client
-from getstep._discovery import (
+from getstep import Refused
+from getstep.cli import main
+from getstep.client import saved_login
+from getstep.client.client import Client
+from getstep.client.discovery import (
     DnsError,
     Finder,
     FoundServer,
@@ -34,13 +36,12 @@ from getstep._discovery import (
     question,
     search,
 )
-from getstep._discovery.finder import listing
-from getstep._discovery.network import Interface, _Asking, _by_address, interfaces
-from getstep._saved_login import SavedLogin, Seen
-from getstep._settings import Address, Login
-from getstep._text import Console
-from getstep._turn import Callback
-from getstep.cli import main
+from getstep.client.discovery.finder import listing
+from getstep.client.discovery.network import Interface, _Asking, _by_address, interfaces
+from getstep.client.saved_login import SavedLogin, Seen
+from getstep.client.settings import Address, Login
+from getstep.text import Console
+from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Join
 from tests.patience import PATIENCE_SECONDS
 from tests.sdk.announcements import (
@@ -385,7 +386,7 @@ def test_a_list_tells_equal_names_apart_and_warns(file: Path) -> None:
     servers = tuple(
         FoundServer("Autumn", where, name) for where, name in zip(places, ("mallory", "ada"), strict=True)
     )
-    _saved_login.save(SavedLogin(HERE.host, HERE.port, TEAM, TOKEN, Seen("Summer", 1e9)))
+    saved_login.save(SavedLogin(HERE.host, HERE.port, TEAM, TOKEN, Seen("Summer", 1e9)))
     assert listing((*servers, FoundServer("Spring", (OWN,)))).splitlines() == [
         "3 contests were found on this network:",
         "   1  'Autumn' at 10.0.0.6:7777 on 'mallory'",
@@ -521,10 +522,10 @@ def test_a_proved_server_becomes_the_saved_one(
     file: Path, nothing: Address, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN, Seen("Autumn", 1e9))
-    _saved_login.save(saved)
+    saved_login.save(saved)
     with FakeServer(lambda session: session.let_in(OVER)) as server:
         played(server, nothing, saved=saved)
-    now = _saved_login.load()
+    now = saved_login.load()
     assert now is not None
     assert (now.host, now.port, now.team, now.token) == ("127.0.0.1", server.port, TEAM, TOKEN)
     assert now.seen is not None
@@ -538,7 +539,7 @@ def test_a_found_server_without_the_proof_gets_no_move(
 ) -> None:
     """It says that the contest is over, and is not believed; the next one that is found is the host."""
     saved = SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN)
-    _saved_login.save(saved)
+    saved_login.save(saved)
     with FakeServer(
         lambda session: session.let_in(OVER, proof=proof), lambda session: session.let_in(OVER)
     ) as server:
@@ -561,12 +562,12 @@ def test_an_address_that_was_found_but_only_relays_is_never_saved(
 ) -> None:
     """The real server refuses a login for the relay's address. The bot goes on looking."""
     saved = SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN)
-    _saved_login.save(saved)
+    saved_login.save(saved)
     seen_in_between = []
 
     def noted(session: Session) -> None:
         relay(session)
-        seen_in_between.append(_saved_login.load())
+        seen_in_between.append(saved_login.load())
 
     with FakeServer(noted, lambda session: session.let_in(OVER)) as server:
         played(server, nothing, saved=saved)
@@ -584,7 +585,7 @@ def test_login_saves_no_address_that_only_relays(
     err = capsys.readouterr().err
     assert err.startswith(f"getstep: 127.0.0.1:{server.port}: ")
     assert "Nothing was saved." in err
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
 
 
 @pytest.mark.parametrize("refusal", [says("bad_token"), says("shutting_down", 60_000)])
@@ -592,7 +593,7 @@ def test_a_found_server_cannot_end_a_bot_whose_token_is_known_to_be_right(
     refusal: Script, file: Path, nothing: Address
 ) -> None:
     saved = SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN, Seen("Autumn", 1e9))
-    _saved_login.save(saved)
+    saved_login.save(saved)
     with FakeServer(refusal, lambda session: session.let_in(OVER)) as server:
         played(server, nothing, saved=saved)
     assert max(server.pauses) < 1, "nor hold it up for a minute"
@@ -641,7 +642,7 @@ def test_login_uses_the_only_server(
     with FakeServer(checked) as server:
         network(("Autumn", "127.0.0.1", server.port))
         assert main(["login", "--team", "7", "--token", TOKEN]) == 0
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert (saved.host, saved.port) == ("127.0.0.1", server.port)
     assert f"Found 'Autumn' at 127.0.0.1:{server.port} on this network." in capsys.readouterr().out
@@ -654,7 +655,7 @@ def test_login_asks_which_of_several_servers(
     with FakeServer(checked) as server:
         network(("Autumn", "10.0.0.7", 7777), ("Spring", "127.0.0.1", server.port))
         assert main(["login", "--team", "7", "--token", TOKEN]) == 0
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert saved.port == server.port
     assert "2 contests were found on this network:" in capsys.readouterr().out
@@ -685,7 +686,7 @@ def test_login_saves_no_found_server_without_the_proof(
         network(("Autumn", "127.0.0.1", server.port))
         assert main(["login", "--team", "7", "--token", TOKEN]) == 1
     assert "Nothing was saved. If it is the address on your slip, give it with --host." in capsys.readouterr().err
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
 
 
 def test_login_tries_all_addresses_of_a_server(
@@ -707,7 +708,7 @@ def test_check_finds_the_server_and_wants_its_proof(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _saved_login.save(SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN))
+    saved_login.save(SavedLogin("127.0.0.1", nothing.port, TEAM, TOKEN))
 
     def script(session: Session) -> None:
         session.let_in(Goodbye(reason="checked", detail="", retry_ms=None), proof=proof, lag_ms=0)

@@ -16,7 +16,7 @@ def test_the_wire_loads_no_client() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
     )
-    assert "getstep._client" not in ran.stdout.split()
+    assert "getstep.client.client" not in ran.stdout.split()
 
 
 @pytest.mark.parametrize("name", getstep.__all__)

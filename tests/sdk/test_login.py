@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from getstep import SetupError, _login_command, _saved_login
-from getstep._saved_login import SavedLogin, Seen, absence, login_file, note_seen
-from getstep._settings import Address, Login, find_address, find_login, find_token
+from getstep import SetupError, _login_command
 from getstep.cli import main
+from getstep.client import saved_login
+from getstep.client.saved_login import SavedLogin, Seen, absence, login_file, note_seen
+from getstep.client.settings import Address, Login, find_address, find_login, find_token
 from getstep.wire import TOKEN_LETTERS, Goodbye, Join, canonical_token
 from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, no_proof, until_closed
 
@@ -71,11 +72,11 @@ def test_the_place_of_the_file_on_each_system(platform: str, environ: dict[str, 
 
 
 def test_what_is_saved_is_read_again() -> None:
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
     saved = SavedLogin("::1", 1, 0, "My-Own-Secret", Seen("Autumn", 1e9, over=True))
-    _saved_login.save(SAVED)
-    _saved_login.save(saved)
-    assert _saved_login.load() == saved
+    saved_login.save(SAVED)
+    saved_login.save(saved)
+    assert saved_login.load() == saved
     assert TOKEN not in repr(SAVED)
 
 
@@ -83,8 +84,8 @@ def test_what_is_saved_is_read_again() -> None:
 def test_only_the_user_can_read_the_file(file: Path) -> None:
     before = os.umask(0)
     try:
-        _saved_login.save(SAVED)
-        _saved_login.save(SAVED)
+        saved_login.save(SAVED)
+        saved_login.save(SAVED)
     finally:
         os.umask(before)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -92,15 +93,15 @@ def test_only_the_user_can_read_the_file(file: Path) -> None:
 
 
 def test_a_write_that_fails_keeps_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(SetupError, match=r"cannot be saved: .*No space left"):
-        _saved_login.save(SavedLogin("other", 1, 1, "other-token"))
-    assert _saved_login.load() == SAVED
+        saved_login.save(SavedLogin("other", 1, 1, "other-token"))
+    assert saved_login.load() == SAVED
     assert [entry.name for entry in file.parent.iterdir()] == ["login.json"]
 
 
@@ -140,13 +141,13 @@ def test_a_file_that_is_no_saved_login(file: Path, text: str) -> None:
 
 
 def test_the_saved_login_is_used() -> None:
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
     assert find_address() == Address("192.168.1.10", 7001)
     assert find_login() == Login(TEAM, TOKEN)
 
 
 def test_arguments_and_variables_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
     assert find_address("judge") == Address("judge", 7777), "the saved port belongs to the saved host"
     assert find_address(port=7002) == Address("192.168.1.10", 7002)
     assert find_login(token="My-Own-Secret") == Login(TEAM, "My-Own-Secret")
@@ -158,7 +159,7 @@ def test_arguments_and_variables_win(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_saved_token_is_not_used_for_another_team() -> None:
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
     with pytest.raises(SetupError, match=r"The token of team 8 is missing(?s:.*)getstep login"):
         find_login(8)
 
@@ -186,7 +187,7 @@ def test_login_with_options(file: Path, capsys: pytest.CaptureFixture[str]) -> N
             "KQ3MX7FD29PT",
         ]
         assert main(words) == 0
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert (saved.host, saved.port, saved.team, saved.token) == ("127.0.0.1", server.port, TEAM, TOKEN)
     assert saved.seen is not None
@@ -213,7 +214,7 @@ def test_login_without_answers(
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
     assert main(["login"]) == 2
     assert "The login is not complete. Give --host" in capsys.readouterr().err
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
 
 
 def test_the_token_is_not_shown_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,12 +236,12 @@ def test_a_login_that_is_refused_is_not_saved(capsys: pytest.CaptureFixture[str]
         assert isinstance(session.greet(), Join)
         session.say(Goodbye(reason="bad_token", detail="Not you.", retry_ms=None))
 
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
     with FakeServer(script) as server:
         words = ["--host", "127.0.0.1", "--port", str(server.port), "--team", "7", "--token", TOKEN]
         assert main(["login", *words]) == 1
     assert "Copy the token again" in capsys.readouterr().err
-    assert _saved_login.load() == SAVED
+    assert saved_login.load() == SAVED
 
 
 def test_a_server_that_is_full_or_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,7 +256,7 @@ def test_a_server_that_is_full_or_of_another_version(capsys: pytest.CaptureFixtu
             words = ["--host", "127.0.0.1", "--port", str(server.port), "--team", "7", "--token", TOKEN]
             assert main(["login", *words]) == 1
         assert says in capsys.readouterr().err
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
 
 
 def test_a_server_that_has_not_proved_itself_is_not_remembered(capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,7 +264,7 @@ def test_a_server_that_has_not_proved_itself_is_not_remembered(capsys: pytest.Ca
         words = ["--host", "127.0.0.1", "--port", str(server.port), "--team", "7", "--token", TOKEN]
         assert main(["login", *words]) == 0
     assert "Careful: this server has not proved" in capsys.readouterr().err
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert saved.seen is None
 
@@ -273,11 +274,11 @@ def test_nothing_is_saved_if_nothing_listens(capsys: pytest.CaptureFixture[str])
         port = server.port
     assert main(["login", "--host", "127.0.0.1", "--port", str(port), "--team", "7", "--token", TOKEN]) == 1
     assert "nothing listens there; the server is not running yet" in capsys.readouterr().err
-    assert _saved_login.load() is None
+    assert saved_login.load() is None
 
 
 def test_logout(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _saved_login.save(SAVED)
+    saved_login.save(SAVED)
     assert main(["logout"]) == 0
     assert main(["logout"]) == 0
     assert capsys.readouterr().out.splitlines() == [f"Removed {file}.", "No login is saved."]
@@ -288,7 +289,7 @@ def test_logout(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def play(port: int) -> int:
-    _saved_login.save(SavedLogin("127.0.0.1", port, TEAM, TOKEN))
+    saved_login.save(SavedLogin("127.0.0.1", port, TEAM, TOKEN))
     Path("a_bot.py").write_text("def get_step(board, is_black):\n    return (0, 0)\n")
     return main(["play", "a_bot.py"])
 
@@ -299,7 +300,7 @@ def test_play_needs_no_options_and_remembers_that_the_contest_is_over() -> None:
 
     with FakeServer(script) as server:
         assert play(server.port) == 0
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert saved.seen is not None
     assert (saved.seen.contest, saved.seen.over) == ("Autumn", True)
@@ -313,7 +314,7 @@ def test_an_end_without_a_proof_is_not_remembered() -> None:
 
     with FakeServer(script) as server:
         assert play(server.port) == 1
-    saved = _saved_login.load()
+    saved = saved_login.load()
     assert saved is not None
     assert saved.seen is None
 
@@ -321,7 +322,7 @@ def test_an_end_without_a_proof_is_not_remembered() -> None:
 def test_what_an_absent_server_means(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = "nothing listens there; the server is not running yet, or the port is wrong"
     assert absence("judge", 7777) == unknown
-    _saved_login.save(SavedLogin("judge", 7777, TEAM, TOKEN))
+    saved_login.save(SavedLogin("judge", 7777, TEAM, TOKEN))
     assert absence("judge", 7777) == unknown
     note_seen("judge", 7777, TEAM, "Autumn")
     assert "'Autumn' was there on 20" in absence("judge", 7777)
@@ -333,8 +334,8 @@ def test_what_an_absent_server_means(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_the_saved_team_at_the_saved_host_is_remembered() -> None:
     note_seen("judge", 7777, TEAM, "Autumn")
-    assert _saved_login.load() is None
-    _saved_login.save(SAVED)
+    assert saved_login.load() is None
+    saved_login.save(SAVED)
     note_seen(SAVED.host, SAVED.port, TEAM + 1, "Autumn")
     note_seen("judge", SAVED.port, TEAM, "Autumn")
-    assert _saved_login.load() == SAVED
+    assert saved_login.load() == SAVED

@@ -15,15 +15,15 @@ import pytest
 import getstep
 from getstep import cli
 from getstep._errors import BotError, SetupError
-from getstep._games import games_named
-from getstep._practice import Results, series
-from getstep._practice.browser import GROUP, BrowserPlayer
-from getstep._practice.human import HumanPlayer, Quit, read_move
-from getstep._practice.match import PlayedMatch
-from getstep._practice.players import Player, ProcessPlayer
-from getstep._practice.results import wilson
-from getstep._practice.screen import Screen
-from getstep._practice.series import Entrant, Plan, entrant, find_game
+from getstep.games import games_named
+from getstep.local_matches import Results, series
+from getstep.local_matches.browser import GROUP, BrowserPlayer
+from getstep.local_matches.human import HumanPlayer, Quit, read_move
+from getstep.local_matches.match import PlayedMatch
+from getstep.local_matches.players import Player, ProcessPlayer
+from getstep.local_matches.results import wilson
+from getstep.local_matches.screen import Screen
+from getstep.local_matches.series import Entrant, Plan, entrant, find_game
 from getstep.referee import STALLED_MISSES
 from getstep_engines import GAMES, Game, State, Touched
 from tests.patience import PATIENCE_SECONDS

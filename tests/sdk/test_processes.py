@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep._practice.players import ProcessPlayer
+from getstep.local_matches.players import ProcessPlayer
 from getstep.processes import ProcessTree, own_group
 from tests.patience import PATIENCE_SECONDS
 

@@ -15,8 +15,10 @@ import pytest
 
 from getstep._bot import load
 from getstep._errors import BotError
-from getstep._java_class import JavaClass, read_class
-from getstep._program import (
+from getstep.cli import main
+from getstep.conventions import CONVENTIONS, ConventionError, Talk
+from getstep.programs.java_class import JavaClass, read_class
+from getstep.programs.program import (
     LocalProgram,
     ProgramBot,
     ProgramCallback,
@@ -27,10 +29,8 @@ from getstep._program import (
     identity_of,
     kill_running,
 )
-from getstep._program_file import SOURCES, WRAPPERS_FOLDER, start_command
-from getstep._turn import Turn
-from getstep.cli import main
-from getstep.conventions import CONVENTIONS, ConventionError, Talk
+from getstep.programs.start import SOURCES, WRAPPERS_FOLDER, start_command
+from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from tests.compilers import need
 from tests.patience import PATIENCE_SECONDS
@@ -110,7 +110,7 @@ def test_the_end_of_a_program_takes_no_time_of_the_next_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that goes on after the end of its input still runs when the next one has moved."""
-    monkeypatch.setattr("getstep._program._END_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("getstep.programs.program._END_SECONDS", PATIENCE_SECONDS)
     source = (
         "import os, sys, time\nprint(3, 4, flush=True)\nsys.stdin.read()\n"
         "while not os.path.exists('go'): time.sleep(0.01)\nraise SystemExit(7)\n"
@@ -473,7 +473,7 @@ def test_a_program_tells_its_id_line(tmp_path: Path) -> None:
 def test_a_program_without_an_id_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, error: str
 ) -> None:
-    monkeypatch.setattr("getstep._program.ID_SECONDS", 0.2 if "sleep" in source else PATIENCE_SECONDS)
+    monkeypatch.setattr("getstep.programs.program.ID_SECONDS", 0.2 if "sleep" in source else PATIENCE_SECONDS)
     (tmp_path / "program.py").write_text(source)
     with pytest.raises((ConventionError, RuntimeError), match=error):
         identity_of(tmp_path / "program.py")

@@ -27,6 +27,7 @@ from getstep.wire import (
     MAX_NAME,
     MAX_SERVER_FRAME,
     MAX_TEXT,
+    MAX_TEXT_BYTES,
     SERVER_MESSAGES,
     VERSION,
     Connection,
@@ -42,7 +43,6 @@ from getstep.wire import (
     Step,
     new_nonce,
 )
-from getstep.wire._limits import MAX_TEXT_BYTES
 from tests.sdk.conversations import PROTOCOL, SAMPLES, ends, frame, framed, hearer, rows, section
 from tests.sdk.hostile import hostile
 

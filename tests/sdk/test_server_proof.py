@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from getstep import Refused, Result, _client
-from getstep._client import Client
-from getstep._server_connection import NOT_LOCATED
-from getstep._settings import Address, Login
-from getstep._text import Console
-from getstep._turn import Callback
+from getstep import Refused, Result
+from getstep.client.client import NOT_PROVED, Client
+from getstep.client.connection import NOT_LOCATED
+from getstep.client.settings import Address, Login
+from getstep.text import Console
+from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Step, prove_server
 from tests.sdk.fake_server import (
     OVER,
@@ -112,8 +112,8 @@ def test_a_bot_plays_on_an_older_server_and_says_so_once(capsys: pytest.CaptureF
         [result] = play(server)
     assert (result.result, result.moves) == ("loss", 1)
     problems = capsys.readouterr().err
-    assert problems.count(_client.NOT_PROVED) == 1
-    assert problems.startswith(f"Careful: {_client.NOT_PROVED}. ")
+    assert problems.count(NOT_PROVED) == 1
+    assert problems.startswith(f"Careful: {NOT_PROVED}. ")
 
 
 def test_a_wrong_proof_ends_the_connection_and_nothing_is_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +142,7 @@ def test_a_server_that_no_longer_proves_itself_is_left(capsys: pytest.CaptureFix
     with FakeServer(says(), false_server, false_server, only_over) as server:
         assert play(server) == []
     assert len(server.pauses) == 3
-    assert capsys.readouterr().err.count(f"{_client.NOT_PROVED}, as it did before") == 1
+    assert capsys.readouterr().err.count(f"{NOT_PROVED}, as it did before") == 1
 
 
 def older(*messages: Goodbye) -> Script:
@@ -238,7 +238,7 @@ def test_connections_of_a_server_without_proof_are_bounded() -> None:
 
 def test_a_steady_connection_makes_the_pause_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """So an older server whose network is unreliable is found again quickly."""
-    monkeypatch.setattr(_client, "STEADY_SECONDS", 0.0)
+    monkeypatch.setattr("getstep.client.client.STEADY_SECONDS", 0.0)
     with FakeServer(*[closes] * 5, only_over) as server:
         play(server)
     assert all(pause <= 0.2 for pause in server.pauses)

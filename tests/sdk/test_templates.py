@@ -11,9 +11,9 @@ from random import Random, seed
 import pytest
 
 from getstep._bot import load
-from getstep._games import first_move_error, move_text, start_board
-from getstep._turn import Callback, Turn
+from getstep.games import first_move_error, move_text, start_board
 from getstep.starter import one_game
+from getstep.turn import Callback, Turn
 from getstep.wire import Connection, Role, State, Step
 from getstep_engines import GAMES, Starter
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from getstep import _text
-from getstep._text import as_started, command_word
+from getstep import text
 from getstep.cli import main
+from getstep.text import as_started, command_word
 from tests.patience import PATIENCE_SECONDS
 
 
@@ -40,7 +40,7 @@ def test_hints_begin_as_the_command_was_started(tmp_path: Path) -> None:
 def test_how_it_was_started(
     monkeypatch: pytest.MonkeyPatch, typed: str, platform: str, activated: bool, word: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", [str(Path(_text.__file__).with_name("__main__.py")), "play"])
+    monkeypatch.setattr(sys, "argv", [str(Path(text.__file__).with_name("__main__.py")), "play"])
     monkeypatch.setattr(sys, "orig_argv", [typed, "-m", "getstep", "play"])
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(sys, "executable", "/env/python.exe")
@@ -55,12 +55,12 @@ def test_how_it_was_started(
 
 
 def test_help_and_errors_name_it_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(_text, "command_word", lambda: "py -m getstep")
+    monkeypatch.setattr(text, "command_word", lambda: "py -m getstep")
     with pytest.raises(SystemExit):
         main(["play", "--help"])
     assert "\n  py -m getstep play my_bot.py" in capsys.readouterr().out
     assert main(["rules", "chess"]) == 2
-    _text.Console().warn("Type getstep login again")
+    text.Console().warn("Type getstep login again")
     assert "Type py -m getstep login again" in capsys.readouterr().err
 
 

@@ -27,9 +27,8 @@ from typing import Any
 
 import pytest
 
-from getstep._text import duration, escape_control_chars
-from getstep.wire import RemoteProtocolError
-from getstep.wire._frames import decode
+from getstep.text import duration, escape_control_chars
+from getstep.wire import RemoteProtocolError, decode
 from getstep_conformance.client import VECTORS
 
 from .languages.drivers import DRIVERS, Driver

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from getstep._turn import Callback, Turn
 from getstep._watchdog import Watchdog, format_calls, location
+from getstep.turn import Callback, Turn
 from tests.patience import PATIENCE_SECONDS
 
 TURN = Turn("hop", 1, 1, "them", None, 5000)

@@ -44,8 +44,8 @@ from getstep.wire import (
     State,
     Step,
     Welcome,
+    decode,
 )
-from getstep.wire._frames import decode
 from tests.sdk.conversations import SAMPLES, ends, frame
 
 PICTURE = """

@@ -16,9 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from getstep.wire import MAX_ARRAY, MAX_CLIENT_FRAME, MAX_DEPTH, MAX_MAP, RemoteProtocolError, _frames
+from getstep.wire import (
+    MAX_ARRAY,
+    MAX_CLIENT_FRAME,
+    MAX_DEPTH,
+    MAX_MAP,
+    MAX_TEXT_BYTES,
+    RemoteProtocolError,
+    _frames,
+)
 from getstep.wire._frames import NO_MOVE, decode, read_step
-from getstep.wire._limits import MAX_TEXT_BYTES
 from tests.sdk.conversations import SAMPLES
 from tests.sdk.hostile import EMPTY, HONEST, OPENERS, answer, hostile, pack
 

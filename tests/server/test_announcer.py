@@ -18,8 +18,8 @@ import pytest
 import trio
 import zeroconf
 
-from getstep._discovery import search
-from getstep._discovery.network import interfaces
+from getstep.client.discovery import search
+from getstep.client.discovery.network import interfaces
 from getstep_server.cli import run as run_command
 from getstep_server.cli._announcer_process import COMMAND, Announcer
 from getstep_server.cli.main import run_command as run_main

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from getstep._games import Board
-from getstep._program import ProgramCallback
-from getstep._turn import Turn
+from getstep.games import Board
+from getstep.programs.program import ProgramCallback
+from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from getstep_server.cli._parser import EXIT_NO_GAME
 from getstep_server.cli.gamehost import Played, play

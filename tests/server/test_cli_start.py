@@ -75,7 +75,7 @@ def test_tables_in_a_pipe_load_neither_rich_nor_the_codec_nor_other_formats(cont
 def test_a_table_loads_the_limits_of_the_wire_and_neither_client_nor_events(contest: Contest) -> None:
     found = modules_of(f"standings {contest.folder}")
     assert "getstep.wire" in found
-    assert found & {"getstep._client", "getstep_server.events", "getstep_server.records.turns"} == set()
+    assert found & {"getstep.client.client", "getstep_server.events", "getstep_server.records.turns"} == set()
 
 
 def test_lists_load_no_heavy_library(contest: Contest) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from getstep._turn import CallResult, Turn
 from getstep.conventions.linkage import ORDER
+from getstep.turn import CallResult, Turn
 from getstep_engines import GAMES
 from getstep_server.events import Listening
 from getstep_server.play.scoresheet import Scoresheet

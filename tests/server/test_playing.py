@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
+from getstep.turn import Turn
 from getstep_engines import GAMES
 from getstep_server.programs import playing
 from getstep_server.programs.error_tail import ErrorTail

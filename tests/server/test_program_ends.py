@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from getstep._turn import Turn
 from getstep.conventions import CONVENTIONS
+from getstep.turn import Turn
 from getstep_engines import GAMES
 from getstep_server.errors import ProgramRefused
 from getstep_server.programs import playing

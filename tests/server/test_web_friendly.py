@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 import trio
 
-from getstep import _settings
+from getstep.client.settings import FRIENDLY_PORT as BOT_PORT
 from getstep.wire import End, GetStep, Goodbye, Hello, Penalty, Raised, Resign, Start, Step
 from getstep_engines import GAMES
 from getstep_server.config.contest import FRIENDLY_PORT, Contest
@@ -277,7 +277,7 @@ async def test_a_port_that_is_taken_is_not_used(tmp_path: Path, capsys: pytest.C
 
 
 def test_client_and_page_agree_on_the_port() -> None:
-    assert _settings.FRIENDLY_PORT == FRIENDLY_PORT
+    assert BOT_PORT == FRIENDLY_PORT
 
 
 # --- the form ---

@@ -67,7 +67,7 @@ def _read(questions: BinaryIO, waiting: queue.SimpleQueue[Message]) -> None:
     """Pass on the questions. When the judge has gone, end the process, even while the bot is in an endless loop."""
     for line in questions:
         waiting.put(json.loads(line))
-    if (program := sys.modules.get("getstep._program")) is not None:
+    if (program := sys.modules.get("getstep.programs.program")) is not None:
         program.kill_running()
     os._exit(0)
 

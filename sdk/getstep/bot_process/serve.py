@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from traceback import StackSummary
 from typing import Any
 
-from getstep._turn import Callback, Turn, as_move
 from getstep._watchdog import Watchdog, format_calls, location
+from getstep.turn import Callback, Turn, as_move
 
 Message = dict[str, Any]
 

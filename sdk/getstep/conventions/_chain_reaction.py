@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from getstep._games import Board
+from getstep.games import Board
 
 COLOURS = ("R", "G")
 """The colours of the first and the second player."""

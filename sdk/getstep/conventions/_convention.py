@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from getstep._games import Board
-from getstep._text import short_repr
+from getstep.games import Board
+from getstep.text import short_repr
 from getstep_engines import Player
 
 MAX_OUTPUT = 1000

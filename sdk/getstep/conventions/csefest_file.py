@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from getstep._games import Board
+from getstep.games import Board
 
 from ._chain_reaction import COLOURS, EMPTY, board_lines
 from ._convention import ConventionError, Input, Output, Question, Talk, read_two_numbers, shown

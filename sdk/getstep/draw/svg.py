@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from html import escape
 
-from getstep._text import escape_control_chars
+from getstep.text import escape_control_chars
 from getstep_engines import Look, Piece
 from getstep_engines.look import PALETTE, SHAPES, THEMES, Paint, Theme
 

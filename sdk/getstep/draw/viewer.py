@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from getstep._text import escape_control_chars
+from getstep.text import escape_control_chars
 
 from .picture import Picture
 from .terminal import can_show_glyphs, colour_depth, draw_terminal, theme_name

@@ -7,6 +7,11 @@
 'demo'
 >>> client.next_event() is NEED_DATA
 True
+
+In: the bytes of the peer, and messages to send. Out: checked messages, or an error that names the violation, and
+bytes to send. It must not know sockets, clocks or rules: any value can be a move.
+
+`FrameReader`, `encode` and `decode` are frames without a conversation: test cases send what it would refuse.
 """
 
 from __future__ import annotations

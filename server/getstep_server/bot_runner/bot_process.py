@@ -31,7 +31,7 @@ def _end_with_the_starter(taken: int) -> None:
     until_parent_ends(taken)
     if sys.platform != "win32" and os.getpgid(0) == os.getpid():
         os.killpg(0, signal.SIGKILL)  # also programs that the bot has started, which may go on forever
-    if (program := sys.modules.get("getstep._program")) is not None:
+    if (program := sys.modules.get("getstep.programs.program")) is not None:
         program.kill_running()
     os._exit(0)  # also out of a search that would go on for a second
 

@@ -16,9 +16,9 @@ import os
 import sys
 import threading
 
-from getstep._match import Match
-from getstep._server_connection import ServerConnection, connect, log_in, read_hello
-from getstep._settings import Address, Login
+from getstep.client.connection import ServerConnection, connect, log_in, read_hello
+from getstep.client.match import Match
+from getstep.client.settings import Address, Login
 from getstep.wire import GetStep, Goodbye, Raised, Start, Step
 from getstep_server.children.parent import until_parent_ends
 from getstep_server.programs.playing import Player

@@ -9,10 +9,10 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from getstep._errors import BotError
-from getstep._games import only_game
-from getstep._program_file import check_startable
+from getstep import BotError
 from getstep.conventions import CONVENTIONS
+from getstep.games import only_game
+from getstep.programs.start import check_startable
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.log import last_lines

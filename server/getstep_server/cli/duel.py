@@ -12,8 +12,8 @@ from typing import Any
 
 import trio
 
-from getstep._games import only_game
 from getstep.conventions import CONVENTIONS
+from getstep.games import only_game
 from getstep_server.bot_runner.processes import Bot
 from getstep_server.config.contest import Contest
 from getstep_server.errors import ContestStopped, UsageError

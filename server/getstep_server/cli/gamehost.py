@@ -15,14 +15,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from getstep import referee
-from getstep._errors import BotError
-from getstep._games import Board
-from getstep._program import LocalProgram, ProgramBot, ProgramCallback
-from getstep._program_file import check_startable, start_command
-from getstep._turn import CallResult, Turn, as_move
+from getstep import BotError, referee
 from getstep.conventions import CONVENTIONS
+from getstep.games import Board
+from getstep.programs.program import LocalProgram, ProgramBot, ProgramCallback
+from getstep.programs.start import check_startable, start_command
 from getstep.referee import MatchState
+from getstep.turn import CallResult, Turn, as_move
 from getstep_engines import GAMES, Player
 from getstep_server.errors import UsageError
 from getstep_server.text import escape_control_chars

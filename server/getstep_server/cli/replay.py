@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from getstep._open import open_in_browser
+from getstep.browser import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.errors import ConfigError

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from getstep._java_class import JavaClass, class_in
+from getstep.programs.java_class import JavaClass, class_in
 from getstep_server.errors import ConfigError, ProgramRefused
 from getstep_server.limits import (
     BUILD_OUTPUT_BYTES,

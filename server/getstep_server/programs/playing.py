@@ -30,11 +30,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from getstep._games import Board
-from getstep._program import ProgramBot, ProgramCallback, identity_of
-from getstep._text import sendable_text
-from getstep._turn import Callback, CallResult, Turn
 from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wrapper
+from getstep.games import Board
+from getstep.programs.program import ProgramBot, ProgramCallback, identity_of
+from getstep.text import sendable_text
+from getstep.turn import Callback, CallResult, Turn
 from getstep.wire import MAX_TEXT
 from getstep_engines import Player as Seat
 from getstep_server.config.packages import PACKAGES

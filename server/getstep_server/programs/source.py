@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from getstep._program_source import is_made_by_tools
+from getstep.programs.folder import is_made_by_tools
 from getstep_server.errors import ProgramRefused
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,

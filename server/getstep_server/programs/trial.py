@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from getstep._practice.match import PlayedMatch, PlayedTurn, play_match, tried_text
-from getstep._practice.players import Answer
-from getstep._practice.players import Player as Opponent
-from getstep._practice.series import Plan as Series
-from getstep._practice.series import entrant
-from getstep._turn import Turn, as_move
 from getstep.draw import draw_text
+from getstep.local_matches.match import PlayedMatch, PlayedTurn, play_match, tried_text
+from getstep.local_matches.players import Answer
+from getstep.local_matches.players import Player as Opponent
+from getstep.local_matches.series import Plan as Series
+from getstep.local_matches.series import entrant
 from getstep.referee import FaultCode
+from getstep.turn import Turn, as_move
 from getstep_engines import Game, TimeControl
 from getstep_server.errors import ProgramRefused
 from getstep_server.limits import TRIAL_SECOND_SECONDS, TRIAL_SECONDS

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import trio
 
-from getstep._reconnect import Backoff
+from getstep.client.reconnect import Backoff
 from getstep.wire import (
     NEED_DATA,
     VERSION,

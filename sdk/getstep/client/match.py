@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import indent
 from typing import Any, Literal, cast
 
-from ._position import position_text
-from ._text import duration, escape_control_chars, short_repr
-from ._turn import CallResult, Turn, as_move
-from .wire import End, GetStep, Penalty, Start
+from getstep.games import Board
+from getstep.text import duration, escape_control_chars, short_repr
+from getstep.turn import CallResult, Turn, as_move
+from getstep.wire import End, GetStep, Penalty, Start
 
 STALLED_MISSES = 3
 """Limits missed in silence after which the server skips a player's turns (protocol.md, "Playing")."""
@@ -189,3 +190,24 @@ def options_text(options: dict[str, int]) -> str:
     """Return ``" (size 8)"``, or an empty string."""
     listed = ", ".join(f"{escape_control_chars(name)} {value}" for name, value in options.items())
     return f" ({listed})" if listed else ""
+
+
+def position_text(game: str, board: Board, is_black: bool, move: Any) -> str:
+    """Return the board that ``get_step`` got, with the squares that its answer names marked, and a legend.
+
+    ``move`` may be any object. The text is empty if the board cannot be drawn, as one from a newer server may be.
+    """
+    # Here, not on top: a bot that makes no fault needs no drawing, and the import takes 10 ms.
+    from getstep.draw import Picture, draw_text, legend
+    from getstep_engines import GAMES
+    from getstep_engines.look import DEFAULT_LOOK
+
+    known = GAMES.get(game)
+    look = known.look if known else DEFAULT_LOOK
+    try:
+        seen = known.view(known.from_board(board, is_black)) if known and look.view else board
+        picture = Picture(look, seen).with_fault(move)
+    except ValueError:
+        return ""
+    marked = "! ! the squares that you returned, " if picture.fault else ""
+    return indent(f"{draw_text(picture)}\n{marked}{legend(picture)}", "    ")

@@ -19,14 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from getstep_engines import Player
-
-from ._bot import find
-from ._games import Board
-from ._program_file import check_startable, start_command, start_folder
-from ._text import sendable_text
-from ._turn import Callback, CallResult, Turn
-from .conventions import (
+from getstep.conventions import (
     CONVENTIONS,
     MAX_OUTPUT,
     SILENCE_SECONDS,
@@ -38,7 +31,14 @@ from .conventions import (
     Question,
     Talk,
 )
-from .processes import ProcessTree, own_group
+from getstep.games import Board
+from getstep.processes import ProcessTree, own_group
+from getstep.text import sendable_text
+from getstep.turn import Callback, CallResult, Turn
+from getstep_engines import Player
+
+from .folder import find
+from .start import check_startable, start_command, start_folder
 
 KEPT_OUTPUT = 64 * MAX_OUTPUT
 """Bytes of output that wait to be read. A program that writes more has to wait: its pipe is full."""

@@ -7,11 +7,11 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from getstep import _saved_login
 from getstep._errors import SetupError
-from getstep._saved_login import SavedLogin
-from getstep._settings import Address
-from getstep._text import Console
+from getstep.client import saved_login
+from getstep.client.saved_login import SavedLogin
+from getstep.client.settings import Address
+from getstep.text import Console
 
 from .limits import MAX_LISTED, MAX_TRIED, MAX_WARNED
 from .network import FoundServer, SearchResult, search
@@ -46,7 +46,7 @@ def listing(servers: tuple[FoundServer, ...]) -> str:
 def _known(server: FoundServer) -> str:
     """Return what is known about a server from earlier: one at the saved address has proved itself there."""
     for address in server.addresses:
-        saved = _saved_login.saved_for(address.host, address.port)
+        saved = saved_login.saved_for(address.host, address.port)
         if saved is not None and saved.seen is not None:
             day = time.strftime("%Y-%m-%d", time.localtime(saved.seen.at))
             return f", where your host was on {day} ({saved.seen.contest!r})"

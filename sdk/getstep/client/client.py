@@ -10,21 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from traceback import StackSummary
 
-from . import _bot
-from ._bot_output import BotOutput, RepeatedProblems
-from ._discovery import Finder
-from ._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
-from ._match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
-from ._reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
-from ._saved_login import load, note_moved, note_seen
-from ._server_connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
-from ._settings import DEFAULT_PORT, Address, Login, find_address, find_login, given_port, host_is_given
-from ._text import Console, escape_control_chars
-from ._turn import Callback, CallResult, GetStepFunction
-from ._uncaught import print_plainly_if_uncaught
-from ._version import __version__
-from ._watchdog import Watchdog, location
-from .wire import (
+from getstep import _bot
+from getstep._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
+from getstep._uncaught import print_plainly_if_uncaught
+from getstep._version import __version__
+from getstep._watchdog import Watchdog, location
+from getstep.text import Console, escape_control_chars
+from getstep.turn import Callback, CallResult, GetStepFunction
+from getstep.wire import (
     VERSION,
     End,
     GetStep,
@@ -38,6 +31,14 @@ from .wire import (
     Step,
     Welcome,
 )
+
+from ._bot_output import BotOutput, RepeatedProblems
+from .connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
+from .discovery import Finder
+from .match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
+from .reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
+from .saved_login import load, note_moved, note_seen
+from .settings import DEFAULT_PORT, Address, Login, find_address, find_login, given_port, host_is_given
 
 _UPDATE = "Update getstep: python -m pip install --upgrade getstep"
 _ADVICE = {

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
-from getstep._settings import Address
+from getstep.client.settings import Address
 
 from .dns import Announcement, DnsError, parse_answer, question
 from .limits import (

@@ -7,10 +7,11 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import _saved_login
-from ._errors import SetupError
-from ._text import short_repr
-from .wire import MAX_TEAM, canonical_token
+from getstep._errors import SetupError
+from getstep.text import short_repr
+from getstep.wire import MAX_TEAM, canonical_token
+
+from . import saved_login
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7777
@@ -52,7 +53,7 @@ def find_address(host: str | None = None, port: int | str | None = None) -> Addr
     """
     host, default_port = host or os.environ.get("GETSTEP_HOST"), DEFAULT_PORT
     if not host:
-        saved = _saved_login.load()
+        saved = saved_login.load()
         host, default_port = (saved.host, saved.port) if saved else (DEFAULT_HOST, DEFAULT_PORT)
     if not isinstance(host, str) or "/" in host or host.count(":") == 1 or not host.strip().isprintable():
         raise SetupError(
@@ -86,7 +87,7 @@ def find_team(team: int | str | None = None) -> int | None:
     """
     value = team if team is not None else os.environ.get("GETSTEP_TEAM") or None
     if value is None:
-        saved = _saved_login.load()
+        saved = saved_login.load()
         return saved.team if saved else None
     return _parse_int("team", value, 0, MAX_TEAM)
 
@@ -135,7 +136,7 @@ def find_login(
 
 
 def _saved_token(team: int) -> str | None:
-    saved = _saved_login.load()
+    saved = saved_login.load()
     return saved.token if saved is not None and saved.team == team else None
 
 

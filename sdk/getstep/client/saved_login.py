@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ._errors import SetupError
-from .wire import MAX_TEAM
+from getstep._errors import SetupError
+from getstep.wire import MAX_TEAM
 
 FILE_VARIABLE = "GETSTEP_LOGIN_FILE"
 """The variable with another place for the file: for an account that several teams share."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from getstep._errors import SetupError
-from getstep._games import only_game
-from getstep._open import open_in_browser
-from getstep._text import Console, short_repr
+from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
+from getstep.games import only_game
+from getstep.text import Console, short_repr
 
 from .browser import BrowserPlayer, Page, find_page
 from .human import HumanPlayer

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._errors import BotError, SetupError
-from ._java_class import class_in, files_with_main
-from ._text import Console
-from .conventions import topcoder_wrapper
+from getstep._errors import BotError, SetupError
+from getstep.conventions import topcoder_wrapper
+from getstep.text import Console
+
+from .java_class import class_in, files_with_main
 
 WRAPPERS_FOLDER = Path(topcoder_wrapper.__file__).parent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 
-from .wire import Goodbye
+from getstep.wire import Goodbye
 
 FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0

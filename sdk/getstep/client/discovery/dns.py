@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from struct import error as struct_error
 from struct import pack, unpack_from
 
-from getstep._text import escape_control_chars
+from getstep.text import escape_control_chars
 from getstep.wire import MAX_NAME
 
 from .limits import MAX_ADDRESSES, MAX_NAME_BYTES, MAX_POINTERS, MAX_QUESTIONS, MAX_RECORDS

@@ -7,10 +7,10 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from getstep._text import short_repr
 from getstep.bot_process.serve import Message
 from getstep.draw import Picture
 from getstep.referee import EndCode
+from getstep.text import short_repr
 from getstep_engines import Game, IllegalMove, State
 from getstep_engines.look import coordinates
 

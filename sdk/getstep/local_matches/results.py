@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from getstep._text import duration
 from getstep.draw import Picture, draw_text
 from getstep.referee import FaultCode
+from getstep.text import duration
 
 from .match import PlayedMatch, PlayedTurn, tried_text
 from .replays import page

@@ -12,12 +12,10 @@ from collections import deque
 from types import TracebackType
 from typing import cast
 
-from ._errors import NotGetstep, NotProved, Unreachable
-from ._saved_login import absence
-from ._settings import Address, Login
-from ._text import escape_control_chars, short_repr
-from ._version import __version__
-from .wire import (
+from getstep._errors import NotGetstep, NotProved, Unreachable
+from getstep._version import __version__
+from getstep.text import escape_control_chars, short_repr
+from getstep.wire import (
     CLOSED,
     VERSION,
     Connection,
@@ -35,6 +33,9 @@ from .wire import (
     sign,
     verify_server,
 )
+
+from .saved_login import absence
+from .settings import Address, Login
 
 TICK_SECONDS = 0.2
 """The longest single wait. On Windows, Ctrl-C does not interrupt a wait for a socket."""

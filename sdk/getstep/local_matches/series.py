@@ -13,11 +13,12 @@ from typing import Union
 
 from getstep import _bot
 from getstep._errors import BotError, SetupError
-from getstep._games import games_named, only_game
-from getstep._text import short_repr
-from getstep._turn import GetStepFunction
 from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
+from getstep.games import games_named, only_game
+from getstep.programs.folder import find
+from getstep.text import short_repr
+from getstep.turn import GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 
 from .human import PersonPlayer, Quit
@@ -260,7 +261,7 @@ def entrant(bot: Bot, convention: str | None = None) -> Entrant:
     if convention is None and not path.is_file() and str(bot) in SAMPLES:
         name, path = str(bot), _sample(str(bot))
         return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path, only_game(name))
-    path = _bot.find(path)
+    path = find(path)
     game, folder = None, None
     if convention is not None:
         talk = CONVENTIONS[convention]

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from getstep._text import duration, escape_control_chars
 from getstep.draw.viewer import painter
+from getstep.text import duration, escape_control_chars
 
 from .match import PlayedMatch, PlayedTurn, tried_text
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from getstep import referee
-from getstep._text import short_repr
-from getstep._turn import as_move
 from getstep.draw import Picture
 from getstep.referee import EndCode, FaultCode, MatchOutcome, MatchState
+from getstep.text import short_repr
+from getstep.turn import as_move
 from getstep_engines import Game, State, TimeControl
 from getstep_engines import Player as Colour
 

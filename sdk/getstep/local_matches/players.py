@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from getstep._errors import BotError
-from getstep._text import escape_control_chars
-from getstep._turn import Callback, GetStepFunction
 from getstep.bot_process.serve import Message, serve
 from getstep.processes import ProcessTree, own_group
+from getstep.text import escape_control_chars
+from getstep.turn import Callback, GetStepFunction
 
 LOADING_SECONDS = 60.0
 """For a bot's process to load the bot. Importing a large library takes some seconds, on a slow disk more."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ._text import escape_control_chars
+from getstep.text import escape_control_chars
 
 SHOWN_LINES = 20
 """Lines of a match that are shown: enough to follow one turn, and few beside the lines about matches."""

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any
 
 from ._errors import BotError
-from ._games import Board, move_text
-from ._text import escape_control_chars, sendable_text, short_repr
+from .games import Board, move_text
+from .text import escape_control_chars, sendable_text, short_repr
 from .wire import (
     MAX_ARRAY,
     MAX_CLIENT_FRAME,
