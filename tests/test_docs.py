@@ -32,6 +32,7 @@ PAGES = sorted(
 )
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES)
 README_LINES = 120
+SENTENCE_WORDS = 35
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -175,6 +176,27 @@ def test_the_pages_for_people_show_commands() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(text_of("README.md").splitlines()) <= README_LINES
+
+
+def sentences(page: str) -> list[str]:
+    """Return the sentences of the running text: no tables, no blocks of code, a link is its text."""
+    text = re.sub(r"^ {4}.*$|^ *\|.*$|^#.*$", "", prose(page), flags=re.MULTILINE)
+    text = re.sub(r"`[^`]*`", "CODE", re.sub(r"\]\([^)]*\)", "]", text))
+    paragraphs = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE)
+    return [one for paragraph in paragraphs for one in re.split(r"(?<=[.!?:])\s+", " ".join(paragraph.split()))]
+
+
+@EVERY_PAGE
+def test_no_sentence_is_too_long_for_readers_of_a_second_language(page: str) -> None:
+    words = {sentence: len(re.findall(r"\w[\w'’.,-]*", sentence)) for sentence in sentences(page)}
+    assert [sentence for sentence, count in words.items() if count > SENTENCE_WORDS] == []
+
+
+def test_a_long_sentence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "# A heading\n\n- Short. See [a\n  link](a b c d e), with `a b c`.\n- one two\n  three four five six.\n"
+    monkeypatch.setattr("tests.test_docs.text_of", lambda _: page)
+    found = [sentence for sentence in sentences("x") if sentence]
+    assert found == ["Short.", "See [a link], with CODE.", "one two three four five six."]
 
 
 def test_the_readme_has_every_game_with_its_limit() -> None:

@@ -391,7 +391,7 @@ class MatchNotResumed(Notice):
 
 @dataclass(frozen=True, slots=True)
 class MatchParked(Notice):
-    """A match is not played in this run any more: a process of its hosted programs has failed ``times`` times."""
+    """A match is no longer played in this run: a process of its hosted programs has failed ``times`` times."""
 
     level = "error"
     logged = "match_parked"

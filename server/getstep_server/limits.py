@@ -476,7 +476,7 @@ BUILD_SECONDS = 120.0
 """The time to compile a program. Java and C# take some seconds, C++ with large headers half a minute."""
 
 BUILD_OUTPUT_BYTES = 1_000_000
-"""What a compiler may print. C++ templates print 100 kB for one mistake."""
+"""The output of a compiler that is kept. C++ templates print 100 kB for one mistake."""
 
 BUILD_SHOWN_LINES = 30
 """The lines of a compiler that its author is shown. The first mistake causes most of the others."""

@@ -12,7 +12,7 @@ BAD_LOGIN_FIRST_SECONDS = 0.25
 LOGINS_PER_WINDOW = 20
 LOGIN_WINDOW_SECONDS = 10.0
 MAX_STALE_ANSWERS = 16
-"""What protocol.md promises: getstep's server has the same names in its `limits`, and a test compares them."""
+"""The limits of protocol.md: getstep's server has the same names in its `limits`, and a test compares them."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class Play:
         self.token = canonical_token(typed_token)
         self.transcript: list[str] = []
         self.remarks: list[str] = []
-        """What an informational case has found."""
+        """The finding of an informational case."""
         self.other_moves = 0
         """How many moves were not those of the test bot, and may be those of another bot."""
         self.left_at = trio.current_time()

@@ -22,7 +22,7 @@ class ConventionError(ValueError):
 
 @dataclass(frozen=True)
 class Input:
-    """What a program gets: bytes for its standard input, and files by name, to be replaced as a whole."""
+    """The input of a program: bytes for its standard input, and files by name, to be replaced as a whole."""
 
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)

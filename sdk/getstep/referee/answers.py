@@ -13,7 +13,7 @@ from .decision import Timing, Turn, malformed, moved, raised, resigned
 from .match_state import MatchState
 
 Answer: TypeAlias = Step | Raised | Resign | MalformedAnswer
-"""What a player may answer to a question."""
+"""The answers of a player to a question."""
 
 
 def answered(state: MatchState, answer: Answer, timing: Timing) -> Turn:

@@ -14,7 +14,7 @@ from getstep_server.programs.playing import Job as ProgramJob
 
 @dataclass(frozen=True)
 class Job:
-    """What the process of a hosted program needs to know.
+    """The job of the process of a hosted program.
 
     ``token`` is that of its one login, and on no disk. ``first`` is True for the first player of the match.
     """

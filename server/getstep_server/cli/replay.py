@@ -121,8 +121,8 @@ on a stick. They are the report with all tables and ratings, a page for each
 team, and a replay of each match. Links are relative, and nothing comes from
 other hosts.
 
-Call it again to bring the pages up to date: pages that are not needed any more
-are deleted, and files of others in the folder stay.
+Call it again to bring the pages up to date: pages that are no longer needed are
+deleted, and files of others in the folder stay.
 
 Results that a freeze hides are not in them: call it again after the reveal.
 The error texts of bots are not in them either: a replay says that a bot raised

@@ -155,7 +155,7 @@ class SandboxRow(Model, frozen=True, kw_only=True):
 
 
 class WorkerProof(Model, frozen=True, kw_only=True):
-    """What a worker is: its machine, its versions, how fast it computes, and whether its sandbox holds.
+    """The description of a worker: its machine, its versions, how fast it computes, and whether its sandbox holds.
 
     ``sandbox`` has a row for each probe; it is empty if no program can be started in a sandbox, and
     ``sandbox_problem`` says why. ``calibration_ms`` is the time of a fixed computation: less is faster.

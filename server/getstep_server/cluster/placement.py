@@ -171,7 +171,7 @@ class Placement:
         self._take_away(key)
 
     def discard(self, key: int) -> None:
-        """Remove a job that is not to be played any more; ignored if it is unknown."""
+        """Remove a job that is no longer to be played; ignored if it is unknown."""
         self._take_away(key)
 
     def failed(self, key: int) -> None:

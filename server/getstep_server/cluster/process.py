@@ -226,7 +226,7 @@ class _Connection:
         """Cancel a task that is not over: Dask may keep it for a worker that is lost."""
         if not future.done():
             with contextlib.suppress(Exception):  # the connection may be lost
-                await asyncio.shield(future.cancel(force=True, reason="the match is not to be played any more"))
+                await asyncio.shield(future.cancel(force=True, reason="the match is no longer to be played"))
         future.release()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:

@@ -52,7 +52,7 @@ from .placement import Job
 from .program_files import name_of, pack
 
 DUE_SECONDS = 1.0
-"""The interval at which a match that waits for a worker finds out that it is not due any more."""
+"""The interval at which a match that waits for a worker finds out that it is no longer due."""
 
 LINES_AT_ONCE = 32
 """The turns that are checked and written without a pause: each takes 20 to 100 µs."""
@@ -85,7 +85,7 @@ class Hosted(Protocol):
 
 
 class Records(Protocol):
-    """What is on record of a contest, see `tournament.Tournament`."""
+    """The records of a contest, see `tournament.Tournament`."""
 
     attempts: Counter[int]
     workers: Workers
@@ -169,7 +169,7 @@ class ClusterVenue:
         """Wait until a worker begins the match.
 
         Yields:
-            For each player its program; None if the match is not ``is_due`` any more.
+            For each player its program; None if the match is no longer due (``is_due``).
 
         Raises:
             MatchLost: no worker can play it.

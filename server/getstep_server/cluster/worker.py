@@ -98,7 +98,7 @@ def play_order(
         order: an encoded `MatchOrder`.
         files: packed files by their SHA-256, of those programs that the worker may not have yet.
         progress: called about once a second with an encoded `MatchProgress`, in another thread.
-        stop: set if the host does not need the match any more.
+        stop: set if the host no longer needs the match.
     """
     try:
         report = _report(decode_order(order), files, progress, stop or threading.Event())

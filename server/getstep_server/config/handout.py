@@ -21,7 +21,7 @@ from .contestants_package import package_hash
 from .event import ContestEvent
 
 HASH = "#sha256="
-"""What pip expects between the address of a package and its hash."""
+"""The text that pip expects between the address of a package and its hash."""
 
 _SHOWN_EVENTS = 6
 """The number of games of a team that are named, so that a slip stays one page: a contest may have 256 events."""

@@ -1,4 +1,4 @@
-"""What travels with a connection from one process to another, beside its socket."""
+"""The data that travel with a connection's socket from one process to another."""
 
 from __future__ import annotations
 

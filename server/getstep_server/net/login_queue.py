@@ -56,7 +56,7 @@ class Work:
 
 @dataclass(slots=True)
 class _Source:
-    """What waits for one source: pieces that come first, and all others."""
+    """The waiting work of one source: pieces that come first, and all others."""
 
     first: deque[Work] = field(default_factory=deque)
     then: deque[Work] = field(default_factory=deque)

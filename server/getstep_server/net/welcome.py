@@ -1,4 +1,4 @@
-"""What a team is told when it logs in: the games that it plays here, or why its bots cannot play."""
+"""The answer to a team that logs in: the games that it plays here, or why its bots cannot play."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ _NAMES = ("bot", "main", "program", "my_bot")  # the usual names of the file tha
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do with a program's source.
+    """The steps from a program's source to its start.
 
     Attributes:
         language: for people.

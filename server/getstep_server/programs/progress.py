@@ -1,4 +1,4 @@
-"""What the process of a submission says to the page: a line of JSON each."""
+"""The messages from the process of a submission to the page: a line of JSON each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 FAILED = "The server failed while it tried the program, which is not your fault. Ask the host."
-"""What a team reads if the server failed. The page's log has more."""
+"""The text for a team if the server failed. The page's log has more."""
 
 
 class Progress(msgspec.Struct, frozen=True):

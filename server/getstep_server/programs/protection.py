@@ -1,4 +1,4 @@
-"""Whether the sandbox protects this machine: all its protections are tried once, before the first program is built.
+"""A check of the sandbox: all its protections are tried once on this machine, before the first program is built.
 
 That takes 6 s, so the result is kept in the contest's folder, with everything that it depends on: the kernel,
 bubblewrap, the user, and the last restart, after which settings of the kernel may differ.

@@ -283,7 +283,7 @@ _REASONS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
     *(struct.error, LookupError, OverflowError),
 )
-"""What `zipfile` raises for archives that are damaged or made up."""
+"""The exceptions of `zipfile` for archives that are damaged or made up."""
 
 
 def _unzipped(data: bytes) -> Iterator[tuple[str, bytes]]:

@@ -230,8 +230,8 @@ class HostedPrograms:
         """Run the hosted programs of a match, if it has any, from before the block until after it.
 
         Yields:
-            For each player its program; empty if no program is hosted; None if the match is not ``is_due`` any more
-            once it has a core.
+            For each player its program; empty if no program is hosted; None if the match is no longer due
+            (``is_due``) once it has a core.
 
         Raises:
             BotFailed: a process that plays with a program has failed. The block is cancelled then.

@@ -389,7 +389,7 @@ class Recorder:
             self._writing.release()
 
     async def _store_alone(self, entry: _Entry, what: str) -> bool:
-        """Store a record that depends on all others; return False if it was not to be stored any more.
+        """Store a record that depends on all others; return False if it was no longer to be stored.
 
         Raises:
             ContestStopped: it could not be stored. ``what`` is its name for the host.

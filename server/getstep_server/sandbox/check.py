@@ -46,7 +46,7 @@ _TEAMS = "token = 'kq3m-x7fd-29pt'"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether a protection holds."""
+    """The result of a probe: does a protection hold?"""
 
     probe: Probe
     held: bool
@@ -55,7 +55,7 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What the host can do, if it does not hold."""
+        """The advice for the host if it does not hold."""
         return "" if self.held else self.probe.part.value
 
 
@@ -83,7 +83,7 @@ def missing() -> str | None:
 
 
 class _Aim:
-    """What the probes aim at: a secret, an opponent, a port, this process."""
+    """The targets of the probes: a secret, an opponent, a port, this process."""
 
     def __init__(self, protections: Protections) -> None:
         self._protections = protections

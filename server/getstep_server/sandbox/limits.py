@@ -1,4 +1,4 @@
-"""What a program in the sandbox may use."""
+"""The limits of a program in the sandbox."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Limits:
     """Files and folders that it may have."""
 
     children: bool = False
-    """Whether it may start processes, and replace itself by another program. Threads are always allowed."""
+    """True if it may start processes, and replace itself by another program. Threads are always allowed."""
 
     tasks: int = PROGRAM_THREADS
     """Threads and processes at the same time."""

@@ -1,4 +1,4 @@
-"""What a program sees of the file system: the command line of bubblewrap."""
+"""The part of the file system that a program sees: the command line of bubblewrap."""
 
 from __future__ import annotations
 

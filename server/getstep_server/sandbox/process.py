@@ -56,7 +56,7 @@ class NotExecutableError(SandboxError):
 
 
 class Protections(enum.Enum):
-    """Whether a program runs in the sandbox at all."""
+    """The choice between running a program in the sandbox and without it."""
 
     ALL = "required"
     NONE = "none"

@@ -25,7 +25,7 @@ class MemoryWatch:
         self._pid, self._files, self._most, self._exceeded = pid, files, most, exceeded
         self._stopped = threading.Event()
         self.found = False
-        """Whether it was too much."""
+        """True if it was too much."""
         self._thread = threading.Thread(target=self._run, name="sandbox memory", daemon=True)
         self._thread.start()
 

@@ -1,4 +1,4 @@
-"""What a contest's database has to do, and its errors. `sqlite` and `postgres` do it, `store` uses it.
+"""The interface of a contest's database, and its errors. `sqlite` and `postgres` implement it, `store` uses it.
 
 All functions of a `Database` are called in one thread, and block it.
 """

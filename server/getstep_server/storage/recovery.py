@@ -59,7 +59,7 @@ def _read_writer(paths: Sequence[Path], over: Collection[bytes]) -> Iterator[Seg
 
 
 class Inheritance(NamedTuple):
-    """What the writer of a journal has left behind when it ended: the journal, and by tag the games in it."""
+    """The files that the writer of a journal has left behind: the journal, and by tag the games in it."""
 
     journal: Journal
     games: Mapping[bytes, Sequence[Line]]

@@ -57,7 +57,7 @@ class IssuedPairing(Struct, gc=False):
 
 
 class _History(NamedTuple):
-    """What `EventState.history` has made, if no team leaves: for which scoring, and from which results."""
+    """The latest list of `EventState.history`, if no team leaves: for which scoring, and from which results."""
 
     scoring: Scoring | None
     rebuilt: int

@@ -41,7 +41,7 @@ class FriendlyBots:
         self._contest = contest
         self._seats: dict[int, tuple[Seat, ...]] = {}
         self._games: dict[int, BotMailbox] = {}
-        """What the bot of a team sends in the game that it plays."""
+        """The messages of the bot of a team in the game that it plays."""
         self._played = 0
         self.port: int | None = None
         """The port on which bots connect; None if there is none."""
@@ -104,7 +104,7 @@ class FriendlyBots:
         return team in self._seats and self._seats[team][0].connected
 
     async def play(self, person: Person, team: int, settings: FriendlySettings) -> None:
-        """Play a match of a person against the bot of a team; say so if it is not free any more."""
+        """Play a match of a person against the bot of a team; say so if it is no longer free."""
         if not self.is_free(team):
             person.show(text=None, result={"won": None, "text": GONE, "reason": "void"})
             return

@@ -47,7 +47,7 @@ class FriendlySettings:
 
 
 class BotMailbox:
-    """What the bot has sent, for the game; see `net.seat.Mailbox`. It also says when the bot has left."""
+    """The messages of the bot, for the game; see `net.seat.Mailbox`. It also says when the bot has left."""
 
     def __init__(self) -> None:
         self._received: deque[Received] = deque()
