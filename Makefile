@@ -32,7 +32,7 @@ test: $(VENV)/installed-dev
 # The soak runs alone: its hostile cases keep the real time limits, which other tests on the same cores disturb.
 # A test that fails is run once more, alone, at the end: on a busy machine one of hundreds does now and then.
 test-long: $(VENV)/installed-dev
-	$(BIN)/python -m tests.twice $(IN_FOUR) -m long -v --deselect tests/e2e/test_soak.py \
+	$(BIN)/python -m tests.support.twice $(IN_FOUR) -m long -v --deselect tests/e2e/test_soak.py \
 		--and -m long -v tests/e2e/test_soak.py
 
 test-all: test test-long

@@ -33,9 +33,9 @@ from getstep_server.cli import main as cli
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding
-from tests.e2e.ledger import OnRecord, audit, on_record, read_ledger
-from tests.e2e.programs import Program, Server, free_port, write_contest
-from tests.server.sqlite_store import connection_of
+from tests.support.ledger import OnRecord, audit, on_record, read_ledger
+from tests.support.processes import Program, Server, free_port, write_contest
+from tests.support.sqlite_store import connection_of
 
 SHUTDOWN = 0x8004587D
 """The ioctl: EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)."""

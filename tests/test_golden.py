@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import golden
-from tests.golden import UPDATE, assert_golden
+from tests.support import golden
+from tests.support.golden import UPDATE, assert_golden
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,10 @@
-"""Each limit is held by a test: it fails when the limit is taken away. See `tests.limits_removed`."""
+"""Each limit is held by a test: it fails when the limit is taken away. See `tests.support.limits_removed`."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.limits_removed import ALL_SECONDS, REMOVED, Scratch, holding
+from tests.support.limits_removed import ALL_SECONDS, REMOVED, Scratch, holding
 
 pytestmark = pytest.mark.long
 

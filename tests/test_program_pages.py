@@ -16,8 +16,7 @@ from getstep.programs.program import LocalProgram, ProgramBot, identity_of
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from getstep_server.limits import MAX_PROGRAM_BYTES, MAX_PROGRAM_FILES
-
-from .patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 EVERY_CONVENTION = pytest.mark.parametrize("name", CONVENTIONS)

@@ -14,7 +14,7 @@ import pytest
 from benchmarks import _contender, slices
 from benchmarks._contender import Sample
 from benchmarks.slices import report
-from tests.compilers import need
+from tests.support.compilers import need
 
 BUSY = (Sample(100, 0.02, 0.4), Sample(100, 0.01, 0.4))
 IDLE = (Sample(0, 0.0, 0.4), Sample(100, 0.01, 0.4))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_SECONDS
-from tests.twice import MOST_AGAIN
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.twice import MOST_AGAIN
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,7 +37,7 @@ def ran(folder: Path, source: str, *arguments: str) -> tuple[int, str]:
     # The processes of this run have told pytest's name of theirs, and its options.
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.twice", *(arguments or ALL), "test_toy.py"],
+        [sys.executable, "-m", "tests.support.twice", *(arguments or ALL), "test_toy.py"],
         cwd=folder,
         env={**outside, "PYTHONPATH": str(ROOT)},
         capture_output=True,

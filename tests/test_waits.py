@@ -1,7 +1,7 @@
 """No test depends on how fast the machine is: hypothesis has no deadline, and every wait has the one bound.
 
-A wait for what has to come ends with it; only a test that hangs reaches the bound (`tests.patience`). A number
-instead of the bound fails on a machine that is busy for so long.
+A wait for what has to come ends with it; only a test that hangs reaches the bound (`tests.support.patience`). A
+number instead of the bound fails on a machine that is busy for so long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The limits of the server, each with the reason for its value. `getstep.wire` has the limits of a single message.
 
 protocol.md, "Limits", states the limits that a client can notice; a test compares both. Every limit is held by a
-test: `python tests/limits_removed.py` removes the limits one at a time and names the test that fails.
+test: `python tests/support/limits_removed.py` removes the limits one at a time and names the test that fails.
 
 Unless a docstring says otherwise, figures were measured on a shared two-core machine with Python 3.11.
 """

@@ -16,7 +16,7 @@ from benchmarks.bots import ask, bot, play
 from getstep import Turn
 from getstep_bots import hesitant, mcts, random_bot
 from getstep_engines import GAMES
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 BOTS = sorted(module.name for module in pkgutil.iter_modules(getstep_bots.__path__))
 SHORT_LINES = 40

@@ -19,9 +19,9 @@ from getstep.local_matches.series import Plan, entrant, run
 from getstep.programs.program import identity_of
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER
 from getstep_engines import GAMES
-from tests.compilers import need
-from tests.example_programs import EXAMPLES, LANGUAGES, TOOLS, example
-from tests.server.hosting import add, contest_of, needs_sandbox
+from tests.support.built_programs import add, contest_of, needs_sandbox
+from tests.support.compilers import need
+from tests.support.example_programs import EXAMPLES, LANGUAGES, TOOLS, example
 
 
 def copied(convention: str, language: str, folder: Path) -> Path:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.pages import Visitor
 from tests.e2e.conftest import programs  # noqa: F401 - a fixture of these tests, too
+from tests.support.browser import Visitor
 
 REQUIRED = "GETSTEP_REQUIRE_BROWSER"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

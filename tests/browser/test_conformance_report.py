@@ -8,8 +8,8 @@ import pytest
 
 from getstep_conformance.client import Outcome, Verdict
 from getstep_conformance.client.report import as_html
-from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.quick import quick
+from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.quick import quick
 
 LINE = "  0.191  C  join (version 1, team 7, mac '" + "87dba753b0453a4d" * 8 + "')"
 OUTCOMES = [

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.pages import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.e2e.programs import Program
 from tests.old_contests.contests import unpack
-from tests.quick import quick
-from tests.server.made_up import make_up
+from tests.support.browser import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.processes import Program
+from tests.support.quick import quick
+from tests.support.random_results import make_up
 
 PAGES = {
     "/": ".results li",

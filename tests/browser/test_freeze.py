@@ -13,13 +13,13 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import tournament_of
-from tests.browser.pages import GONE, LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.browser.stage import Stage
-from tests.e2e.programs import Program, write_contest
-from tests.server.made_up import make_up
+from tests.support.browser import GONE, LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.paced_contest import Stage
+from tests.support.processes import Program, write_contest
+from tests.support.random_results import make_up
 
 if TYPE_CHECKING:
-    from tests.e2e.programs import Programs
+    from tests.support.processes import Programs
 
 NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "A team whose name has as many letters as one has")
 EVENT = {"game": "hop", "settings": {"legs": 1}}

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
-from tests.browser.pages import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.browser.stage import Stage, is_running
-from tests.e2e.hosted import wait_until
-from tests.e2e.programs import write_contest
-from tests.quick import quick
+from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.interrupted_contest import wait_until
+from tests.support.paced_contest import Stage, is_running
+from tests.support.processes import write_contest
+from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.programs import Programs
+    from tests.support.processes import Programs
 
 NAME = "<img src=x onerror=alert(1)>"
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from getstep_engines import GAMES
-from tests.browser.board_clicks import begin, play_on
-from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.browser.stage import Stage
-from tests.e2e.programs import Programs, write_contest
-from tests.quick import quick
+from tests.support.board_clicks import begin, play_on
+from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.paced_contest import Stage
+from tests.support.processes import Programs, write_contest
+from tests.support.quick import quick
 
 OVER = re.compile("^(You won|You lost|A draw): ")
 

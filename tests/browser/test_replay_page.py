@@ -10,10 +10,10 @@ import pytest
 
 from getstep.replay import SCRIPT_FILE, STYLE_FILE, Replay, ReplayTurn, replay_data, replay_page, script, style
 from getstep_engines import GAMES, TimeControl
-from tests.browser.pages import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.patience import PATIENCE_SECONDS
-from tests.quick import quick
-from tests.replays import played_replay
+from tests.support.browser import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.quick import quick
+from tests.support.replays import played_replay
 
 HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><b>&"
 LONG = "a" * 64

@@ -13,7 +13,7 @@ from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.config.handout import PAPERS, as_html
 from getstep_server.limits import MAX_SEATS
 from getstep_server.validation import validated
-from tests.quick import quick
+from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

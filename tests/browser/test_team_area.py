@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.browser.pages import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.e2e.programs import Program
 from tests.old_contests.contests import unpack
-from tests.quick import quick
+from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.processes import Program
+from tests.support.quick import quick
 
 TEAM, TOKEN = "3", "sdku-u26c-4kp4"
 REFUSED = "error: Failed to load resource: the server responded with a status of 403"

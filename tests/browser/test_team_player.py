@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.board_clicks import play_on
-from tests.browser.pages import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.browser.stage import Stage
-from tests.e2e.programs import token_of, write_contest
+from tests.support.board_clicks import play_on
+from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.paced_contest import Stage
+from tests.support.processes import token_of, write_contest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.programs import Programs
+    from tests.support.processes import Programs
 
 EVENT = "options = {size = 6}\nsettings = {legs = 1}\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .programs import MakeContest, Programs, write_contest
+from tests.support.processes import MakeContest, Programs, write_contest
 
 
 @pytest.fixture

@@ -15,17 +15,17 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.formats.arena import HOUSE_TEAMS
 from getstep_server.storage.contest_state import tournament_of
-from tests.patience import PATIENCE_SECONDS
-
-from .ledger import OnRecord, audit, on_record, read_ledger
-from .programs import free_port, write_contest
+from tests.support.ledger import OnRecord, audit, on_record, read_ledger
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import free_port, write_contest
+from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs, Server
+    from tests.support.processes import Program, Programs, Server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 
-BOTS = Path(__file__).with_name("crash_bots.py")
+BOTS = SCRIPTS / "crash_bots.py"
 RANDOM = HOUSE_TEAMS["random"]
 KILLS = 8
 

@@ -24,13 +24,12 @@ from getstep_server.limits import CLASSIC_REFUSAL_SECONDS, LOGINS_PER_WINDOW, MA
 from getstep_server.net import classic, registry
 from getstep_server.records.result import Result
 from getstep_server.storage.contest_state import results_of
-from tests.patience import PATIENCE_SECONDS
-
-from .ledger import on_record
+from tests.support.ledger import on_record
+from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from .output import ServerOutput
-    from .programs import MakeContest, Programs
+    from tests.support.output import ServerOutput
+    from tests.support.processes import MakeContest, Programs
 
 CLASSIC = "classic = true"
 MISSED_SECONDS = 6.0

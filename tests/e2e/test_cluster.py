@@ -19,15 +19,15 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, verify
-from tests.added_programs import GET_STEP, add_program
-from tests.e2e.hosted import wait_until
-from tests.e2e.hosted_contests import LOOP, RANDOM, game_heads, kill, limits_of_a_hung_program
-from tests.e2e.slurm import Slurm, needs_slurm
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosting import needs_sandbox
+from tests.support.built_programs import needs_sandbox
+from tests.support.hosted_programs import LOOP, RANDOM, game_heads, kill, limits_of_a_hung_program
+from tests.support.interrupted_contest import wait_until
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.slurm import Slurm, needs_slurm
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = [pytest.mark.long, needs_sandbox]
 

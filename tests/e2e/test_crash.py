@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .crash_server import AT_START, POINTS
-from .crashes import Crashes, Figures, Kill, Plan
-from .ledger import on_record
+from tests.support.crashes import Crashes, Figures, Kill, Plan
+from tests.support.ledger import on_record
+from tests.support.scripts.crash_server import AT_START, POINTS
 
 if TYPE_CHECKING:
-    from .programs import Programs
+    from tests.support.processes import Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 

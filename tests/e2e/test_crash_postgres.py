@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.hosted import wait_until
-from tests.server.postgres_server import PostgresServer, needs_postgres
-
-from .crashes import Crashes, Figures, Kill, Plan
-from .ledger import ANNOUNCED, on_record
+from tests.support.crashes import Crashes, Figures, Kill, Plan
+from tests.support.interrupted_contest import wait_until
+from tests.support.ledger import ANNOUNCED, on_record
+from tests.support.postgres import PostgresServer, needs_postgres
 
 if TYPE_CHECKING:
-    from .programs import Programs, Server
+    from tests.support.processes import Programs, Server
 
 pytestmark = [pytest.mark.long, needs_postgres]
 

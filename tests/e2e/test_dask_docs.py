@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.programs.version import GETSTEP
-from tests.added_programs import GET_STEP, add_program
-from tests.server.hosting import needs_sandbox, trust_sandbox
-
-from .ledger import on_record
-from .programs import free_port, write_contest
+from tests.support.built_programs import needs_sandbox, trust_sandbox
+from tests.support.ledger import on_record
+from tests.support.processes import free_port, write_contest
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs
+    from tests.support.processes import Program, Programs
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "sizes.md").read_text(encoding="utf-8")

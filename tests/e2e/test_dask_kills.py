@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.programs.version import GETSTEP
-from tests.added_programs import add_program
-from tests.e2e.hosted import wait_until
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosting import needs_sandbox, trust_sandbox
-
-from .dask_lab import Lab, kill_all
-from .ledger import ANNOUNCED, audit, on_record
-from .programs import write_contest
+from tests.support.built_programs import needs_sandbox, trust_sandbox
+from tests.support.dask_cluster import Lab, kill_all
+from tests.support.interrupted_contest import wait_until
+from tests.support.ledger import ANNOUNCED, audit, on_record
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import write_contest
+from tests.support.submitted_programs import add_program
 
 if TYPE_CHECKING:
-    from .programs import Programs, Server
+    from tests.support.processes import Programs, Server
 
 pytestmark = [pytest.mark.long, needs_sandbox]
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.storage.store import Store
-from tests.e2e.hosted import Hosted
-from tests.patience import PATIENCE_SECONDS
-
-from .ledger import on_record, read_ledger
-from .programs import SERVER, free_port
+from tests.support.interrupted_contest import Hosted
+from tests.support.ledger import on_record, read_ledger
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import SERVER, free_port
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 

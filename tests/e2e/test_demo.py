@@ -19,11 +19,11 @@ from getstep_server.config.contest import load_contest
 from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus
 from getstep_server.storage.contest_state import results_of, tournament_of
-from tests.e2e.bot_commands import bots_of, no_bots_on
-from tests.server.screens import OnTerminal
+from tests.support.process_list import bots_of, no_bots_on
+from tests.support.screen import OnTerminal
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs
+    from tests.support.processes import Program, Programs
 
 DEMO = [sys.executable, "-m", "getstep_server", "demo", "--game", "hop"]
 TABLE = r"^#  team +played +won +drawn +lost +points +diff(?: +DE)?(?: +lot)?\n"

@@ -21,13 +21,13 @@ from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.e2e.bot_commands import all_commands, bots_of, no_bots_on
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS
-from tests.server.screens import OnTerminal
+from tests.support.convention_programs import PROGRAMS
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.process_list import all_commands, bots_of, no_bots_on
+from tests.support.screen import OnTerminal
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs
+    from tests.support.processes import Program, Programs
 
 MATCH = [sys.executable, "-m", "getstep_server", "duel", "--plain"]
 QUICK = ("--game", "pseudo_tonga", "--option", "size=6")

@@ -18,12 +18,12 @@ from getstep_server.programs.protection import machine_key
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.added_programs import GET_STEP, add_program
-from tests.server.archives import zipped
-from tests.server.hosting import needs_sandbox
+from tests.support.archives import zipped
+from tests.support.built_programs import needs_sandbox
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 SERVER = [sys.executable, "-m", "getstep_server"]
 PAGE = (Path(__file__).parents[2] / "docs/host.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import MakeContest, Program, Programs, Server, token_of
+from tests.support.processes import MakeContest, Program, Programs, Server, token_of
 
 CLIENT = Path(__file__).with_name("foreign_client.mjs")
 NODE = shutil.which("node")

@@ -16,16 +16,16 @@ import pytest
 
 from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES
 from getstep_server.storage.recovery import left_running
-from tests.e2e.hosted import wait_until
-from tests.patience import PATIENCE_SECONDS
-
-from .ledger import audit, on_record, read_ledger
-from .programs import free_port, write_contest
+from tests.support.interrupted_contest import wait_until
+from tests.support.ledger import audit, on_record, read_ledger
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import free_port, write_contest
+from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs
+    from tests.support.processes import Program, Programs
 
-BOTS = str(Path(__file__).with_name("crash_bots.py"))
+BOTS = str(SCRIPTS / "crash_bots.py")
 TEAMS = 4
 ALL = TEAMS * (TEAMS - 1)
 FREE_MATCHES = 2

@@ -15,10 +15,9 @@ import pytest
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.compilers import need
-from tests.patience import PATIENCE_SECONDS
-
-from .programs import Programs
+from tests.support.compilers import need
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import Programs
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "tests" / "conformance" / "go").glob("*.go"))

@@ -23,17 +23,17 @@ from getstep_server.runtime import hosted
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.added_programs import GET_STEP, add_program
-from tests.compilers import need
-from tests.e2e.hosted_contests import descendants, game_heads, kill, wait_for, wait_for_end
-from tests.e2e.programs import free_port
-from tests.example_programs import LANGUAGES, TOOLS, example
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS as CONVENTION_PROGRAMS
-from tests.server.hosting import add, needs_sandbox, trust_sandbox
+from tests.support.built_programs import add, needs_sandbox, trust_sandbox
+from tests.support.compilers import need
+from tests.support.convention_programs import PROGRAMS as CONVENTION_PROGRAMS
+from tests.support.example_programs import LANGUAGES, TOOLS, example
+from tests.support.hosted_programs import descendants, game_heads, kill, wait_for, wait_for_end
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import free_port
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = [needs_sandbox, pytest.mark.long]
 

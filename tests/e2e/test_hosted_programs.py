@@ -21,9 +21,9 @@ from getstep_server.reports.report import as_html, load_report_data
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.added_programs import GET_STEP, add_program
-from tests.e2e.hosted import CRASH_SERVER, wait_until
-from tests.e2e.hosted_contests import (
+from tests.support.built_programs import needs_sandbox
+from tests.support.convention_programs import PROGRAMS
+from tests.support.hosted_programs import (
     LOOP,
     RANDOM,
     game_heads,
@@ -32,12 +32,12 @@ from tests.e2e.hosted_contests import (
     turns_of,
     wait_for,
 )
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS
-from tests.server.hosting import needs_sandbox
+from tests.support.interrupted_contest import CRASH_SERVER, wait_until
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = needs_sandbox
 

@@ -12,11 +12,11 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.added_programs import GET_STEP, add_program
-from tests.server.hosting import needs_sandbox
+from tests.support.built_programs import needs_sandbox
+from tests.support.submitted_programs import GET_STEP, add_program
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = needs_sandbox
 

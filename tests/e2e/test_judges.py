@@ -22,13 +22,12 @@ from getstep_server.runtime import judge_process
 from getstep_server.storage.journal import segments
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.server.players import Player, first_legal, make_contest, running, seated
-
-from .crashes import Crashes, Figures, Plan
-from .ledger import on_record
+from tests.support.crashes import Crashes, Figures, Plan
+from tests.support.ledger import on_record
+from tests.support.servers import Player, first_legal, make_contest, running, seated
 
 if TYPE_CHECKING:
-    from .programs import Programs, Server
+    from tests.support.processes import Programs, Server
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="judge processes need sockets that can be passed on"

@@ -14,13 +14,11 @@ from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-
-from .programs import token_of
+from tests.support.processes import token_of
 
 if TYPE_CHECKING:
     from getstep_server.records.result import Result
-
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 LADDER = 'format = "ladder"\nsettings.games = 2\nsettings.rounds = 1\n'
 JOINS, LEAVES = 5, 2

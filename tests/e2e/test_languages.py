@@ -19,12 +19,11 @@ from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
-from tests.sdk.fake_server import start as begin
-from tests.sdk.languages.drivers import QUICK_START, compile_cpp, compile_csharp, compile_java, need
-
-from .output import ServerOutput
-from .programs import MakeContest, Program, Programs, token_of
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
+from tests.support.fake_server import start as begin
+from tests.support.languages import QUICK_START, compile_cpp, compile_csharp, compile_java, need
+from tests.support.output import ServerOutput
+from tests.support.processes import MakeContest, Program, Programs, token_of
 
 PACKAGES = {
     "cpp": ("g++", "g++"),

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 

@@ -20,11 +20,11 @@ from getstep.draw import Picture, draw_text
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
-from tests.patience import PATIENCE_SECONDS
-from tests.plugins import OTHELLO, installed, write_othello
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plugins import OTHELLO, installed, write_othello
 
 if TYPE_CHECKING:
-    from .programs import Programs
+    from tests.support.processes import Programs
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "adding-a-game.md"

@@ -24,11 +24,11 @@ from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
 from getstep_server.web.handouts import DOCUMENTS
-from tests.patience import INSTALL_SECONDS
-from tests.plugins import OTHELLO
+from tests.support.patience import INSTALL_SECONDS
+from tests.support.plugins import OTHELLO
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 ROOT = Path(__file__).parents[2]
 VERSION = getstep.__version__

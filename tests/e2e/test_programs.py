@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.sdk.convention_programs import PROGRAMS
-
-from .programs import token_of
+from tests.support.convention_programs import PROGRAMS
+from tests.support.processes import token_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 
 def test_programs_play_a_contest(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:

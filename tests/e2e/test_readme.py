@@ -27,14 +27,14 @@ from getstep_server.config.contest import load_contest
 from getstep_server.programs.store import ProgramStore
 from getstep_server.sandbox.probes import PROBES
 from getstep_server.storage.contest_state import results_of
-from tests.compilers import need
-from tests.patience import INSTALL_SECONDS
-from tests.sdk.convention_programs import LINKAGE, PROGRAMS
-from tests.server.archives import zipped
-from tests.server.hosting import contest_of, needs_sandbox
+from tests.support.archives import zipped
+from tests.support.built_programs import contest_of, needs_sandbox
+from tests.support.compilers import need
+from tests.support.convention_programs import LINKAGE, PROGRAMS
+from tests.support.patience import INSTALL_SECONDS
 
 if TYPE_CHECKING:
-    from .programs import Program, Programs
+    from tests.support.processes import Program, Programs
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.hosted import CRASH_SERVER, Hosted, wait_until
-
-from .ledger import on_record
-from .programs import free_port
+from tests.support.interrupted_contest import CRASH_SERVER, Hosted, wait_until
+from tests.support.ledger import on_record
+from tests.support.processes import free_port
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 

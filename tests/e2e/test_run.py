@@ -18,12 +18,11 @@ from getstep_server.records.result import Result
 from getstep_server.reports.event_lines import NAME_CELLS
 from getstep_server.reports.text_table import truncate_middle
 from getstep_server.storage.contest_state import results_of
-from tests.server.screens import OnTerminal
-
-from .programs import free_port, token_of
+from tests.support.processes import free_port, token_of
+from tests.support.screen import OnTerminal
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Program, Programs
+    from tests.support.processes import MakeContest, Program, Programs
 
 COMMAND = [sys.executable, "-m", "getstep_server"]
 BOT = Path(str(getstep_bots.__file__)).with_name("random_bot.py")

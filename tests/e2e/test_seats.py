@@ -16,12 +16,11 @@ from getstep.wire import GetStep, Start, Step, Welcome
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.server.players import Player, first_legal
-
-from .programs import token_of
+from tests.support.processes import token_of
+from tests.support.servers import Player, first_legal
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs, Server
+    from tests.support.processes import MakeContest, Programs, Server
 
 SEATS = 3
 BOT = sample_bots()["random_bot"]

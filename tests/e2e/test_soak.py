@@ -21,10 +21,11 @@ import pytest
 from getstep_conformance.attack import CASES
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Program, Programs, Server
+    from tests.support.processes import MakeContest, Program, Programs, Server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and connects from 127.0.0.0/8")
 
@@ -53,8 +54,8 @@ main()
 """
 """A server that waits for logins for ever."""
 
-BOTS = Path(__file__).with_name("soak_bots.py")
-ATTACKERS = Path(__file__).with_name("soak_attackers.py")
+BOTS = SCRIPTS / "soak_bots.py"
+ATTACKERS = SCRIPTS / "soak_attackers.py"
 
 
 def events() -> list[str]:

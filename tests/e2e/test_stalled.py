@@ -10,7 +10,7 @@ import pytest
 import getstep_bots
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 BOT = Path(str(getstep_bots.__file__)).with_name("random_bot.py")
 LOOP = """\

@@ -12,11 +12,11 @@ from getstep_server.config.contestants_package import NAME, package_hash, write_
 from getstep_server.config.handout import commands
 from getstep_server.storage.run_status import RunStatus, read_status
 from getstep_server.web.listener import open_page_listener, page_address
-from tests.e2e.hosted import wait_until
 from tests.old_contests.contests import unpack
+from tests.support.interrupted_contest import wait_until
 
 if TYPE_CHECKING:
-    from .programs import MakeContest, Programs
+    from tests.support.processes import MakeContest, Programs
 
 
 def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ from benchmarks import plain
 from getstep import wire
 from getstep_engines import GAMES, Game, IllegalMove, State
 from getstep_engines.testing import as_lists, seen
-from tests.quick import quick
-
-from .every_game import EVERY_GAME, EVERY_START, STARTS, playout_of
+from tests.support.games import EVERY_GAME, EVERY_START, STARTS, playout_of
+from tests.support.quick import quick
 
 # --- enrolment ------------------------------------------------------------------------------------------------
 

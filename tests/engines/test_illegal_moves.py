@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from benchmarks import plain
 from getstep_engines import GAMES, IllegalMove, State
 from getstep_engines.testing import as_lists, seen
-
-from .every_game import EVERY_GAME, EVERY_START, playout_of
+from tests.support.games import EVERY_GAME, EVERY_START, playout_of
 
 DEEP: list[Any] = []
 for _ in range(900):  # msgpack's own limit is 1024

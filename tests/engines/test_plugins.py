@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from getstep_engines import GAMES, UnknownGameError
-from tests.patience import PATIENCE_SECONDS
-from tests.plugins import installed, write_metadata
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.plugins import installed, write_metadata
 
 OWN = list(GAMES)
 """Before a test installs games: with those that are installed where the tests run."""

@@ -13,7 +13,7 @@ from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Opti
 from getstep_engines import testing as checks
 from getstep_engines.pseudo_tonga import PseudoTongaState
 from getstep_engines.testing import CHECKS, check_game
-from tests.quick import quick
+from tests.support.quick import quick
 
 TONGA = GAMES["pseudo_tonga"]
 

@@ -13,8 +13,8 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.journal import read, segments
 from getstep_server.storage.store import Store
-from tests.golden import assert_golden
-from tests.server.players import Running, connected, running
+from tests.support.golden import assert_golden
+from tests.support.servers import Running, connected, running
 
 from .contests import HERE, NAMES, contradictions, course, expected, facts, in_utc, said, transcript, unpack
 from .moves import move

@@ -23,11 +23,11 @@ from typing import Any
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.store import Store
-from tests.e2e.hosted import wait_until
-from tests.e2e.programs import CLASSIC_CLIENT, Program, Server, Started, token_of
-from tests.example_programs import example
-from tests.golden import UPDATE, assert_golden
-from tests.server.postgres_server import PostgresServer
+from tests.support.example_programs import example
+from tests.support.golden import UPDATE, assert_golden
+from tests.support.interrupted_contest import wait_until
+from tests.support.postgres import PostgresServer
+from tests.support.processes import CLASSIC_CLIENT, Program, Server, Started, token_of
 
 from .contests import HERE, course, facts, in_utc, pack, transcript
 

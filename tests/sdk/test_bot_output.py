@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getstep.client._bot_output import SHOWN_LINES, BotOutput, RepeatedProblems
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def test_the_first_lines_of_a_match_are_shown_and_the_others_counted(capsys: pytest.CaptureFixture[str]) -> None:

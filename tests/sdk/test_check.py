@@ -22,9 +22,8 @@ from getstep.client import connection
 from getstep.client.client import NOT_PROVED
 from getstep.client.settings import Address, Login
 from getstep.wire import CLOSED, Goodbye, Join
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS
-from tests.sdk.fake_server import (
+from tests.support.convention_programs import PROGRAMS
+from tests.support.fake_server import (
     HOP,
     TEAM,
     TOKEN,
@@ -35,6 +34,7 @@ from tests.sdk.fake_server import (
     until_closed,
     wrong_proof,
 )
+from tests.support.patience import PATIENCE_SECONDS
 
 CHECKED = Goodbye(reason="checked", detail="The login is right.", retry_ms=None)
 TONGA = {"game": "pseudo_tonga", "options": {"size": 6}, "time_kind": "budget", "time_ms": 20000}

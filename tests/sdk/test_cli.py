@@ -21,7 +21,7 @@ from getstep.games import start_board
 from getstep.text import Console, duration, escape_control_chars
 from getstep.wire import Goodbye, Raised, Step
 from getstep_engines import GAMES
-from tests.sdk.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start
+from tests.support.fake_server import OVER, TOKEN, FakeServer, Session, ask, end, start
 
 BOT = "def get_step(board, is_black):\n    return [(0, 2), (0, 1)]\n"
 

@@ -11,20 +11,8 @@ import pytest
 
 import getstep
 from getstep.wire import CLOSED, MAX_TEXT, Raised, Step
-from tests.sdk.fake_server import (
-    OVER,
-    TEAM,
-    TOKEN,
-    FakeServer,
-    Session,
-    ask,
-    end,
-    start,
-)
-
-from .clients import (
-    play,
-)
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start
+from tests.support.fake_server_clients import play
 
 
 def answer_to_one_question(get_step: Callable[..., Any]) -> Any:

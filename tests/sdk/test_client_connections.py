@@ -14,19 +14,8 @@ from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Hello, Step
-from tests.sdk.fake_server import (
-    OVER,
-    TEAM,
-    TOKEN,
-    FakeServer,
-    Session,
-    ask,
-    end,
-    start,
-    until_closed,
-)
-
-from .clients import (
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start, until_closed
+from tests.support.fake_server_clients import (
     ENDINGS,
     MOVE,
     WIRE_MOVE,

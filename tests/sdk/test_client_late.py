@@ -13,24 +13,9 @@ import pytest
 from getstep.client.match import Match
 from getstep.text import Console
 from getstep.wire import CLOSED, LateAnswer, Penalty, Step
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.fake_server import (
-    OVER,
-    FakeServer,
-    Session,
-    ask,
-    end,
-    missed,
-    start,
-)
-
-from .clients import (
-    MOVE,
-    WIRE_MOVE,
-    SlowBot,
-    always,
-    play,
-)
+from tests.support.fake_server import OVER, FakeServer, Session, ask, end, missed, start
+from tests.support.fake_server_clients import MOVE, WIRE_MOVE, SlowBot, always, play
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def test_get_step_is_reported_late_while_it_still_runs(

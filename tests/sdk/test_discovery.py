@@ -43,8 +43,8 @@ from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Join
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.announcements import (
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, no_proof, wrong_proof
+from tests.support.mdns import (
     PTR,
     RESPONSE,
     SERVICE,
@@ -58,7 +58,7 @@ from tests.sdk.announcements import (
     packet,
     record,
 )
-from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, no_proof, wrong_proof
+from tests.support.patience import PATIENCE_SECONDS
 
 NUMBER = 4711
 LOOPBACK = [Interface(0, "lo")]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import getstep
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def test_the_wire_loads_no_client() -> None:

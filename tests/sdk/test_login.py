@@ -17,7 +17,7 @@ from getstep.client import saved_login
 from getstep.client.saved_login import SavedLogin, Seen, absence, login_file, note_seen
 from getstep.client.settings import Address, Login, find_address, find_login, find_token
 from getstep.wire import TOKEN_LETTERS, Goodbye, Join, canonical_token
-from tests.sdk.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, no_proof, until_closed
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, no_proof, until_closed
 
 SAVED = SavedLogin("192.168.1.10", 7001, TEAM, TOKEN)
 

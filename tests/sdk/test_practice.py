@@ -26,7 +26,7 @@ from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Entrant, Plan, entrant, find_game
 from getstep.referee import STALLED_MISSES
 from getstep_engines import GAMES, Game, State, Touched
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 Board = list[list[int]]
 
@@ -596,7 +596,7 @@ def test_practice_does_not_start_while_the_bot_is_loaded(tmp_path: Path) -> None
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty")
 @pytest.mark.parametrize("more", [("--watch",), ("--human",), ()])
 def test_in_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
-    from tests.sdk.terminal import run_in_terminal
+    from tests.support.terminal import run_in_terminal
 
     bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return ('R', (0, 0), (0, 1))\n")
     arguments = ["practice", str(bot), "--games", "1", "--html", str(tmp_path / "r.html"), *more]

@@ -14,7 +14,7 @@ import pytest
 
 from getstep.local_matches.players import ProcessPlayer
 from getstep.processes import ProcessTree, own_group
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 _PARENT = (
     "import subprocess, sys\n"

@@ -32,9 +32,9 @@ from getstep.programs.program import (
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
-from tests.compilers import need
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS
+from tests.support.compilers import need
+from tests.support.convention_programs import PROGRAMS
+from tests.support.patience import PATIENCE_SECONDS
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 

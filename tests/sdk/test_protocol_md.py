@@ -43,8 +43,8 @@ from getstep.wire import (
     Step,
     new_nonce,
 )
-from tests.sdk.conversations import PROTOCOL, SAMPLES, ends, frame, framed, hearer, rows, section
-from tests.sdk.hostile import hostile
+from tests.support.conversations import PROTOCOL, SAMPLES, ends, frame, framed, hearer, rows, section
+from tests.support.hostile_bodies import hostile
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
 ALL_MESSAGES = {cls.type: cls for cls in SERVER_MESSAGES + CLIENT_MESSAGES}
@@ -65,7 +65,7 @@ NAMES = [f"{cls.type}.{name}" for cls, name, _ in FIELDS]
 
 
 def test_conversations_are_up_to_date() -> None:
-    assert section() in MARKDOWN, "run python -m tests.sdk.conversations"
+    assert section() in MARKDOWN, "run python -m tests.support.conversations"
 
 
 def test_links_lead_somewhere() -> None:

@@ -18,8 +18,8 @@ import pytest
 from getstep.draw import Picture, draw_svg
 from getstep.replay import Replay, ReplayTurn, as_data_block, replay_data, replay_page, script, source, style
 from getstep_engines import GAMES, TimeControl, Touched, look_json
-from tests.node import NEEDS_NODE, NODE, Call, call_in_node
-from tests.replays import decoded, played_replay, with_texts
+from tests.support.node import NEEDS_NODE, NODE, Call, call_in_node
+from tests.support.replays import decoded, played_replay, with_texts
 
 MOST_BYTES = 40_000
 SEEDS = (1, 2)

@@ -18,7 +18,7 @@ from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Step, prove_server
-from tests.sdk.fake_server import (
+from tests.support.fake_server import (
     OVER,
     TEAM,
     TOKEN,

@@ -11,7 +11,7 @@ import pytest
 from getstep import text
 from getstep.cli import main
 from getstep.text import as_started, command_word
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 
 def test_hints_begin_as_the_command_was_started(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from getstep.wire import (
 )
 from getstep.wire._frames import FrameReader, check_decodable, decode, encode
 from getstep_conformance.client import VECTORS
-from tests.sdk import vectors
-from tests.sdk.conversations import ends, framed
+from tests.support import vectors
+from tests.support.conversations import ends, framed
 
 STORED = {name: (VECTORS / name).read_text(encoding="utf-8") for name in vectors.files()}
 CODEC = json.loads(STORED["codec.json"])
@@ -37,7 +37,7 @@ CONVERSATIONS = json.loads(STORED["conversations.json"])["conversations"]
 
 @pytest.mark.parametrize("name", STORED)
 def test_files_are_up_to_date(name: str) -> None:
-    assert STORED[name] == vectors.files()[name], "python -m tests.sdk.vectors writes them again"
+    assert STORED[name] == vectors.files()[name], "python -m tests.support.vectors writes them again"
 
 
 @pytest.mark.parametrize("part", ["bodies", "messages", "streams", "sent"])

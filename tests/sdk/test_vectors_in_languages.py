@@ -30,8 +30,7 @@ import pytest
 from getstep.text import duration, escape_control_chars
 from getstep.wire import RemoteProtocolError, decode
 from getstep_conformance.client import VECTORS
-
-from .languages.drivers import DRIVERS, Driver
+from tests.support.languages import DRIVERS, Driver
 
 Case = tuple[str, dict[str, Any]]
 

@@ -11,7 +11,7 @@ import pytest
 
 from getstep._watchdog import Watchdog, format_calls, location
 from getstep.turn import Callback, Turn
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 TURN = Turn("hop", 1, 1, "them", None, 5000)
 LATE, SOON = 0.01, 60.0

@@ -45,8 +45,8 @@ from getstep.wire import (
     Step,
     _frames,
 )
-from tests.sdk.conversations import SAMPLES, ends, frame, framed, hearer
-from tests.sdk.hostile import HONEST, answer, hostile, keyed, pack
+from tests.support.conversations import SAMPLES, ends, frame, framed, hearer
+from tests.support.hostile_bodies import HONEST, answer, hostile, keyed, pack
 
 Feed: TypeAlias = Callable[[Connection, bytes], Event]
 

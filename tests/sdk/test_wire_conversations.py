@@ -40,7 +40,7 @@ from getstep.wire import (
     verify,
     verify_server,
 )
-from tests.sdk.conversations import (
+from tests.support.conversations import (
     CLIENT_NONCE,
     CONVERSATIONS,
     NONCE,

@@ -23,7 +23,7 @@ from getstep.wire import (
     Step,
     _frames,
 )
-from tests.sdk.conversations import SAMPLES, ends, framed, hearer
+from tests.support.conversations import SAMPLES, ends, framed, hearer
 
 QUESTION = SAMPLES[Step].to_fields()["id"]
 

@@ -46,7 +46,7 @@ from getstep.wire import (
     Welcome,
     decode,
 )
-from tests.sdk.conversations import SAMPLES, ends, frame
+from tests.support.conversations import SAMPLES, ends, frame
 
 PICTURE = """
     GREETING  S hello     LOGIN

@@ -26,8 +26,8 @@ from getstep.wire import (
     _frames,
 )
 from getstep.wire._frames import NO_MOVE, decode, read_step
-from tests.sdk.conversations import SAMPLES
-from tests.sdk.hostile import EMPTY, HONEST, OPENERS, answer, hostile, pack
+from tests.support.conversations import SAMPLES
+from tests.support.hostile_bodies import EMPTY, HONEST, OPENERS, answer, hostile, pack
 
 CODES = {"bad_msgpack", "too_deep", "too_large", "not_a_map", "bad_key", "duplicate_key"}
 PEAK_BYTES = 384 * 1024

@@ -24,8 +24,8 @@ from getstep.wire import (
     Step,
     _frames,
 )
-from tests.sdk.conversations import SAMPLES, ends, frame, framed
-from tests.sdk.hostile import FORBIDDEN, answer, hostile, pack
+from tests.support.conversations import SAMPLES, ends, frame, framed
+from tests.support.hostile_bodies import FORBIDDEN, answer, hostile, pack
 
 PACKERS: dict[str, Callable[[object], bytes]] = {
     "msgpack": msgpack.Packer().pack,

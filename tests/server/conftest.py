@@ -18,10 +18,10 @@ from getstep_server.records.pairings import record_of_pairings
 from getstep_server.storage.store import Store
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
-from tests.server.command_line import Command
-from tests.server.decided_contests import save
-from tests.server.postgres_server import PostgresServer, needs_postgres
-from tests.server.recorded import play_scenes, scenes_of_hop
+from tests.support.command import Command
+from tests.support.decisions import save
+from tests.support.played_contests import play_scenes, scenes_of_hop
+from tests.support.postgres import PostgresServer, needs_postgres
 
 
 @pytest.fixture(scope="session")

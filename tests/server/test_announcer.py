@@ -27,8 +27,8 @@ from getstep_server.config.contest import load_contest
 from getstep_server.events import Announced, AnnouncedAsAnother, Bus, Event, Listening, NotAnnounced
 from getstep_server.net import announcer
 from getstep_server.net.announcer import announce, own_addresses, service_label
-from tests.e2e.programs import write_contest
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import write_contest
 
 # --- the names and the addresses --------------------------------------------------------------------------------
 

@@ -29,11 +29,11 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.validation import ValidationError, validated
-from tests.server.arenas import arena, play
-from tests.server.hosts import Host, result_of
-from tests.server.players import make_contest, running
-from tests.server.stage import PATIENCE, SMALL, DecidedStage, slow
-from tests.server.tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
+from tests.support.arenas import arena, play
+from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
+from tests.support.formats import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
+from tests.support.servers import make_contest, running
+from tests.support.tournament_host import Host, result_of
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

@@ -13,7 +13,7 @@ import trio
 from getstep_server.children import keeping, process
 from getstep_server.children.log import ChildLog
 from getstep_server.limits import CHILD_LINE_BYTES
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 PARENT_ENDS = "from getstep_server.children.parent import until_parent_ends; until_parent_ends()"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from getstep.wire import CLASSIC_MAX_SQUARES, RemoteProtocolError
 from getstep.wire.classic import FRAME, ClassicReader, question_bytes, stop_bytes
 from getstep_engines import GAMES
-from tests.server.classic_bytes import answer_bytes, ints
+from tests.support.classic_wire import answer_bytes, ints
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"
 LONGEST_ANSWER = 8 + CLASSIC_MAX_SQUARES * 8

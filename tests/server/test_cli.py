@@ -16,9 +16,9 @@ from getstep_engines import GAMES
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.lock import ContestLock
-from tests.golden import assert_golden
-from tests.patience import PATIENCE_SECONDS
-from tests.server.command_line import Command, Ran
+from tests.support.command import Command, Ran
+from tests.support.golden import assert_golden
+from tests.support.patience import PATIENCE_SECONDS
 
 COMMANDS = [
     *("init", "teams", "teams add", "teams import", "teams list", "teams slips", "run", "demo", "duel", "gamehost"),

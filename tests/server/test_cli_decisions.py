@@ -14,8 +14,8 @@ from getstep_server.config.contest import contest_path, load_contest, teams_path
 from getstep_server.storage.contest_state import load_tournament, tournament_of
 from getstep_server.storage.lock import ContestLock
 from getstep_server.tournament.tournament import Tournament
-from tests.server.command_line import Command
-from tests.server.decided_contests import WHY, decisions, leave_running, said
+from tests.support.command import Command
+from tests.support.decisions import WHY, decisions, leave_running, said
 
 pytestmark = pytest.mark.usefixtures("seeded")
 

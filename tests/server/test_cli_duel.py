@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.command_line import Command
+from tests.support.command import Command
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from getstep_server.config.contest import load_contest
 from getstep_server.config.handout import as_text
 from getstep_server.reports.tables import EVENTS_SHOWN, all_tables
 from getstep_server.storage.contest_state import tournament_of
-from tests.server.command_line import Command
-from tests.server.hosts import Host
-from tests.server.players import make_contest
+from tests.support.command import Command
+from tests.support.servers import make_contest
+from tests.support.tournament_host import Host
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from getstep_server.config.contest import Contest
 from getstep_server.storage.lock import ContestLock
-from tests.server.command_line import Command
-from tests.server.made_up import make_up
+from tests.support.command import Command
+from tests.support.random_results import make_up
 
 
 @pytest.fixture

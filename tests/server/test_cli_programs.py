@@ -10,12 +10,11 @@ import pytest
 from getstep_server.cli import programs
 from getstep_server.programs import trial
 from getstep_server.programs.store import ProgramStore
-from tests.golden import assert_golden
-from tests.sdk.convention_programs import PROGRAMS
-from tests.server.command_line import Command
-
-from .hosting import contest_of, needs_sandbox
-from .made_programs import stored
+from tests.support.built_programs import contest_of, needs_sandbox
+from tests.support.command import Command
+from tests.support.convention_programs import PROGRAMS
+from tests.support.golden import assert_golden
+from tests.support.stored_programs import stored
 
 
 @pytest.fixture

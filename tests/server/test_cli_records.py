@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from getstep_server.config.contest import Contest
-from tests.server.command_line import Command
-from tests.server.forgery import Forged
-from tests.server.screens import OnTerminal
+from tests.support.command import Command
+from tests.support.screen import OnTerminal
+from tests.support.tampering import Forged
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import tournament_of
-from tests.server.command_line import Command
-from tests.server.decided_contests import WHY, decisions, said
+from tests.support.command import Command
+from tests.support.decisions import WHY, decisions, said
 
 pytestmark = pytest.mark.usefixtures("seeded")
 

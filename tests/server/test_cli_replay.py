@@ -17,9 +17,9 @@ from getstep_server.cli._pages import write_folder
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
 from tests.old_contests.contests import unpack
-from tests.replays import not_installed
-from tests.server.command_line import Command
-from tests.server.made_up import HOSTILE_NAMES, make_up
+from tests.support.command import Command
+from tests.support.random_results import HOSTILE_NAMES, make_up
+from tests.support.replays import not_installed
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from getstep_server.cli import run as run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.config.handout import lan_address
 from getstep_server.storage.contest_state import results_of
-from tests.server.command_line import Command
+from tests.support.command import Command
 
 
 @contextmanager

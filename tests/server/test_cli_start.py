@@ -10,8 +10,8 @@ import pytest
 
 from getstep_server.cli import main as cli
 from getstep_server.config.contest import Contest
-from tests.patience import PATIENCE_SECONDS
-from tests.server.made_up import make_up
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.random_results import make_up
 
 HEAVY = {"numpy", "matplotlib", "networkx"}
 """Each takes more than 100 ms to import, and is for ratings, plots or nothing at all."""

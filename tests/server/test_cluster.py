@@ -41,18 +41,8 @@ from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, verify
 from getstep_server.tournament.tournament import Tournament
-from tests.server.cluster_workers import (
-    Act,
-    MemoryLink,
-    failing,
-    good,
-    program_contest,
-    proof,
-    report_on,
-    staged,
-    turns,
-)
-from tests.server.stage import DecidedStage
+from tests.support.cluster import Act, MemoryLink, failing, good, program_contest, proof, report_on, staged, turns
+from tests.support.director import DecidedStage
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

@@ -26,7 +26,7 @@ from getstep_server.cluster.messages import (
     Unfit,
 )
 from getstep_server.cluster.process import _Connection
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 TOO_LONG = b" " * (MAX_MESSAGE_BYTES + 1)
 

@@ -36,8 +36,8 @@ from getstep_server.net import registry as registry_module
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat, seats_of
 from getstep_server.runtime.start import StartCondition
-from tests.patience import PATIENCE_SECONDS
-from tests.server.players import Player, Recorder, connected, first_legal, make_contest, running, seated, token_of
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import Player, Recorder, connected, first_legal, make_contest, running, seated, token_of
 
 
 def frame(body: bytes) -> bytes:

@@ -35,8 +35,8 @@ from getstep_server.runtime.start import StartCondition
 from getstep_server.runtime.throttle import EventThrottle
 from getstep_server.storage.journal import Journal
 from getstep_server.storage.store import Store
-from tests.patience import PATIENCE_SECONDS
-from tests.server.players import Player, Running, connected, make_contest, running, seated
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import Player, Running, connected, make_contest, running, seated
 
 SHORT = {"game": "linkage"}  # at most 24 turns
 

@@ -13,9 +13,9 @@ from getstep_server.config.contest import Contest
 from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import Crosstable, crosstable_table
 from getstep_server.tournament.standings import standings
-from tests.quick import quick
-from tests.server.command_line import Command
-from tests.server.table_texts import NAMES, SCORINGS, named, played, shown, widest
+from tests.support.command import Command
+from tests.support.quick import quick
+from tests.support.tables import NAMES, SCORINGS, named, played, shown, widest
 
 
 def crosstable_of(contest: Contest, results: Sequence[Result]) -> Crosstable:

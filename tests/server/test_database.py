@@ -26,11 +26,11 @@ from getstep_server.storage.database import DatabaseError, DatabaseProblem, Serv
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.store import Store
 from tests.old_contests.contests import unpack
-from tests.patience import PATIENCE_SECONDS
-from tests.server.command_line import Command
-from tests.server.players import running
-from tests.server.stored_contests import copied
-from tests.server.stored_records import PAIRINGS
+from tests.support.command import Command
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.records import PAIRINGS
+from tests.support.servers import running
+from tests.support.stored_contests import copied
 
 ADVICE = (
     "put a copy of the contest's folder back. Without a copy, save what is left into a new folder with:"

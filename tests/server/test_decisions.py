@@ -22,7 +22,8 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError, parse
 from getstep_server.reports.tables import all_tables
-from tests.server.hosts import (
+from tests.support.servers import make_contest
+from tests.support.tournament_host import (
     AT,
     KNOCKOUT,
     SWISS,
@@ -33,7 +34,6 @@ from tests.server.hosts import (
     result_of,
     with_teams,
 )
-from tests.server.players import make_contest
 
 
 def refused(host: DecidingHost, kind: str, **about: Any) -> str:

@@ -24,8 +24,8 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.tournament import Tournament
-from tests.server.players import make_contest, running, seated
-from tests.server.stage import SMALL, WHY, DecidedStage, MemoryStore, slow
+from tests.support.director import SMALL, WHY, DecidedStage, MemoryStore, slow
+from tests.support.servers import make_contest, running, seated
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

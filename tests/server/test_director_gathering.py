@@ -13,8 +13,8 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, MatchEnded, MatchStarted, Waiting
 from getstep_server.records.match import Match
 from getstep_server.runtime.gathering import PATIENCES, Gathering, resume_patience
-from tests.server.players import make_contest, round_robin
-from tests.server.stage import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
+from tests.support.director import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
+from tests.support.servers import make_contest, round_robin
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

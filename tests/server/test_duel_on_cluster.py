@@ -30,9 +30,9 @@ from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.contest_state import results_of
 from getstep_server.tournament.tournament import Tournament
-from tests.added_programs import GET_STEP, add_program
-from tests.patience import PATIENCE_SECONDS
-from tests.server.command_line import Command
+from tests.support.command import Command
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import GET_STEP, add_program
 
 
 class Workers:

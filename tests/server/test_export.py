@@ -17,9 +17,8 @@ from getstep_server.config.contest import Contest, database_path
 from getstep_server.reports.export import GAME_COLUMNS, WRITERS
 from getstep_server.reports.notation import move_list, move_text, score_text, turn_text
 from getstep_server.storage.store import Store
-from tests.server.command_line import Command
-from tests.server.forgery import Forged
-from tests.server.recorded import (
+from tests.support.command import Command
+from tests.support.played_contests import (
     INCREMENT,
     NAMES,
     Scene,
@@ -29,6 +28,7 @@ from tests.server.recorded import (
     scenes_of_increments,
     silent,
 )
+from tests.support.tampering import Forged
 
 HOP = GAMES["hop"]
 RECORDS_MD = Path(__file__).parents[2] / "docs" / "records.md"

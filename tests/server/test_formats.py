@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from getstep_server.formats import FORMATS, Pairing, Played
 from getstep_server.formats.round_robin import berger
 from getstep_server.validation import ValidationError
-
-from .tournaments import BOTH_LOST, WIN, Tournament, busiest, by_chance, colours, make, pairings_played
+from tests.support.formats import BOTH_LOST, WIN, Tournament, busiest, by_chance, colours, make, pairings_played
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "round_robin": {"legs": 2},

@@ -26,11 +26,11 @@ from getstep_server.events import Bus, MatchEnded, MatchStarted
 from getstep_server.formats.arena import HOUSE_TEAMS
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
-from tests.patience import PATIENCE_SECONDS
-from tests.server.arenas import arena, play, with_house
-from tests.server.players import make_contest, running
-from tests.server.stage import DecidedStage, slow
-from tests.server.tournaments import make
+from tests.support.arenas import arena, play, with_house
+from tests.support.director import DecidedStage, slow
+from tests.support.formats import make
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import make_contest, running
 
 RANDOM, GREEDY = HOUSE_TEAMS["random"], HOUSE_TEAMS["greedy"]
 

@@ -19,8 +19,7 @@ from getstep_server.reports.incident_report import sorted_by_sender
 from getstep_server.runtime.incidents import IncidentTally
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.store import Store
-
-from .made_incidents import Clock, an_incident
+from tests.support.incidents import Clock, an_incident
 
 
 @pytest.fixture

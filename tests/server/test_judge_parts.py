@@ -24,8 +24,8 @@ from getstep_server.play.judge import start_message
 from getstep_server.storage.journal import Journal, JournalError, read, segments, tag_of
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.recovery import inherit, left_running
-from tests.patience import PATIENCE_SECONDS
-from tests.server.players import make_contest, round_robin
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import make_contest, round_robin
 
 ENTRY = b'{"player":0,"move":[0,0]}'
 

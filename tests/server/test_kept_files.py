@@ -23,10 +23,10 @@ from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.sandbox import PLAYING, FilesError, Protections, SandboxError
 from getstep_server.tournament.tournament import Tournament
-from tests.added_programs import add_program
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosting import needs_sandbox
-from tests.server.kept_sheets import Kept
+from tests.support.built_programs import needs_sandbox
+from tests.support.journals import Kept
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import add_program
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are hosted on Linux")
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from getstep_server.formats import Pairing, Played
-
-from .tournaments import (
+from tests.support.formats import (
     BOTH_LOST,
     DRAW,
     LOSS,

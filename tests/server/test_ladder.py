@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from .tournaments import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make, pairings_played
+from tests.support.formats import (
+    DRAW,
+    LOSS,
+    WIN,
+    Tournament,
+    by_chance,
+    by_strength,
+    colours,
+    make,
+    pairings_played,
+)
 
 SEEDS = st.integers(0, 2**63 - 1)
 

@@ -43,13 +43,13 @@ from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import Journal, JournalError, read, segments
 from getstep_server.storage.store import Store
-from tests import limits_removed
-from tests.patience import PATIENCE_SECONDS
-from tests.server.attack_target import TARGET, runner_at
-from tests.server.kept_sheets import Kept
-from tests.server.players import Recorder, connected, make_contest, running, seated
-from tests.server.sqlite_store import connection_of
-from tests.server.stored_records import PAIRINGS
+from tests.support import limits_removed
+from tests.support.attack import TARGET, runner_at
+from tests.support.journals import Kept
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.records import PAIRINGS
+from tests.support.servers import Recorder, connected, make_contest, running, seated
+from tests.support.sqlite_store import connection_of
 
 # --- the tool ---------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from getstep_server.text import join_limited
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.tournament import Tournament
-from tests.server.hosts import KNOCKOUT, LADDER, SWISS, Host
-from tests.server.players import make_contest
+from tests.support.servers import make_contest
+from tests.support.tournament_host import KNOCKOUT, LADDER, SWISS, Host
 
 HOP: dict[str, Any] = {"game": "hop"}
 

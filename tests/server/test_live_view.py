@@ -39,14 +39,13 @@ from getstep_server.runtime.live_tables import LiveTables
 from getstep_server.text import fold
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.standings import standings
-from tests.golden import assert_golden
-from tests.server.hosts import Host
-from tests.server.live_views import LiveView, ToScreen, ended, result_of
-from tests.server.players import make_contest
-from tests.server.screens import Screen
-from tests.server.table_texts import contest_of
-
-from .progress_samples import ADA, FIRST, HOSTILE, LONG, THREE
+from tests.support.golden import assert_golden
+from tests.support.progress import LiveView, ToScreen, ended, result_of
+from tests.support.progress_samples import ADA, FIRST, HOSTILE, LONG, THREE
+from tests.support.screen import Screen
+from tests.support.servers import make_contest
+from tests.support.tables import contest_of
+from tests.support.tournament_host import Host
 
 pytestmark = pytest.mark.usefixtures("on_a_lan")
 

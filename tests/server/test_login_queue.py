@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from getstep_server.net import listener as listening
 from getstep_server.net import login_queue, syn_filter
 from getstep_server.net.login_queue import FairQueue, LoginQueue, Work
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such filter")
 

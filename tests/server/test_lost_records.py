@@ -13,8 +13,8 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ContestInUse
 from getstep_server.storage.store import Store
-from tests.server.command_line import Command
-from tests.server.stored_contests import copied
+from tests.support.command import Command
+from tests.support.stored_contests import copied
 
 LOGGED = '{"event": "match_started", "match": 1}\n'
 CLAIMER = """

@@ -18,8 +18,8 @@ from getstep_server.reports.export import TABLES, WRITERS
 from getstep_server.reports.markdown import table_as_markdown
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars
-from tests.server.hosts import Host
-from tests.server.players import make_contest
+from tests.support.servers import make_contest
+from tests.support.tournament_host import Host
 
 HOSTILE = [
     "a | b",

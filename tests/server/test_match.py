@@ -15,8 +15,18 @@ from getstep_server.formats import Pairing, Played
 from getstep_server.formats.match import MOST_PAIRS, MatchOptions
 from getstep_server.formats.sprt import REMEMBERED, Sprt, _ratio
 from getstep_server.validation import ValidationError
-
-from .tournaments import DRAW, LOSS, WIN, Points, Tournament, by_chance, by_strength, colours, make, pairings_played
+from tests.support.formats import (
+    DRAW,
+    LOSS,
+    WIN,
+    Points,
+    Tournament,
+    by_chance,
+    by_strength,
+    colours,
+    make,
+    pairings_played,
+)
 
 WIN_OF_ONE = by_strength([1, 2])
 

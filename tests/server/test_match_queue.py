@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.schedule import PACES, SEATS, Contest, ratio
 from getstep_server.records.match import Match
 from getstep_server.tournament.match_queue import MatchQueue
-from tests.server.players import round_robin
+from tests.support.servers import round_robin
 
 
 def match(number: int, first: int, second: int) -> Match:

@@ -10,7 +10,7 @@ from pathlib import Path
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
-from tests.server.made_up import make_up
+from tests.support.random_results import make_up
 
 MATCHES = 600
 BYTES = 1150

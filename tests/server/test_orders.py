@@ -13,10 +13,9 @@ from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
-
-from .made_up import make_up
-from .recorded import Scene, clumsy, play_scenes, silent
-from .sites import Site, following
+from tests.support.played_contests import Scene, clumsy, play_scenes, silent
+from tests.support.random_results import make_up
+from tests.support.site import Site, following
 
 LADDER = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
 LINE = re.compile(r" *\d+ [MF] (?:[RBGY][A-G][1-7][A-G][1-7]|Skip|\(\w+\))")

@@ -23,10 +23,10 @@ from getstep_server.programs.playing import Job, Player, id_line_of
 from getstep_server.programs.version import GETSTEP
 from getstep_server.programs.waiting import WaitWatch
 from getstep_server.sandbox import PLAYING, Protections, start
-from tests.compilers import need
-from tests.patience import PATIENCE_SECONDS
-from tests.sdk.convention_programs import PROGRAMS
-from tests.server.hosting import needs_sandbox
+from tests.support.built_programs import needs_sandbox
+from tests.support.compilers import need
+from tests.support.convention_programs import PROGRAMS
+from tests.support.patience import PATIENCE_SECONDS
 
 GET_STEP = """
 from getstep_engines import GAMES

@@ -23,12 +23,12 @@ from getstep_server.storage.database import DatabaseError, DatabaseProblem, Stor
 from getstep_server.storage.opening import database_exists
 from getstep_server.storage.postgres import PostgresDatabase
 from getstep_server.storage.store import Store
-from tests.patience import PATIENCE_SECONDS
-from tests.server.command_line import Command
-from tests.server.contest_files import CONTEST, OTHER, TEAM
-from tests.server.made_up import make_up
-from tests.server.postgres_server import PostgresServer, needs_postgres
-from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
+from tests.support.command import Command
+from tests.support.contest_files import CONTEST, OTHER, TEAM
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.postgres import PostgresServer, needs_postgres
+from tests.support.random_results import make_up
+from tests.support.records import PAIRINGS, SCHEDULE, record_of, result_of
 
 HOP = '[[event]]\ngame = "hop"\n'
 

@@ -27,11 +27,10 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.sandbox import mounts
 from getstep_server.sandbox.check import Finding
 from getstep_server.sandbox.probes import PROBES
-from tests.compilers import need
-from tests.sdk.convention_programs import PROGRAMS
-
-from .archives import zipped
-from .hosting import add, contest_of, needs_sandbox
+from tests.support.archives import zipped
+from tests.support.built_programs import add, contest_of, needs_sandbox
+from tests.support.compilers import need
+from tests.support.convention_programs import PROGRAMS
 
 pytestmark = needs_sandbox
 
@@ -512,7 +511,7 @@ import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
 from getstep_server.config.contest import load_contest
-from tests.server.hosting import add
+from tests.support.built_programs import add
 class Killed(list):
     def append(self, text):
         if "move 5" in text:

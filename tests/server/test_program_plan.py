@@ -11,8 +11,7 @@ import pytest
 from getstep_server.errors import ProgramRefused
 from getstep_server.programs.plan import Plan, plans_of
 from getstep_server.programs.source import Source, source_of
-
-from .archives import zipped
+from tests.support.archives import zipped
 
 GET_STEP = b"def get_step(board, is_black):\n    return 0, 0\n"
 MAIN_JAVA = b"package a.b;\npublic class Main {\n  public static void main(String[] a) { }\n}\n"

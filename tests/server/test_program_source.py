@@ -20,8 +20,7 @@ import pytest
 
 from getstep_server.errors import ConfigError, ProgramRefused
 from getstep_server.programs.source import Source, source_in, source_of
-
-from .archives import bomb, overlapping_bomb, tar_bomb, tarred, tarred_entry, zipped, zipped_entry
+from tests.support.archives import bomb, overlapping_bomb, tar_bomb, tarred, tarred_entry, zipped, zipped_entry
 
 FILES = {"bot.py": b"print(1)\n", "lib/table.txt": b"\xff\x00", "lib/Ä \u4e2d.py": b""}
 PACKERS = {"zip": zipped, "tar.gz": tarred}

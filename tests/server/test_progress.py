@@ -54,14 +54,13 @@ from getstep_server.reports.tables import brief_result_line, result_line
 from getstep_server.reports.text_table import truncate_middle
 from getstep_server.runtime.live_tables import LiveTables
 from getstep_server.tournament.combined import Tables
-from tests.golden import assert_golden
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosts import Host
-from tests.server.live_views import ended, result_of
-from tests.server.players import make_contest
-from tests.server.table_texts import contest_of
-
-from .progress_samples import ADA, BLAISE, FIRST, HOSTILE, LONG, THREE
+from tests.support.golden import assert_golden
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.progress import ended, result_of
+from tests.support.progress_samples import ADA, BLAISE, FIRST, HOSTILE, LONG, THREE
+from tests.support.servers import make_contest
+from tests.support.tables import contest_of
+from tests.support.tournament_host import Host
 
 pytestmark = pytest.mark.usefixtures("on_a_lan")
 

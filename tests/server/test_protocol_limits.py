@@ -22,8 +22,8 @@ from getstep_server import limits
 from getstep_server.net import connection
 from getstep_server.records.reasons import Reason, VoidReason
 from getstep_server.runtime import run
-from tests.sdk.conversations import PROTOCOL, rows
-from tests.server.players import connected, make_contest, running, seated
+from tests.support.conversations import PROTOCOL, rows
+from tests.support.servers import connected, make_contest, running, seated
 
 TEXT = PROTOCOL.read_text(encoding="utf-8")
 MARKDOWN = " ".join(TEXT.split())

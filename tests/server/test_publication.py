@@ -35,10 +35,9 @@ from getstep_server.text import utc_time
 from getstep_server.tournament.leadership import leader_of
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
-from tests.added_programs import GET_STEP, add_program
-
-from .archives import zipped
-from .sites import following
+from tests.support.archives import zipped
+from tests.support.site import following
+from tests.support.submitted_programs import GET_STEP, add_program
 
 SHA256 = hashlib.sha256(f"{GET_STEP}# of team 1\n".encode()).hexdigest()
 WEEK = 7 * 24 * 3600.0

@@ -24,10 +24,10 @@ from getstep_server.reports.export import RATING_COLUMNS, WRITERS, RatingEstimat
 from getstep_server.reports.ratings_table import ratings_table
 from getstep_server.tournament.ratings import REPLICATES, UNSURE, rate, ratings_of, replicates_for, tally_of
 from getstep_server.tournament.tournament import Tournament
-from tests.server.command_line import Command
-from tests.server.hosts import Host
-from tests.server.players import make_contest
-from tests.server.table_texts import NAMES, shown, widest
+from tests.support.command import Command
+from tests.support.servers import make_contest
+from tests.support.tables import NAMES, shown, widest
+from tests.support.tournament_host import Host
 
 RECORDS_MD = Path(__file__).parents[2] / "docs" / "records.md"
 

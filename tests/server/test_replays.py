@@ -18,8 +18,7 @@ from getstep_server.reports.replays import match_replays, replay_of
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 from tests.old_contests.contests import unpack
-from tests.replays import decoded, not_installed, with_texts
-from tests.server.recorded import (
+from tests.support.played_contests import (
     INCREMENT,
     play_scenes,
     scenes_of_budget,
@@ -27,6 +26,7 @@ from tests.server.recorded import (
     scenes_of_increments,
     scenes_of_stalling,
 )
+from tests.support.replays import decoded, not_installed, with_texts
 
 
 @pytest.fixture(scope="module")

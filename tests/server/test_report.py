@@ -23,14 +23,13 @@ from getstep_server.reports.crosstable import Crosstable
 from getstep_server.reports.report import CROSSTABLE_TEAMS, as_html, load_report_data
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.patience import PATIENCE_SECONDS
-from tests.server.command_line import Command
-from tests.server.forgery import Forged
-from tests.server.made_up import HOSTILE_NAMES, each_format, make_up
-from tests.server.players import token_of
-from tests.server.recorded import Scene, clumsy, play_scenes, scenes_of_decisions
-
-from .report_page import Page
+from tests.support.command import Command
+from tests.support.html_page import Page
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.played_contests import Scene, clumsy, play_scenes, scenes_of_decisions
+from tests.support.random_results import HOSTILE_NAMES, each_format, make_up
+from tests.support.servers import token_of
+from tests.support.tampering import Forged
 
 NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]
 EVENTS = ("hop", "paths", "chain_reaction", "pseudo_tonga", "linkage")

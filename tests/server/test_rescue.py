@@ -18,10 +18,10 @@ from getstep_server.storage.recovery import left_running
 from getstep_server.storage.rescue import Rescue, read_left, rescue
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, verify
-from tests.quick import quick
-from tests.server.command_line import Command
-from tests.server.players import running
-from tests.server.stored_contests import copied
+from tests.support.command import Command
+from tests.support.quick import quick
+from tests.support.servers import running
+from tests.support.stored_contests import copied
 
 PAGE = 4096
 PAGES = 38

@@ -14,8 +14,8 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.tournament.reveal import Reveal
 from getstep_server.tournament.tournament import Tournament
-from tests.server.hosts import AT, KNOCKOUT, LADDER, SWISS, DecidingHost, assert_it_can_be_made_again
-from tests.server.players import make_contest
+from tests.support.servers import make_contest
+from tests.support.tournament_host import AT, KNOCKOUT, LADDER, SWISS, DecidingHost, assert_it_can_be_made_again
 
 EVENTS: dict[str, list[dict[str, Any]]] = {
     "round_robin": [{"game": "hop", "settings": {"legs": 1}}],

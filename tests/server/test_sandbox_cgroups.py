@@ -11,8 +11,8 @@ import pytest
 
 from getstep_server.sandbox import MIB, Limits, cgroups, start
 from getstep_server.sandbox.cgroups import Cgroup, Place, find_place
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosting import needs_sandbox
+from tests.support.built_programs import needs_sandbox
+from tests.support.patience import PATIENCE_SECONDS
 
 SHARED = """
 import mmap

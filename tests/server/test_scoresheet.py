@@ -26,7 +26,7 @@ from getstep_server.records.result import Result
 from getstep_server.storage import journal
 from getstep_server.storage.journal import Journal, JournalError, WriteResult, read, segments
 from getstep_server.storage.recovery import left_running
-from tests.server.kept_sheets import Kept
+from tests.support.journals import Kept
 
 MATCH = Match(7, 1, 3, 2, 1, 2, "hop")
 MOVE = [[0, 0], [0, 1]]

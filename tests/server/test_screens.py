@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden import assert_golden
 from tests.old_contests.contests import unpack
-from tests.server.command_line import Command
+from tests.support.command import Command
+from tests.support.golden import assert_golden
 
 SCREENS = {
     "standings": "standings autumn",

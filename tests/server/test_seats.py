@@ -26,11 +26,10 @@ from getstep_server.incident import Incident
 from getstep_server.net.seat import Seat, choose_seat, seats_of
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.mailbox import MatchMailbox
-from tests.server.memory_peers import after
-from tests.server.players import make_contest
-from tests.server.stage import SMALL, Stage
-
-from .seated import incidents_noted, with_seats
+from tests.support.director import SMALL, Stage
+from tests.support.memory_peers import after
+from tests.support.seats import incidents_noted, with_seats
+from tests.support.servers import make_contest
 
 START = Start(5, "hop", {}, True, "the other", "move", 5000, 100, False)
 

@@ -16,10 +16,10 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.settings_record import contest_on_record, settings_of
 from tests.old_contests.contests import unpack
-from tests.server.command_line import Command
-from tests.server.forgery import Forged
-from tests.server.made_up import make_up
-from tests.server.recorded import Scene, play_scenes
+from tests.support.command import Command
+from tests.support.played_contests import Scene, play_scenes
+from tests.support.random_results import make_up
+from tests.support.tampering import Forged
 
 EVENTS: list[dict[str, Any]] = [
     {"game": "hop", "move_seconds": 5.0, "tie_breaks": ["won", "difference"]},

@@ -23,10 +23,10 @@ from getstep_server.reports.notation import turn_text
 from getstep_server.reports.transcript import Transcript, frames, head_line, list_lines, read_transcript
 from getstep_server.storage.store import Store
 from getstep_server.text import cell_len
-from tests.server.command_line import Command
-from tests.server.forgery import Forged
-from tests.server.recorded import Scene, play_scenes
-from tests.server.screens import OnTerminal
+from tests.support.command import Command
+from tests.support.played_contests import Scene, play_scenes
+from tests.support.screen import OnTerminal
+from tests.support.tampering import Forged
 
 SHOW = (sys.executable, "-m", "getstep_server", "show")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.sprt import TRIALS, Trial
 from getstep_server.formats.sprt import Sprt, mean_interval
-from tests.quick import quick
+from tests.support.quick import quick
 
 OUTCOMES = ("loss", "draw", "win")
 PAIRS = st.lists(st.tuples(st.sampled_from(OUTCOMES), st.sampled_from(OUTCOMES)), max_size=60)

@@ -14,8 +14,8 @@ from getstep_server.events import MatchEnded, PlayerAskedAgain, PlayerStalled, T
 from getstep_server.incident import Incident
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.patience import PATIENCE_SECONDS
-from tests.server.players import Recorder, first_legal, make_contest, running, seated
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import Recorder, first_legal, make_contest, running, seated
 
 LIMIT = 0.1
 

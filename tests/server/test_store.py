@@ -20,9 +20,9 @@ from getstep_server.records.result import Result
 from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.disk import more_room_helps
 from getstep_server.storage.store import Conflict, Store
-from tests.patience import PATIENCE_SECONDS
-from tests.server.sqlite_store import connection_of
-from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.records import PAIRINGS, SCHEDULE, record_of, result_of
+from tests.support.sqlite_store import connection_of
 
 
 def results_in(store: Store) -> list[Result]:
@@ -181,7 +181,7 @@ def test_saved_records_survive_a_kill(tmp_path: Path) -> None:
 import os, trio
 from pathlib import Path
 from getstep_server.records.pairings import record_of_pairings
-from tests.server.stored_records import PAIRINGS, SCHEDULE, record_of, result_of
+from tests.support.records import PAIRINGS, SCHEDULE, record_of, result_of
 from getstep_server.storage.store import Store
 
 async def main():

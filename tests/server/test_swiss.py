@@ -15,9 +15,18 @@ from msgspec.structs import replace
 from getstep_server.formats import Pairing, Played
 from getstep_server.formats.swiss import _Side as Side
 from getstep_server.formats.swiss import _sides as sides_before
-
-from .swiss_contests import EVENTS, RECORDED, Event
-from .tournaments import DRAW, WIN, Tournament, busiest, by_chance, by_strength, colours, make, pairings_played
+from tests.support.formats import (
+    DRAW,
+    WIN,
+    Tournament,
+    busiest,
+    by_chance,
+    by_strength,
+    colours,
+    make,
+    pairings_played,
+)
+from tests.support.swiss import EVENTS, RECORDED, Event
 
 SEEDS = st.integers(0, 2**63 - 1)
 

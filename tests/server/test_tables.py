@@ -27,7 +27,7 @@ from getstep_server.reports.text_table import Column, TextTable, truncate_middle
 from getstep_server.tournament.combined import Combined
 from getstep_server.tournament.standings import Standing, separating, standings
 from getstep_server.validation import validated
-from tests.server.table_texts import NAMES, SCORINGS, contest_of, named, played, shown, widest
+from tests.support.tables import NAMES, SCORINGS, contest_of, named, played, shown, widest
 
 
 def full(contest: Contest) -> list[Standing]:

@@ -8,8 +8,7 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ConfigError
-
-from .contest_files import CONTEST, HOP, OTHER, TEAM, complaint, folder_with
+from tests.support.contest_files import CONTEST, HOP, OTHER, TEAM, complaint, folder_with
 
 TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
     "no id": (

@@ -15,7 +15,8 @@ from getstep_server.config.scoring import Scoring
 from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.tournament.tournament import Tournament
-from tests.server.hosts import (
+from tests.support.servers import make_contest
+from tests.support.tournament_host import (
     KNOCKOUT,
     LADDER,
     SWISS,
@@ -25,7 +26,6 @@ from tests.server.hosts import (
     result_of,
     with_teams,
 )
-from tests.server.players import make_contest
 
 
 @pytest.mark.parametrize("event", [SWISS, LADDER, KNOCKOUT], ids=lambda event: str(event["format"]))

@@ -24,11 +24,10 @@ from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.tournament import Tournament
-from tests.json_lines import compact
-from tests.server import forged_decisions, forged_stalling
-from tests.server.forgeries import RAW, RESEALED, Forgery
-from tests.server.forgery import Forged
-from tests.server.recorded import (
+from tests.support import tampered_decisions as forged_decisions
+from tests.support import tampered_stalling as forged_stalling
+from tests.support.json_lines import compact
+from tests.support.played_contests import (
     INCREMENT,
     Scene,
     good,
@@ -41,6 +40,8 @@ from tests.server.recorded import (
     scenes_of_spending,
     scenes_of_stalling,
 )
+from tests.support.tampered_records import RAW, RESEALED, Forgery
+from tests.support.tampering import Forged
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +235,7 @@ def test_it_is_verified_as_it_was_at_one_moment(contest: Contest, forged: Forged
 def test_a_long_move_that_was_tried_is_cut(name: str, tmp_path: Path) -> None:
     """A frame of it may take 24 kB as JSON, and a bot may send one in each of 200 turns."""
     move = LONG_MOVES[name]
-    tried = lambda _, question: Step(question.id, move)  # noqa: E731 - a Reply, like those of `recorded`
+    tried = lambda _, question: Step(question.id, move)  # noqa: E731 - a Reply, like those of `played_contests`
     contest = play_scenes(tmp_path / "long", "hop", lambda _: [Scene(1, tried, good), Scene(2)])
     assert verified(contest, contest.database).played == 2
     with Store(contest.database) as store:

@@ -22,10 +22,10 @@ from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request
 from getstep_server.web.reveal import Steering
 from getstep_server.web.tables import main_table
-from tests.patience import PATIENCE_SECONDS
-from tests.server.hosts import AT
-from tests.server.made_up import make_up
-from tests.server.sites import Site, following
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.random_results import make_up
+from tests.support.site import Site, following
+from tests.support.tournament_host import AT
 
 NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "Frances")
 EVENTS: dict[str, list[dict[str, Any]]] = {

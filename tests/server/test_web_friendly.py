@@ -21,8 +21,8 @@ from getstep_server.web.friendly_game import FriendlySettings
 from getstep_server.web.http import Request, Response
 from getstep_server.web.people import People, _Place
 from getstep_server.web.person import Person
-from tests.patience import PATIENCE_SECONDS
-from tests.server.players import Player, connected, first_legal, make_contest, seated
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.servers import Player, connected, first_legal, make_contest, seated
 
 HOST = "127.0.0.1"
 

@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock
 
 from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
 

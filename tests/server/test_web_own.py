@@ -23,13 +23,13 @@ from getstep_server.web.assets import static_files
 from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request
 from getstep_server.web.own_games import own_turns
 from getstep_server.web.sessions import Nonces, Sessions, signed_token
-from tests.node import NEEDS_NODE, NODE, call_in_node
 from tests.old_contests.contests import unpack
-from tests.patience import PATIENCE_SECONDS
-from tests.server.made_programs import stored
-from tests.server.made_up import make_up
-from tests.server.sites import following
-from tests.server.team_browser import STORED, TOKENS, Browser
+from tests.support.node import NEEDS_NODE, NODE, call_in_node
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.random_results import make_up
+from tests.support.site import following
+from tests.support.stored_programs import stored
+from tests.support.team_browser import STORED, TOKENS, Browser
 
 FAULTY = 3
 """The team that has made every mistake."""

@@ -28,10 +28,10 @@ from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
 from getstep_server.web.process import TableMaker, serve
-from tests.e2e.programs import write_contest
 from tests.old_contests.contests import unpack
-from tests.patience import PATIENCE_SECONDS
-from tests.server.sites import Site, following
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import write_contest
+from tests.support.site import Site, following
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
 MOST_SCRIPT_BYTES = 80_000

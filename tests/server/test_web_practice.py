@@ -15,7 +15,7 @@ import pytest
 
 from getstep_engines import GAMES, Touched
 from getstep_server.web.practice import PracticePage
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 LINKAGE = GAMES["linkage"]
 

@@ -28,11 +28,11 @@ from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
 from tests.old_contests.contests import unpack
-from tests.patience import PATIENCE_SECONDS
-from tests.server.archives import zipped
-from tests.server.hosting import contest_of, needs_sandbox
-from tests.server.sites import following
-from tests.server.team_browser import STORED, TOKENS, Browser
+from tests.support.archives import zipped
+from tests.support.built_programs import contest_of, needs_sandbox
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.site import following
+from tests.support.team_browser import STORED, TOKENS, Browser
 
 WORKER = """
 import sys, json

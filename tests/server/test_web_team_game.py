@@ -34,7 +34,7 @@ from getstep_engines import GAMES
 from getstep_server.config.contest import Team
 from getstep_server.web.person import Person
 from getstep_server.web.team_game import TeamGame
-from tests.patience import PATIENCE_SECONDS
+from tests.support.patience import PATIENCE_SECONDS
 
 ADA = Team(id=7, name="Ada", token="test-token-7")
 NONCE = "0" * 32

@@ -3,7 +3,7 @@
 In: the command that starts a client under test. Out: a verdict for each case.
 It must not know the SDKs: the client is a process, of which it sees the bytes, the exit code and the output.
 
-The unit tests of every SDK read the JSON files in `vectors`, which ``python -m tests.sdk.vectors`` writes:
+The unit tests of every SDK read the JSON files in `vectors`, which ``python -m tests.support.vectors`` writes:
 
 - ``codec.json``: bodies, messages and streams of frames, each with its value or the reason code of its refusal, and
   the exact frames of a client's messages;

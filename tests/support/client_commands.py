@@ -1,0 +1,17 @@
+"""Clients for tests of the suite: the command of the Python SDK's test bot, and of clients that are wrong."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.support.scripts import SCRIPTS
+
+CLASSIC_CLIENT = [
+    sys.executable,
+    str(SCRIPTS / "classic_client.py"),
+    "{host}",
+    "{port}",
+    "{team}",
+]
+WRONG_CLIENT = [sys.executable, str(SCRIPTS / "wrong_client.py")]
+TEST_BOT = [sys.executable, str(SCRIPTS / "conformance_bot.py")]
