@@ -52,7 +52,7 @@ def blocks(page: str) -> list[str]:
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/host.md")
-HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, RATE, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
 HOSTED, ON_A_CLUSTER, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
@@ -348,7 +348,7 @@ def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     prepare_arena, _, run_arena = ARENA.strip().rpartition("\n")
     assert run_arena == "getstep-server run lab"  # it runs until Ctrl-C
     at_once = FREEZE + REVEAL.replace("reveal autumn", "reveal autumn --all")
-    typed_by_host = WATCH + RATE + CORRECT + REPLAY + prepare_arena + "\n" + at_once + AFTER + IMPORT
+    typed_by_host = WATCH + CORRECT + REPLAY + prepare_arena + "\n" + at_once + AFTER + IMPORT
     host = in_shell(programs, autumn.tree, typed_by_host)
     assert host.wait() == 0
     assert [event.format.name for event in load_contest(autumn.tree / "lab").events] == ["arena"]

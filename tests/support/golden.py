@@ -26,14 +26,14 @@ VARIABLE: Mapping[str, str] = {
 """Regular expressions of text that differs from run to run, with the word for it in a golden file."""
 
 
-def assert_golden(name: str, text: str, variable: Mapping[str, str] | None = None, folder: Path = GOLDEN) -> None:
+def assert_golden(name: str, text: str, variable: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
     """Raise an error if ``text`` is not what the golden file says.
 
     Args:
         name: of the file, without ``.txt``; hyphens between its words.
         text: a screen as a user sees it. Spaces at the ends of lines do not count.
         variable: further regular expressions and what replaces them, applied before those of `VARIABLE`.
-        folder: where the file is.
+        folder: where the file is; by default `GOLDEN`.
 
     Raises:
         AssertionError: the text differs; the message is the difference, line by line.
@@ -41,7 +41,7 @@ def assert_golden(name: str, text: str, variable: Mapping[str, str] | None = Non
     for pattern, word in {**(variable or {}), **VARIABLE}.items():
         text = re.sub(pattern, word, text)
     lines = [line.rstrip() for line in text.splitlines()]
-    path = folder / f"{name}.txt"
+    path = (folder or GOLDEN) / f"{name}.txt"
     if os.environ.get(UPDATE):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return

@@ -1,4 +1,4 @@
-// One event: its table, the bracket or the ladder, the crosstable, the ratings and the orders.
+// One event: tables, brackets, orders.
 
 import { fill, h, name } from "./dom.js";
 import { stateText } from "./overview.js";

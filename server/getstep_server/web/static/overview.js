@@ -1,4 +1,4 @@
-// The overview: the boards that are played now, the table, the latest results, who is missing, what is next.
+// The overview: running boards, the table, the latest results, who is missing, what is next.
 
 import { Card } from "./boards.js";
 import { fill, h, name, plural, teamLink, timeOfDay } from "./dom.js";

@@ -1,4 +1,4 @@
-// A person's board. The server says which squares can be picked, why another one cannot, and what has happened.
+// A person's board. The server says which squares can be picked, and what has happened.
 
 import { drawBoard, putDrawing, scoreLine } from "./board.js";
 import { clock, h, name } from "./dom.js";

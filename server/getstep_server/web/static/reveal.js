@@ -1,4 +1,4 @@
-// The reveal: the table of the freeze, to which the hidden results are added one by one, from the bottom.
+// The reveal: to the table of the freeze, the hidden results are added one by one.
 
 import { fill, h, name, plural } from "./dom.js";
 import { WANTED, freezeText, only, table, withHidden } from "./table.js";

@@ -1,4 +1,4 @@
-// The wall: for a projector. One large board at a time, the tightest one first; the table beside it; no scrolling.
+// The wall, for a projector: one large board at a time, the tightest first; the table beside it.
 
 import { Card } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
