@@ -26,7 +26,9 @@ VARIABLE: Mapping[str, str] = {
 """Regular expressions of text that differs from run to run, with the word for it in a golden file."""
 
 
-def assert_golden(name: str, text: str, variable: Mapping[str, str] | None = None, folder: Path | None = None) -> None:
+def assert_golden(
+    name: str, text: str, variable: Mapping[str, str] | None = None, folder: Path | None = None
+) -> None:
     """Raise an error if ``text`` is not what the golden file says.
 
     Args:

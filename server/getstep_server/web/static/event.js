@@ -29,15 +29,19 @@ export function create(root) {
       status.textContent = stateText(state.progress);
       freeze.hidden = !state.freeze;
       fill(freeze, freezeText(state.freeze));
-      if (changed.has("bracket")) put("bracket", state.bracket && bracket(state.bracket));
-      if (changed.has("ladder")) put("ladder", state.ladder && ladder(state.ladder));
-      if (changed.has("table")) put("table", [table(state.table, "Table"), notes(state.table.notes)]);
-      if (changed.has("crosstable")) put("crosstable", state.crosstable.teams.length > 1 ? crosstable(state.crosstable) : null);
-      if (changed.has("ratings")) put("ratings", state.ratings && [state.ratings.columns ? table(state.ratings, "Ratings") : null, notes(state.ratings.notes)]);
-      if (changed.has("orders")) put("orders", state.orders && orders(state.orders));
+      for (const key in views) if (changed.has(key)) put(key, state[key] && views[key](state[key]));
     },
   };
 }
+
+const views = {
+  bracket,
+  ladder,
+  table: (data) => [table(data, "Table"), notes(data.notes)],
+  crosstable: (data) => (data.teams.length > 1 ? crosstable(data) : null),
+  ratings: (data) => [data.columns ? table(data, "Ratings") : null, notes(data.notes)],
+  orders: (rounds) => rounds.map((one) => h("p", {}, h("a", { href: one.address }, `Round ${one.round}: all orders`))),
+};
 
 const notes = (list) => (list || []).map((note) => h("p", { class: "note" }, note));
 
@@ -61,8 +65,6 @@ function crosstable(data) {
     h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to the latest match.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
   ];
 }
-
-const orders = (rounds) => rounds.map((one) => h("p", {}, h("a", { href: one.address }, `Round ${one.round}: all orders`)));
 
 function bracket(rounds) {
   const last = rounds.length;
