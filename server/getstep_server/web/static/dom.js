@@ -25,6 +25,9 @@ export const name = (text) => h("bdi", {}, text);
 export const teamLink = (team) => h("a", { href: `/team/${team.id}` }, name(team.name));
 export const matchLink = (match) => h("a", { href: `/match/${match}` }, `#${match}`);
 
+/** Return a box that scrolls sideways, with the keyboard too. */
+export const wide = (label, ...content) => h("div", { class: "wide", role: "region", "aria-label": label, tabindex: "0" }, ...content);
+
 /** Return milliseconds as a clock: 4.2 s under ten seconds, 0:42, 12:05. */
 export function clock(ms) {
   const seconds = Math.max(0, ms) / 1000;

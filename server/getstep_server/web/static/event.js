@@ -1,6 +1,6 @@
 // One event: tables, brackets, orders.
 
-import { fill, h, name } from "./dom.js";
+import { fill, h, matchLink, name, teamLink, wide } from "./dom.js";
 import { stateText } from "./overview.js";
 import { freezeText, table } from "./table.js";
 
@@ -52,14 +52,13 @@ function crosstable(data) {
       "tr",
       {},
       h("td", {}, n + 1),
-      h("th", { scope: "row", class: "left" }, h("a", { href: `/team/${data.teams[n].id}` }, name(data.teams[n].name))),
+      h("th", { scope: "row", class: "left" }, teamLink(data.teams[n])),
       cells.map((cell, m) => (n === m ? h("td", { class: "own" }, "×") : !cell ? h("td", { class: "none" }, "·") : h("td", { class: cell[1] }, h("a", { href: `/match/${cell[2]}` }, cell[0])))),
     ),
   );
   return [
-    h(
-      "div",
-      { class: "wide", role: "region", "aria-label": "Crosstable", tabindex: "0" },
+    wide(
+      "Crosstable",
       h("table", { class: "crosstable" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), h("th", { scope: "col", class: "left" }, "team"), head)), h("tbody", {}, rows)),
     ),
     h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to the latest match.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
@@ -68,9 +67,8 @@ function crosstable(data) {
 
 function bracket(rounds) {
   const last = rounds.length;
-  return h(
-    "div",
-    { class: "wide", role: "region", "aria-label": "Bracket", tabindex: "0" },
+  return wide(
+    "Bracket",
     h(
       "ol",
       { class: "bracket" },
@@ -86,7 +84,7 @@ function pairing(one) {
     h(
       "div",
       { class: `side${team && one.winner === team.id ? " won" : ""}` },
-      team ? h("a", { href: `/team/${team.id}` }, name(team.name)) : h("span", { class: "muted" }, one.bye ? "bye" : "not known yet"),
+      team ? teamLink(team) : h("span", { class: "muted" }, one.bye ? "bye" : "not known yet"),
       team && !one.bye ? h("b", {}, one.wins[n]) : null,
     );
   return h(
@@ -94,7 +92,7 @@ function pairing(one) {
     { class: "pairing" },
     one.third ? h("p", { class: "note" }, "Third place") : null,
     one.teams.map(side),
-    one.matches.length ? h("p", { class: "note" }, one.matches.map((match, n) => [n ? ", " : "", h("a", { href: `/match/${match}` }, `#${match}`)])) : null,
+    one.matches.length ? h("p", { class: "note" }, one.matches.map((match, n) => [n ? ", " : "", matchLink(match)])) : null,
   );
 }
 
@@ -103,7 +101,7 @@ function ladder(rungs) {
     "ol",
     { class: "ladder" },
     rungs.map((rung, n) => [
-      h("li", {}, h("span", { class: "number" }, n + 1), h("a", { href: `/team/${rung.team.id}` }, name(rung.team.name)), rung.below ? h("span", { class: "rung muted" }, ` ${rung.below[0]}–${rung.below[1]} against the next`) : null),
+      h("li", {}, h("span", { class: "number" }, n + 1), teamLink(rung.team), rung.below ? h("span", { class: "rung muted" }, ` ${rung.below[0]}–${rung.below[1]} against the next`) : null),
     ]),
   );
 }

@@ -2,7 +2,7 @@
 
 import { drawBoard, putDrawing } from "./board.js";
 import { look } from "./boards.js";
-import { duration, h, name, plural, timeOfDay } from "./dom.js";
+import { duration, h, name, plural, timeOfDay, wide } from "./dom.js";
 
 const EVERY_MS = 5000;
 const FIRST = 6; // penalties that are shown at once: a phone has room for one
@@ -137,7 +137,7 @@ function games({ matches, older }) {
   return section(
     "Your games",
     all,
-    h("div", { class: "wide", role: "region", "aria-label": "Your games", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))),
+    wide("Your games", h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))),
     older ? h("p", { class: "note" }, `and ${older} older; the files with all games have them`) : null,
   );
 }

@@ -1,6 +1,6 @@
 // Tables of the server: columns, and rows of cells.
 
-import { h, name, plural } from "./dom.js";
+import { h, name, plural, wide } from "./dom.js";
 
 /** Return a table with the number of hidden results of each team, if a freeze hides some. */
 export function withHidden(data, freeze) {
@@ -32,9 +32,8 @@ export function table(data, caption, { rows = Infinity, link = (team) => `/team/
   );
   const body = data.rows.slice(0, rows).map((cells, n) => row(data, cells, n, link));
   const more = data.rows.length - body.length;
-  return h(
-    "div",
-    { class: "wide", role: "region", "aria-label": caption, tabindex: "0" },
+  return wide(
+    caption,
     h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)),
     more > 0 ? h("p", { class: "note" }, `and ${more} more`) : null,
   );

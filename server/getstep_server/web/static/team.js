@@ -1,6 +1,6 @@
 // One team: its matches, faults and times.
 
-import { duration, fill, h, name, plural, timeOfDay } from "./dom.js";
+import { duration, fill, h, name, plural, timeOfDay, wide } from "./dom.js";
 
 const OUTCOMES = { win: "won", draw: "draw", loss: "lost" };
 
@@ -42,9 +42,8 @@ function matches(state) {
   if (!state.results.length) return h("p", { class: "note" }, "No match of this team is over yet.");
   const heads = ["#", "against", "result", "why", "as", "event", "faults", "time", "at"];
   const left = new Set(["against", "result", "why", "as", "event"]);
-  return h(
-    "div",
-    { class: "wide", role: "region", "aria-label": "Matches", tabindex: "0" },
+  return wide(
+    "Matches",
     h(
       "table",
       { class: "stack" },
