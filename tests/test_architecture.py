@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import getstep
 import getstep_server
 
@@ -119,10 +117,12 @@ PROJECTS = {
 # --- arrows ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_leans_only_on_those_below_it(package: str) -> None:
-    others = set(PACKAGES) - ARROWS[package]
-    found = {shown(path): imported(path, package) & others for path in modules(package)}
+def test_a_package_leans_only_on_those_below_it() -> None:
+    found = {
+        shown(path): imported(path, package) & (set(PACKAGES) - ARROWS[package])
+        for package in PACKAGES
+        for path in modules(package)
+    }
     assert {name: names for name, names in found.items() if names} == {}
 
 
@@ -511,37 +511,55 @@ def test_a_room_may_only_use_rooms_on_floors_below() -> None:
             assert {other for other in allowed if ROOMS[other][0] >= floor} == set(), room
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_what_the_table_allows(room: str) -> None:
-    _, allowed, _ = ROOMS[room]
-    allowed = {other for other in ROOMS if other != room} if "*" in allowed else allowed
-    found = {shown(path): rooms_imported(path) for path in modules("getstep_server") if room_of(path) == room}
-    assert {name: rooms - allowed for name, rooms in found.items() if rooms - allowed} == {}
-    used = set().union(*found.values())
-    assert room == "cli" or allowed - used == set(), "the table allows what nothing uses"
+def test_a_room_imports_what_the_table_allows() -> None:
+    forbidden, unused = dict[str, set[str]](), dict[str, set[str]]()
+    for room, (_, listed, _) in ROOMS.items():
+        allowed = set(ROOMS) - {room} if "*" in listed else listed
+        found = {shown(path): rooms_imported(path) for path in modules("getstep_server") if room_of(path) == room}
+        forbidden |= {name: rooms - allowed for name, rooms in found.items() if rooms - allowed}
+        used = set().union(*found.values())
+        if room != "cli" and allowed - used:
+            unused[room] = allowed - used
+    assert (forbidden, unused) == ({}, {}), "a module imports a room that the table forbids, or it allows too much"
 
 
-@pytest.mark.parametrize("room", sorted(room for room in ROOMS if (PACKAGES["getstep_server"] / room).is_dir()))
-def test_a_room_says_what_it_is_for_and_names_its_public_modules(room: str) -> None:
+def rooms_with_a_folder() -> list[str]:
+    return sorted(room for room in ROOMS if (PACKAGES["getstep_server"] / room).is_dir())
+
+
+def test_a_room_says_what_it_is_for_and_names_its_public_modules() -> None:
+    assert [fault for room in rooms_with_a_folder() for fault in _faults_of_the_face(room)] == []
+
+
+def _faults_of_the_face(room: str) -> Iterator[str]:
     face = tree(PACKAGES["getstep_server"] / room / "__init__.py")
     doc = ast.get_docstring(face) or ""
-    assert all(word in doc for word in ("In:", "Out:", "must not know")) or room in ("cli", "formats"), room
+    if not all(word in doc for word in ("In:", "Out:", "must not know")) and room not in ("cli", "formats"):
+        yield f"{room} does not say what it is for"
     named = [node for node in face.body if isinstance(node, ast.Assign) and "__all__" in ast.dump(node.targets[0])]
-    assert named, f"{room} names no public face"
+    if not named:
+        yield f"{room} names no public face"
+        return
     imported_names = {
         alias.asname or alias.name for node in face.body if isinstance(node, ast.ImportFrom) for alias in node.names
     }
     here = {path.stem for path in (PACKAGES["getstep_server"] / room).glob("*.py")}
-    assert set(_strings(named[0])) <= here | imported_names | _assigned(face)
+    if unknown := set(_strings(named[0])) - here - imported_names - _assigned(face):
+        yield f"{room} names {unknown}, which it does not have"
 
 
-@pytest.mark.parametrize("room", sorted(room for room in ROOMS if (PACKAGES["getstep_server"] / room).is_dir()))
-def test_the_modules_of_a_room_do_not_import_each_other_in_a_circle(room: str) -> None:
+def test_the_modules_of_a_room_do_not_import_each_other_in_a_circle() -> None:
     """Also not behind ``TYPE_CHECKING``: a type that would need it is a Protocol of the lower module."""
-    home = ("getstep_server", room)
-    paths = [path for path in (PACKAGES["getstep_server"] / room).glob("*.py") if path.stem != "__init__"]
-    arrows = {path.stem: set(_siblings_imported(path, home)) for path in paths}
-    graphlib.TopologicalSorter(arrows).prepare()  # raises CycleError with the circle
+    circles = {}
+    for room in rooms_with_a_folder():
+        home = ("getstep_server", room)
+        paths = [path for path in (PACKAGES["getstep_server"] / room).glob("*.py") if path.stem != "__init__"]
+        arrows = {path.stem: set(_siblings_imported(path, home)) for path in paths}
+        try:
+            graphlib.TopologicalSorter(arrows).prepare()
+        except graphlib.CycleError as error:
+            circles[room] = error.args[1]
+    assert circles == {}
 
 
 def _siblings_imported(path: Path, home: tuple[str, ...]) -> Iterator[str]:
@@ -556,17 +574,17 @@ def _siblings_imported(path: Path, home: tuple[str, ...]) -> Iterator[str]:
 # --- the look of the source -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", ["sdk", "engines", "server", "bots", "benchmarks", "tests", "docs", "examples"])
-def test_each_exception_to_a_check_has_its_reason_beside_it(folder: str) -> None:
+def test_each_exception_to_a_check_has_its_reason_beside_it() -> None:
     bare = re.compile(r"# (noqa(: [A-Z0-9, ]+)?|type: ignore(\[[a-z, -]+\])?)$", re.MULTILINE)
-    paths = list((ROOT / folder).rglob("*.py"))
-    assert paths
-    assert [shown(path) for path in paths if bare.search(path.read_text(encoding="utf-8"))] == []
+    folders = ("sdk", "engines", "server", "bots", "conformance", "benchmarks", "tests", "docs", "examples")
+    paths = {folder: list((ROOT / folder).rglob("*.py")) for folder in folders}
+    assert [folder for folder in folders if not paths[folder]] == []
+    found = [path for there in paths.values() for path in there if bare.search(path.read_text(encoding="utf-8"))]
+    assert [shown(path) for path in found] == []
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_says_that_it_has_types(package: str) -> None:
-    assert (PACKAGES[package] / "py.typed").is_file()
+def test_a_package_says_that_it_has_types() -> None:
+    assert [name for name, folder in PACKAGES.items() if not (folder / "py.typed").is_file()] == []
 
 
 # --- what two places say ----------------------------------------------------------------------------------------

@@ -37,9 +37,9 @@ def bounds(source: str) -> Iterator[str]:
             yield f"line {call.lineno}: {ast.unparse(call)}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(TESTS)))
-def test_no_wait_is_bounded_by_a_number(path: Path) -> None:
-    assert list(bounds(path.read_text(encoding="utf-8"))) == []
+def test_no_wait_is_bounded_by_a_number() -> None:
+    found = {str(path.relative_to(TESTS)): list(bounds(path.read_text(encoding="utf-8"))) for path in FILES}
+    assert {name: calls for name, calls in found.items() if calls} == {}
 
 
 @pytest.mark.parametrize(
