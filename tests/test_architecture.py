@@ -277,6 +277,12 @@ def test_one_place_starts_the_children_of_the_server() -> None:
     assert found - hostile <= allowed
 
 
+def test_one_module_knows_how_to_reach_a_listener_on_all_addresses() -> None:
+    """Others ask it; the settings have "all addresses" as their default."""
+    naming = [path.name for path in modules("getstep_server") if "0.0.0.0" in set(_strings(tree(path)))]
+    assert sorted(naming) == ["addresses.py", "contest.py"]
+
+
 def test_every_process_gets_its_group_from_one_place() -> None:
     """Ctrl-C is for the process that the user sees. On Windows a forgotten option lets it reach the others."""
     starts = []
@@ -354,8 +360,10 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "reports": (
         6,
         {
+            "addresses",
             "json_text",
             "config",
+            "errors",
             "events",
             "incident",
             "formats",
@@ -412,7 +420,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         },
         "to open a contest is to project its records",
     ),
-    "events": (4, {"incident", "records", "text"}, "an event speaks of matches and results"),
+    "events": (4, {"addresses", "incident", "records", "text"}, "an event speaks of matches and results"),
     "tournament": (
         4,
         {"json_text", "config", "formats", "limits", "records", "text", "validation"},

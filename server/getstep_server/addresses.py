@@ -1,7 +1,8 @@
-"""The network addresses of clients, as limits count them."""
+"""Network addresses: those of clients, as limits count them, and those at which others reach a listener."""
 
 from __future__ import annotations
 
+import socket
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
@@ -29,3 +30,41 @@ def source_of(address: str) -> str:
     if isinstance(found, IPv6Address) and not found.is_link_local:
         return str(IPv6Network((int(found), PREFIX), strict=False))
     return str(found)
+
+
+# --- listeners on all addresses -----------------------------------------------------------------------------------
+
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared; nothing listens on them here
+"""The hosts that mean "all addresses of this machine", and the loopback address of the same family."""
+
+
+def is_any(host: str) -> bool:
+    """Return True if a server that listens on ``host`` listens on all addresses of this machine."""
+    return host in _LOOPBACK
+
+
+def local_host(host: str) -> str:
+    """Return the address at which processes of this machine reach a server that listens on ``host``.
+
+    To connect to ``0.0.0.0`` works on Linux only.
+    """
+    return _LOOPBACK.get(host, host)
+
+
+def reachable_host(host: str) -> str:
+    """Return the address at which other computers reach a server that listens on ``host``: people type it."""
+    return lan_address() if is_any(host) else host
+
+
+def lan_address() -> str:
+    """Return this machine's address on the LAN by its routing table, or its name if it has no route.
+
+    Nothing is sent.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # `connect` on a UDP socket only looks up the route; the address is reserved for documentation
+            probe.connect(("192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from getstep_engines import Player
+from getstep_server.addresses import local_host
 from getstep_server.incident import Incident
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
@@ -71,7 +72,7 @@ class Listening:
     @property
     def local_host(self) -> str:
         """The address for processes on this machine."""
-        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared only
+        return local_host(self.host)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ import pytest
 
 from getstep.wire import MAX_NAME
 from getstep_server.config.contest import Contest, ContestFile, Team
-from getstep_server.config.handout import PAPERS, as_html
 from getstep_server.limits import MAX_SEATS
+from getstep_server.reports.slips import PAPERS, as_html
 from getstep_server.validation import validated
 from tests.support.quick import quick
 

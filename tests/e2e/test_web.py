@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from getstep_server.config.contest import load_contest
 from getstep_server.config.contestants_package import NAME, package_hash, write_contestants_package
-from getstep_server.config.handout import commands
+from getstep_server.reports.slips import commands
 from getstep_server.storage.run_status import RunStatus, read_status
 from getstep_server.web.listener import open_page_listener, page_address
 from tests.old_contests.contests import unpack

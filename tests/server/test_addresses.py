@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from getstep_server.addresses import source_of
+from getstep_server.addresses import lan_address, local_host, reachable_host, source_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,9 @@ from getstep_server.addresses import source_of
 )
 def test_the_part_of_an_address_that_stands_for_one_computer(address: str, source: str) -> None:
     assert source_of(address) == source
+
+
+@pytest.mark.parametrize(("host", "here"), [("0.0.0.0", "127.0.0.1"), ("::", "::1"), ("10.0.0.1", "10.0.0.1")])
+def test_a_listener_on_all_addresses_is_reached_on_loopback_and_on_the_lan(host: str, here: str) -> None:
+    assert local_host(host) == here
+    assert reachable_host(host) == (host if host == here else lan_address())

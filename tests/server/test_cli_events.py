@@ -12,7 +12,7 @@ from rich.console import Console
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import load_contest
-from getstep_server.config.handout import as_text
+from getstep_server.reports.slips import as_text
 from getstep_server.reports.tables import EVENTS_SHOWN, all_tables
 from getstep_server.storage.contest_state import tournament_of
 from tests.support.command import Command

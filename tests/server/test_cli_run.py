@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from getstep_server.addresses import lan_address
 from getstep_server.cli import run as run_command
 from getstep_server.config.contest import load_contest
-from getstep_server.config.handout import lan_address
 from getstep_server.storage.contest_state import results_of
 from tests.support.command import Command
 

@@ -20,10 +20,10 @@ from getstep_server.children import keeping
 from getstep_server.cli._house_bots import keep_house_bots
 from getstep_server.config.checks import check_teams
 from getstep_server.config.contest import init_contest, load_contest
-from getstep_server.config.handout import as_text
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
 from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.reports.slips import as_text
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
 from tests.support.arenas import arena, play, with_house

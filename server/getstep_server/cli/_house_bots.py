@@ -11,9 +11,6 @@ from getstep_server.children.keeping import keep_running
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, HouseBotEnded, Listening
 
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - the keys are compared, and nothing listens on them
-"""The loopback address at which a server is reached that listens on all addresses."""
-
 
 async def keep_house_bots(contest: Contest, bus: Bus) -> None:
     """Run the house bots as soon as the server listens, until cancelled."""
@@ -27,7 +24,7 @@ async def keep_house_bots(contest: Contest, bus: Bus) -> None:
 
     bus.subscribe(note, [Listening])
     await listening.wait()
-    host, port = ANY_ADDRESS.get(where[0].host, where[0].host), where[0].port
+    host, port = where[0].local_host, where[0].port
     async with trio.open_nursery() as nursery:
         for team in contest.house_bots:
             nursery.start_soon(partial(_keep, contest, team, bus, host=host, port=port))

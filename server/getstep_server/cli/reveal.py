@@ -7,6 +7,7 @@ from functools import partial
 
 import trio
 
+from getstep_server.addresses import local_host
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.records.decision import Decision
@@ -125,5 +126,5 @@ def _check(contest: Contest, tournament: Tournament) -> None:
 
 def _own_host(host: str) -> str:
     """Return the address by which this machine reaches its own listener; the key then leaves it with no packet."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    host = local_host(host)
     return f"[{host}]" if ":" in host else host

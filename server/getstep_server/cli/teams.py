@@ -7,10 +7,10 @@ from pathlib import Path
 
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contestants_package import write_contestants_package
-from getstep_server.config.handout import PAPERS, address_to_type, as_html, as_text
 from getstep_server.config.roster import add_teams, import_teams
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import MAX_SEATS
+from getstep_server.reports.slips import PAPERS, address_to_type, as_html, as_text
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.storage.lock import server_of
 from getstep_server.text import escape_control_chars, pluralize

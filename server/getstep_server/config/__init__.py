@@ -1,7 +1,7 @@
-"""The files that the host writes (contest.toml, teams.toml, class lists), and the slips made from them.
+"""The files that the host writes (contest.toml, teams.toml, class lists).
 
 In: files and arguments that people wrote. Out: a checked `contest.Contest`, or one `ConfigError` with a line for
-each mistake; credential slips for the teams.
+each mistake.
 It must not know matches, results, sockets or the database.
 """
 
@@ -9,7 +9,6 @@ __all__ = [
     "checks",
     "contest",
     "event",
-    "handout",
     "roster",
     "scoring",
     "template",

@@ -27,6 +27,7 @@ import ifaddr
 import zeroconf
 
 from getstep.wire import VERSION
+from getstep_server.addresses import is_any
 from getstep_server.children.parent import until_parent_ends
 
 SERVICE = "_getstep._tcp.local."
@@ -61,7 +62,7 @@ def own_addresses(host: str) -> list[str]:
 
     If there are none, and it listens on all addresses, the one of this machine alone.
     """
-    if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+    if not is_any(host):
         return [] if ":" in host else [host]
     found = [ip.ip for adapter in ifaddr.get_adapters() for ip in adapter.ips if isinstance(ip.ip, str)]
     outside = [ip for ip in found if not ip.startswith("127.")]

@@ -1,4 +1,5 @@
-"""Everything that is shown or exported: tables, crosstables, the report, transcripts, live progress.
+"""Everything that is shown or exported: tables, crosstables, the report, transcripts, live progress,
+credential slips.
 
 In: records, tournament tables and events. Out: text, html and SVG. Nothing here changes a contest.
 It must not know the judge, sockets or a running server.
@@ -23,6 +24,7 @@ __all__ = [
     "replays",
     "report",
     "site",
+    "slips",
     "tables",
     "text_table",
     "transcript",

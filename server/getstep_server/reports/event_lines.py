@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from getstep.referee import STALLED_MISSES, FaultCode
-from getstep_server.config.handout import reachable_host
+from getstep_server.addresses import reachable_host
 from getstep_server.events import (
     ContestStarted,
     DecisionTaken,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from getstep_server.config.handout import reachable_host
+from getstep_server.addresses import reachable_host
 
 PORTS_TRIED = 20
 """The ports that are tried, from the wanted one upwards: other programs like 8080, too."""

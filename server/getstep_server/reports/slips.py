@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import html
 import shlex
-import socket
 import textwrap
 from collections.abc import Sequence
 
 from getstep_engines import GAMES
+from getstep_server.addresses import reachable_host
+from getstep_server.config.contest import Contest, Team, contest_path
+from getstep_server.config.contestants_package import NAME as WHEEL
+from getstep_server.config.contestants_package import package_hash
+from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 
-from .contest import Contest, Team, contest_path
-from .contestants_package import NAME as WHEEL
-from .contestants_package import package_hash
-from .event import ContestEvent
+from .qr_code import qr_code_svg
 
 HASH = "#sha256="
 """The text that pip expects between the address of a package and its hash."""
@@ -162,25 +163,6 @@ pre {{ margin: 0 0 1mm; padding: 1.5mm 3mm; border: 1px solid #999; font-size: 1
 """
 
 
-def lan_address() -> str:
-    """Return this machine's address on the LAN by its routing table, or its name if it has no route.
-
-    Nothing is sent.
-    """
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            # `connect` on a UDP socket only looks up the route; the address is reserved for documentation
-            probe.connect(("192.0.2.1", 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return socket.gethostname()
-
-
-def reachable_host(host: str) -> str:
-    """Return the host that others type: this machine's address on the LAN if ``host`` means all addresses."""
-    return lan_address() if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
-
-
 def address_to_type(contest: Contest) -> str:
     """Return the host that contestants type: the address that the server listens on, or this machine's on the LAN.
 
@@ -269,7 +251,7 @@ def _html_page(contest: Contest, team: Team, host: str, package: str) -> str:
         address, _, digits = package_at.partition(HASH)
         parts = (f"{quote}{address}{HASH}", digits)
         escaped["install"] = command + "<wbr>".join(f'<span class="whole">{part}</span>' for part in parts)
-    return _PAGE.format_map({**escaped, "qr": _qr_code(page_address_to_type(contest, host))})
+    return _PAGE.format_map({**escaped, "qr": _qr_figure(page_address_to_type(contest, host))})
 
 
 def page_address_to_type(contest: Contest, host: str) -> str:
@@ -278,14 +260,8 @@ def page_address_to_type(contest: Contest, host: str) -> str:
     return f"http://{name}:{port}/" if port else ""
 
 
-def _qr_code(address: str) -> str:
-    """Return a QR code as an SVG element with its caption; "" for no address."""
-    if not address:
-        return ""
-    import segno  # here: only slips for the printer have it
-
-    code = segno.make(address, micro=False).svg_inline(svgclass="qr", lineclass=None, omitsize=True)
-    return f"<figure>{code}live page</figure>\n"
+def _qr_figure(address: str) -> str:
+    return f"<figure>{qr_code_svg(address)}live page</figure>\n" if address else ""
 
 
 def _games(contest: Contest, team: Team) -> str:

@@ -22,12 +22,13 @@ from msgspec.structs import replace as replace_fields
 import getstep.cli
 from getstep.languages import LANGUAGES, PACKED
 from getstep_engines import GAMES
+from getstep_server.addresses import lan_address
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash, write_contestants_package
-from getstep_server.config.handout import address_to_type, as_html, as_text, commands, lan_address
 from getstep_server.errors import ConfigError
+from getstep_server.reports.slips import address_to_type, as_html, as_text, commands
 from getstep_server.validation import validated
 
 TEAMS = [
