@@ -327,8 +327,9 @@ def playing(judge: Contender, program: Path, socks: Sequence[socket.socket]) -> 
 # --- connections --------------------------------------------------------------------------------------------------
 
 
-def allow_files() -> None:
-    """Let this process and its children open as many files as the machine allows."""
+def begin() -> None:
+    """Let this process and its children open as many files as the machine allows, and clean up at SIGTERM, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 

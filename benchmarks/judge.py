@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--idle", type=int, default=10_000, metavar="N", help="idle connections (default: 10000)")
     parser.add_argument("--only", choices=["clock", "idle"], help="measure nothing else")
     args = parser.parse_args()
-    _contender.allow_files()
+    _contender.begin()
     print(f"hop, Python {sys.version.split()[0]}, {os.cpu_count()} cores", flush=True)
     if args.only in (None, "clock"):
         with _contender.players_program() as program:

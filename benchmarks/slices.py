@@ -92,7 +92,7 @@ def main() -> None:
         "--matches", type=int, nargs="+", default=sizes, metavar="N", help="at once (default: 8 64 256 1000)"
     )
     args = parser.parse_args()
-    _contender.allow_files()
+    _contender.begin()
     print(f"hop, Python {sys.version.split()[0]}")
     for matches in args.matches:
         print(f"{matches} matches at once", flush=True)

@@ -116,7 +116,7 @@ def main() -> None:
         "--matches", type=int, nargs="+", default=[8, 64], metavar="N", help="matches at once (default: 8 64)"
     )
     args = parser.parse_args()
-    _contender.allow_files()
+    _contender.begin()
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
     with _contender.players_program() as program:
         for matches in args.matches:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from benchmarks import _contender, slices
 from benchmarks._contender import Sample
 from benchmarks.slices import report
 from tests.support.compilers import need
+from tests.support.interrupted_contest import wait_until
+from tests.support.patience import PATIENCE_SECONDS
 
 BUSY = (Sample(100, 0.02, 0.4), Sample(100, 0.01, 0.4))
 IDLE = (Sample(0, 0.0, 0.4), Sample(100, 0.01, 0.4))
@@ -104,3 +107,15 @@ def test_a_server_that_does_not_start_is_named(temporary: Path, monkeypatch: pyt
         with _contender.server("judge", 1):
             pass
     assert not list(temporary.iterdir())
+
+
+@linux
+def test_a_benchmark_that_is_ended_leaves_nothing(temporary: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.judge", "--only", "idle", "--idle", "15000"]
+    benchmark = subprocess.Popen(command, cwd=_contender.HERE, stdout=subprocess.DEVNULL)
+    wait_until(lambda: any("Listening" in path.read_text() for path in temporary.glob("*/judge.txt")))
+    benchmark.send_signal(signal.SIGTERM)
+    assert benchmark.wait(PATIENCE_SECONDS) == 128 + signal.SIGTERM
+    assert not list(temporary.iterdir())
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(temporary) not in listed
