@@ -297,6 +297,105 @@ def test_every_process_gets_its_group_from_one_place() -> None:
     assert len(starts) >= 3
 
 
+# --- public faces ---------------------------------------------------------------------------------------------
+
+
+OUTSIDE = ["benchmarks", "examples", "docs"]
+"""Folders of Python files that use the packages, and are part of none."""
+
+FACE_WORDS = ("In:", "Out:", "must not know")
+"""What the docstring of a public sub-package, or of a room of the server, says: see CONTRIBUTING.md."""
+
+
+def private_names(path: Path, package: str) -> set[str]:
+    """Return the private names of the contestants' packages that a module uses, but those of its own package.
+
+    Also names in texts, such as the argument of ``sys.modules.get``.
+    """
+    names = {text for text in _strings(tree(path)) if re.fullmatch(r"getstep[\w.]*\.[\w.]+", text)}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    others = {"getstep", "getstep_engines", "getstep_bots"} - {package}
+    return {name for name in names if name.split(".")[0] in others and re.search(r"\._(?!_)", name)}
+
+
+def test_what_is_used_of_another_package_is_public() -> None:
+    folders = {**PACKAGES, **{name: ROOT / name for name in OUTSIDE}}
+    paths = {user: list(folder.rglob("*.py")) for user, folder in folders.items()}
+    assert [user for user in folders if not paths[user]] == []
+    found = {shown(path): private_names(path, user) for user, there in paths.items() for path in there}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_what_a_room_uses_of_another_room_is_public() -> None:
+    found: dict[str, list[str]] = {}
+    for path in modules("getstep_server"):
+        home = path.relative_to(PACKAGES["getstep_server"].parent).parent.parts
+        nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
+        used = [name for node in nodes for name in _absolute(node, home) if name.startswith("getstep_server.")]
+        found[shown(path)] = [
+            name for name in used if name.split(".")[:2] != list(home[:2]) and re.search(r"\._(?!_)", name)
+        ]
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_a_sub_package_of_the_contestants_package_says_what_it_is_for() -> None:
+    faces = {path.parent.name: tree(path) for path in PACKAGES["getstep"].glob("*/__init__.py")}
+    docs = {name: ast.get_docstring(face) or "" for name, face in faces.items()}
+    assert len(docs) >= 10
+    assert [name for name, doc in docs.items() if any(word not in doc for word in FACE_WORDS)] == []
+
+
+def test_a_package_has_no_circle_of_imports() -> None:
+    """Neither among its modules, nor among its sub-packages; also not in a function or behind ``TYPE_CHECKING``.
+
+    A type that would need a circle is a Protocol of the lower module. The package's own ``__init__`` is its face,
+    and imports what it offers. The floors keep the rooms of the server apart.
+    """
+    circles = []
+    for package in PACKAGES:
+        among_modules = _arrows(package)
+        among_parts: dict[str, set[str]] = {}
+        for name, used in among_modules.items():
+            part = name.split(".")[1]
+            among_parts.setdefault(part, set()).update({other.split(".")[1] for other in used} - {part})
+        assert any(among_modules.values()), package
+        for arrows in (among_modules, {} if package == "getstep_server" else among_parts):
+            try:
+                graphlib.TopologicalSorter(arrows).prepare()
+            except graphlib.CycleError as error:
+                circles.append(error.args[1])
+    assert circles == []
+
+
+def _arrows(package: str) -> dict[str, set[str]]:
+    """Return the modules of the same package that each module imports; the face of the package is left out."""
+    names = {path: _module_name(path, package) for path in modules(package)}
+    known = set(names.values())
+    arrows = {}
+    for path, name in names.items():
+        home = tuple(name.split(".") if path.stem == "__init__" else name.split(".")[:-1])
+        nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
+        used = {_longest(target, known) for node in nodes for target in _absolute(node, home)}
+        arrows[name] = {other for other in used if other and other not in (name, package)}
+    return {name: used for name, used in arrows.items() if name != package}
+
+
+def _module_name(path: Path, package: str) -> str:
+    parts = path.relative_to(PACKAGES[package].parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _longest(name: str, known: set[str]) -> str | None:
+    """Return the module that an imported name is, or is in; None if the name is of another package."""
+    while name and name not in known:
+        name = name.rpartition(".")[0]
+    return name or None
+
+
 # --- the rooms of the server ------------------------------------------------------------------------------------
 
 ROOMS: dict[str, tuple[int, set[str], str]] = {
@@ -542,7 +641,7 @@ def test_a_room_says_what_it_is_for_and_names_its_public_modules() -> None:
 def _faults_of_the_face(room: str) -> Iterator[str]:
     face = tree(PACKAGES["getstep_server"] / room / "__init__.py")
     doc = ast.get_docstring(face) or ""
-    if not all(word in doc for word in ("In:", "Out:", "must not know")) and room not in ("cli", "formats"):
+    if not all(word in doc for word in FACE_WORDS) and room not in ("cli", "formats"):
         yield f"{room} does not say what it is for"
     named = [node for node in face.body if isinstance(node, ast.Assign) and "__all__" in ast.dump(node.targets[0])]
     if not named:
@@ -554,29 +653,6 @@ def _faults_of_the_face(room: str) -> Iterator[str]:
     here = {path.stem for path in (PACKAGES["getstep_server"] / room).glob("*.py")}
     if unknown := set(_strings(named[0])) - here - imported_names - _assigned(face):
         yield f"{room} names {unknown}, which it does not have"
-
-
-def test_the_modules_of_a_room_do_not_import_each_other_in_a_circle() -> None:
-    """Also not behind ``TYPE_CHECKING``: a type that would need it is a Protocol of the lower module."""
-    circles = {}
-    for room in rooms_with_a_folder():
-        home = ("getstep_server", room)
-        paths = [path for path in (PACKAGES["getstep_server"] / room).glob("*.py") if path.stem != "__init__"]
-        arrows = {path.stem: set(_siblings_imported(path, home)) for path in paths}
-        try:
-            graphlib.TopologicalSorter(arrows).prepare()
-        except graphlib.CycleError as error:
-            circles[room] = error.args[1]
-    assert circles == {}
-
-
-def _siblings_imported(path: Path, home: tuple[str, ...]) -> Iterator[str]:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom):
-            for name in _absolute(node, home):
-                parts = name.split(".")
-                if tuple(parts[:2]) == home and (path.parent / f"{parts[2]}.py").exists():
-                    yield parts[2]
 
 
 # --- the look of the source -----------------------------------------------------------------------------------

@@ -81,9 +81,10 @@ commands, the bots, contests, reports and replays. `getstep_engines.testing` che
 """
 
 from ._game import SQUARE, Game, IllegalMove, Move, MoveForm, Option, Outcome, Player, Starter, State, TimeControl
+from ._look_json import look_json, trace_json
 from ._plugins import GROUP
 from ._registry import GAMES, Registry, UnknownGameError
-from .look import Look, Piece, Region, Step, Touched, look_json, trace_json
+from .look import Look, Piece, Region, Step, Touched
 
 __all__ = [
     "GAMES",

@@ -11,12 +11,9 @@ columns count from 0, as in the callback ``get_step``. A square is ``(row, colum
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from .value import Value
-
-if TYPE_CHECKING:
-    from ._game import Game
 
 __all__ = [
     "DEFAULT_LOOK",
@@ -34,8 +31,6 @@ __all__ = [
     "Theme",
     "Touched",
     "coordinates",
-    "look_json",
-    "trace_json",
 ]
 
 Square: TypeAlias = tuple[int, int]
@@ -322,91 +317,3 @@ def bounded(steps: Iterable[Step]) -> tuple[Step, ...]:
         for name in Touched.__match_args__
     }
     return (*kept, Step(every[-1].board, Touched(**merged)))
-
-
-# --- JSON -------------------------------------------------------------------------------------------------------
-
-
-def look_json(game: Game) -> dict[str, Any]:
-    """Return the look of a game as plain data for JSON: the contract with the JavaScript that draws boards.
-
-    - ``version``: 1. A reader ignores keys that it does not know.
-    - ``game``, ``title``: the name and the title of the game. ``players``: the two players' names.
-    - ``colours``: the two players' colours, keys of ``palette``.
-    - ``palette``: for each colour in use ``{"light": PAINT, "dark": PAINT}``; a PAINT is
-      ``{"fill", "line", "ink"}``, each ``#rrggbb``: inside, outline, label.
-    - ``themes``: ``{"light": THEME, "dark": THEME}``; a THEME is ``{"ground", "line", "text", "mark", "fault"}``:
-      the squares, the lines between them, labels outside, frames of the last move, frames of an illegal square.
-    - ``shapes``: for each shape in use its outline as SVG path data, in a square of 100×100 units.
-    - ``pieces``: for each value of a board, as a string,
-      ``{"name", "shape", "colour", "player", "label", "text"}``; ``colour`` is a key of ``palette``, ``player``
-      is 0, 1 or null, ``label`` is drawn on the piece and may be empty, ``text`` is for plain text. A value that
-      is missing is an empty square if it is 0; otherwise draw the shape ``tile`` in ``grey`` with the value's
-      first two characters: both are always present.
-    - ``regions``: a list of ``{"name", "player", "squares"}``; squares are ``[row, column]``.
-    - ``score``: the score line, with ``{0}`` and ``{1}`` for the two numbers of `Game.measures`; "" for none.
-    - ``notation``: true if the game has a notation of its own, beside the coordinates.
-    """
-    look = game.look
-    pieces = {str(value): _piece_json(look, piece) for value, piece in sorted(look.pieces.items())}
-    used = dict.fromkeys([*look.colours, "grey", *(piece["colour"] for piece in pieces.values())])
-    shapes = dict.fromkeys(["tile", *(piece["shape"] for piece in pieces.values())])
-    return {
-        "version": 1,
-        "game": game.name,
-        "title": game.title,
-        "players": list(game.players),
-        "colours": list(look.colours),
-        "palette": {
-            name: {"light": _fields(PALETTE[name].light), "dark": _fields(PALETTE[name].dark)} for name in used
-        },
-        "themes": {name: _fields(theme) for name, theme in THEMES.items()},
-        "shapes": {name: SHAPES[name] for name in shapes},
-        "pieces": pieces,
-        "regions": [
-            {"name": region.name, "player": region.player, "squares": [list(at) for at in region.squares]}
-            for region in look.regions
-        ],
-        "score": look.score,
-        "notation": look.notation is not None,
-    }
-
-
-def trace_json(before: Sequence[Sequence[int]], steps: Iterable[Step]) -> list[dict[str, Any]]:
-    """Return steps as plain data for JSON, each as its difference to the board before it.
-
-    ``before`` is the absolute board before the first step. A square is the number ``row * columns + column``.
-
-    - ``set``: a list of ``[square, value]``: the new values of the board; left out if nothing changed.
-    - ``source``, ``path``, ``to``, ``captured``, ``exploded``, ``blocked``: lists of squares, as in `Touched`;
-      empty ones are left out.
-    """
-    columns = len(before[0]) if before else 0
-    return [_step_json(earlier, step, columns) for earlier, step in _with_boards_before(before, steps)]
-
-
-def _with_boards_before(
-    before: Sequence[Sequence[int]], steps: Iterable[Step]
-) -> Iterable[tuple[Sequence[Sequence[int]], Step]]:
-    for step in steps:
-        yield before, step
-        before = step.board
-
-
-def _step_json(before: Sequence[Sequence[int]], step: Step, columns: int) -> dict[str, Any]:
-    changes = [
-        [r * columns + c, value]
-        for r, row in enumerate(step.board)
-        for c, value in enumerate(row)
-        if before[r][c] != value
-    ]
-    squares = {name: [r * columns + c for r, c in part] for name, part in _fields(step.touched).items()}
-    return {name: part for name, part in {"set": changes, **squares}.items() if part}
-
-
-def _piece_json(look: Look, piece: Piece) -> dict[str, Any]:
-    return {**_fields(piece), "colour": look.colour(piece)}
-
-
-def _fields(data: Value) -> dict[str, Any]:
-    return {name: getattr(data, name) for name in data.__match_args__}

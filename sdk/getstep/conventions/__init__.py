@@ -1,7 +1,8 @@
 """How the programs of the original contests talk. Each convention is a module with a `Talk`, which does no I/O.
 
-A turn goes in; bytes for standard input or files come out. The program's output goes in; a move comes out, or a
-`ConventionError` that says what is wrong. `getstep.programs.program` runs a program with any of them.
+In: a turn, and later what the program has written. Out: bytes for its standard input, or files, and later its move,
+or a `ConventionError` that says what is wrong. It must not know processes, folders or clocks:
+`getstep.programs.program` runs a program with any of them.
 
 To add a convention, write its module and add a line to `CONVENTIONS`.
 """

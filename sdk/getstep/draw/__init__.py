@@ -16,8 +16,10 @@
  6   B  :  .  .  .  .  W  :
  7   :  :  .  .  .  .  :  W
 
-No renderer knows a game: `draw_text` is for logs and pipes, `draw_terminal` for terminals with colours, `draw_svg`
-for pages. `getstep.draw.viewer` steps through the pictures of a match with the keyboard.
+In: a `Picture`: a game's look, a board, and what the last move touched. Out: text, colours for a terminal, or SVG.
+It must not know the rules: `getstep_engines` says what a move does, and no renderer knows a game. `draw_text` is
+for logs and pipes, `draw_terminal` for terminals with colours, `draw_svg` for pages. `getstep.draw.viewer` steps
+through the pictures of a match with the keyboard.
 """
 
 from .picture import Picture, describe, legend

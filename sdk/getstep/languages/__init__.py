@@ -1,5 +1,8 @@
 """Bots in other languages: the SDK's files of each language, its starter bots, and how a bot is built and started.
 
+In: the ending of a file. Out: a `Language` with its files and its commands. It must not know processes: it returns
+commands, and runs none.
+
 A language is a line of the table here, and its folder: in the archive `PACKED` in an installed package, in the
 folder of the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX``
 for each game. A starter is a source file that compiles as it is. `starter` fills in what is written once for all

@@ -1,7 +1,7 @@
 """Practice: whole matches on this machine, judged as in a contest.
 
-In: two players, a game and its limits. Out: each turn as it is played, results, pictures of faults and replays.
-A host's trial games and ``getstep check`` play by the same ``match``. It must not know a server or its records, nor
+In: two players, a game and its limits. Out: each turn as it is played, results, pictures of faults and replays. A
+host's trial games and ``getstep check`` play by the same ``match``. It must not know a server or its records, nor
 decide a turn: `getstep.referee` does.
 
 The parts, each of which knows only those above it:

@@ -1,11 +1,10 @@
 """The pure part of judging: position, clocks, penalties and outcome of one match.
 
-It knows neither sockets nor processes and reads no clock: the caller measures the time of each turn. The server's
-judge, friendly matches and practice at home decide with it, so all of them have the same rules of time and penalty.
-
-What comes in: a player's answer (`moved`, `raised`, `malformed`, `resigned`, or `answers.answered` for a message),
-that there was none (`missed`, `stalled`), or a broken protocol (`violated`), with the time of the turn. What goes
-out: the turn as it goes on record; the `MatchState` has changed.
+In: a player's answer (`moved`, `raised`, `malformed`, `resigned`, or `answers.answered` for a message), that there
+was none (`missed`, `stalled`), or a broken protocol (`violated`), with the time of the turn. Out: the turn as it
+goes on record; the `MatchState` has changed. It must not know sockets or processes, and reads no clock: the caller
+measures the time of each turn. The server's judge, friendly matches and practice at home decide with it, so all of
+them have the same rules of time and penalty.
 """
 
 from .codes import FINISHED, EndCode, FaultCode

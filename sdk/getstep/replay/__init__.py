@@ -2,7 +2,11 @@
 
 >>> from getstep.replay import Replay, ReplayTurn, replay_data, replay_page
 
-`Replay` and `ReplayTurn` describe a game, `replay_data` computes its boards, and `replay_page` returns the page.
+In: games as `Replay` and `ReplayTurn`: who played, and each turn as it is on record. Out: data for a script, or a
+page. It must not know records or results of practice: `getstep.local_matches` and the server describe their games
+here.
+
+`replay_data` computes the boards, and `replay_page` returns the page.
 The files with the script (`board.js`, `frames.js`, `viewer.js`) are ES modules, which other pages may serve, too.
 """
 

@@ -36,7 +36,7 @@ from getstep_server.records.record import Record, RecordError, plain
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk, more_room_helps
 from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of, writer_of
-from getstep_server.storage.recovery import _by_game, _read_all
+from getstep_server.storage.recovery import all_segments, by_game
 
 
 class SheetJournal(Protocol):
@@ -335,9 +335,9 @@ class ScoresheetStore:
         """
         folder = self._contest.running
         folder.mkdir(exist_ok=True)
-        left = list(_read_all(folder, recorded))
+        left = list(all_segments(folder, recorded))
         matches = {match.number: match for match in schedule}
-        games = _by_game(left)
+        games = by_game(left)
         for lines in games.values():
             _check_numbers(lines)
         kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}

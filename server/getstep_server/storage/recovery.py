@@ -18,8 +18,8 @@ def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int
         JournalError: a line is damaged or missing.
         OSError: a file cannot be read.
     """
-    left = list(_read_all(folder, recorded))
-    return {int(tag.partition(b"-")[0]) for tag in _by_game(left)}
+    left = list(all_segments(folder, recorded))
+    return {int(tag.partition(b"-")[0]) for tag in by_game(left)}
 
 
 def running_records(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[dict[str, Any]]:
@@ -32,7 +32,7 @@ def running_records(folder: Path, recorded: Collection[tuple[int, int]]) -> Iter
         JournalError: a line is damaged or missing.
         OSError: a file cannot be read.
     """
-    for head, *lines in _by_game(list(_read_all(folder, recorded))).values():
+    for head, *lines in by_game(list(all_segments(folder, recorded))).values():
         entries = [line.entry for line in lines]
         yield {
             **head.entry,
@@ -42,7 +42,7 @@ def running_records(folder: Path, recorded: Collection[tuple[int, int]]) -> Iter
         }
 
 
-def _read_all(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
+def all_segments(folder: Path, recorded: Collection[tuple[int, int]]) -> Iterator[Segment]:
     """Yield all segments, without the lines of recorded games; only the very last line of a writer may be torn."""
     over = {tag_of(*attempt) for attempt in recorded}
     for _, paths in groupby(segments(folder), writer_of_path):
@@ -73,7 +73,7 @@ def inherit(folder: Path, writer: int) -> Inheritance:
         OSError: a file cannot be read or mended.
     """
     left = list(_read_writer(segments(folder, writer), ()))
-    games = _by_game(left)
+    games = by_game(left)
     kept = {part.number: {line.tag for line in part.lines} & games.keys() for part in left}
     journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()}, writer)
     for part in left:
@@ -82,7 +82,7 @@ def inherit(folder: Path, writer: int) -> Inheritance:
     return Inheritance(journal, games)
 
 
-def _by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
+def by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
     """Return the lines of each game that was not abandoned; a line 1 starts its game again."""
     games: dict[bytes, list[Line]] = {}
     for line in (line for part in left for line in part.lines):

@@ -9,8 +9,7 @@ from importlib.resources import files
 
 from getstep.draw import svg_style
 from getstep.replay import MODULES, STYLE_FILE, source, without_comments
-from getstep_engines import GAMES
-from getstep_engines.look import look_json
+from getstep_engines import GAMES, look_json
 
 from .http import JSON, Request, Response, problem
 from .topics import encode
