@@ -521,7 +521,7 @@ Repeatable: TypeAlias = (
 class Throttled:
     """``event`` is worth a line: it is the ``count``-th of its kind. Those in between are only counted.
 
-    Consumers that write lines for people use this instead of ``event`` itself; see `runtime.throttle`.
+    Consumers that write lines for people use this instead of ``event`` itself; see `runtime.run_log`.
     """
 
     event: Repeatable

@@ -31,8 +31,8 @@ from getstep_server.records.record import Record
 from getstep_server.runtime import director
 from getstep_server.runtime.contest_log import ContestLog
 from getstep_server.runtime.run import run_contest
+from getstep_server.runtime.run_log import EventThrottle
 from getstep_server.runtime.start import StartCondition
-from getstep_server.runtime.throttle import EventThrottle
 from getstep_server.storage.journal import Journal
 from getstep_server.storage.store import Store
 from tests.support.patience import PATIENCE_SECONDS

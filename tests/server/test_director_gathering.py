@@ -12,7 +12,7 @@ from trio.testing import MockClock
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, MatchEnded, MatchStarted, Waiting
 from getstep_server.records.match import Match
-from getstep_server.runtime.gathering import PATIENCES, Gathering, resume_patience
+from getstep_server.runtime.presence import PATIENCES, Gathering, resume_patience
 from tests.support.director import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
 from tests.support.servers import make_contest, round_robin
 

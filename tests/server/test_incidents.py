@@ -39,9 +39,7 @@ from getstep_server.limits import (
 from getstep_server.reports.progress import Progress
 from getstep_server.runtime import run_log as records_module
 from getstep_server.runtime.contest_log import ContestLog
-from getstep_server.runtime.incidents import OTHERS, IncidentTally
-from getstep_server.runtime.run_log import RunLog
-from getstep_server.runtime.throttle import BURST_SECONDS, EventThrottle, is_milestone
+from getstep_server.runtime.run_log import BURST_SECONDS, OTHERS, EventThrottle, IncidentTally, RunLog, is_milestone
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.store import Store

@@ -16,7 +16,7 @@ from getstep_server.config.contest import database_path, init_contest, load_cont
 from getstep_server.config.roster import add_teams
 from getstep_server.incident import Incident
 from getstep_server.reports.incident_report import sorted_by_sender
-from getstep_server.runtime.incidents import IncidentTally
+from getstep_server.runtime.run_log import IncidentTally
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.store import Store
 from tests.support.incidents import Clock, an_incident

@@ -19,8 +19,7 @@ from getstep_server.children.log import last_lines
 from getstep_server.errors import BotFailed
 from getstep_server.events import Event, Listening, Publish, TeamArrived, TeamLeft
 from getstep_server.net.registry import HostedLogin
-from getstep_server.net.seat import Seat
-from getstep_server.net.welcome import hosted_program
+from getstep_server.net.seat import Seat, hosted_program
 from getstep_server.programs.disk import make_empty
 from getstep_server.programs.playing import Job as ProgramJob
 

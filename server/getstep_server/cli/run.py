@@ -24,7 +24,7 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import Progress
 from getstep_server.reports.progress_state import duration
 from getstep_server.reports.tables import all_tables, describe_event
-from getstep_server.runtime.gathering import resume_patience
+from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of

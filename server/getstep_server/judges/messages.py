@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from getstep_server.config.contest import Team
 from getstep_server.incident import Incident
-from getstep_server.net.handover import SavedConnection
+from getstep_server.net.connection import SavedConnection
 from getstep_server.play.scoresheet import Totals
 from getstep_server.records.game import MatchLog
 from getstep_server.records.result import Result

@@ -19,8 +19,7 @@ from getstep_server.events import Event, MovePlayed, Publish, TeamArrived, TeamL
 from getstep_server.incident import Incident
 from getstep_server.limits import JUDGE_BACKLOG_BYTES
 from getstep_server.net.classic import ClassicConnection
-from getstep_server.net.connection import Connection
-from getstep_server.net.handover import SavedConnection
+from getstep_server.net.connection import Connection, SavedConnection
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Peer, Seat, Shared
 from getstep_server.net.wire_connection import WireConnection

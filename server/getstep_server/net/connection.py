@@ -43,6 +43,7 @@ from enum import Enum
 from typing import Any
 
 import trio
+from msgspec import Struct
 
 from getstep import wire
 from getstep.wire import Goodbye, Message, RemoteProtocolError
@@ -58,7 +59,6 @@ from getstep_server.limits import (
 from getstep_server.net import timestamps
 from getstep_server.text import escape_control_chars
 
-from .handover import SavedConnection
 from .registry import ConnectionRegistry
 from .seat import Borrower, Seat
 
@@ -111,6 +111,28 @@ class PeerClosed(Exception):  # noqa: N818 - an end, not an error
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class SavedConnection(Struct, frozen=True):
+    """A connection after the login, as plain data: it travels with the socket to another process.
+
+    Attributes:
+        wire: the name of its class, which knows the wire.
+        address: of the peer.
+        client: how the peer calls itself.
+        conversation: the state of its wire, with the bytes that were received and not understood yet.
+        first_bytes: the first bytes of the latest read.
+        frame_age: the seconds since the first byte of an incomplete frame; None if there is none.
+        last_received_ns: when something last arrived, by `time.perf_counter_ns`, a clock that all processes share.
+    """
+
+    wire: str
+    address: str
+    client: str
+    conversation: dict[str, Any]
+    first_bytes: bytes
+    frame_age: float | None
+    last_received_ns: int
 
 
 class Connection(ABC):

@@ -1,4 +1,4 @@
-"""The listener: it accepts connections up to the limits, and starts a task for each."""
+"""The ports of a contest: their listeners accept connections up to the limits, and start a task for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from typing import TypeAlias
 
 import trio
 
-from getstep_server.events import ServerFault
+from getstep_server.config.contest import Contest, contest_path
+from getstep_server.errors import UsageError
+from getstep_server.events import Listening, ServerFault
 from getstep_server.limits import (
     ACCEPT_SECONDS,
     ACCEPTS_AT_ONCE,
@@ -75,6 +77,69 @@ def _keep_alive(listener: socket.socket) -> None:
         if hasattr(socket, name):
             with contextlib.suppress(OSError):  # an old system without the option uses its own times
                 listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+class Ports:
+    """The open listeners; a context manager that closes them."""
+
+    def __init__(self, main: socket.socket, classic: socket.socket | None) -> None:
+        self.main = main
+        self.classic = classic
+
+    def __enter__(self) -> Ports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop accepting connections. Further calls do nothing."""
+        for listener in (self.main, self.classic):
+            if listener is not None and listener.fileno() != -1:
+                trio.lowlevel.notify_closing(listener)
+                listener.close()
+
+    @property
+    def listening(self) -> Listening:
+        """The event that tells the addresses of the listeners."""
+        host, port = self.main.getsockname()[:2]
+        classic_port = None if self.classic is None else self.classic.getsockname()[1]
+        return Listening(host, port, classic_port, stamped=timestamps.timestamps_supported())
+
+
+def open_ports(contest: Contest) -> Ports:
+    """Open the ports that contest.toml names.
+
+    Raises:
+        UsageError: a port is busy, or the address is not this machine's; the message names the setting to change.
+    """
+    server = contest.file.server
+    main = _open(contest, server.port, "port")
+    if server.classic_port is None:
+        return Ports(main, None)
+    try:
+        return Ports(main, _open(contest, server.classic_port, "classic_port"))
+    except UsageError:
+        main.close()
+        raise
+
+
+def _open(contest: Contest, port: int, setting: str) -> socket.socket:
+    host = contest.file.server.host
+    try:
+        return open_listener(host, port)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {host} port {port}: {error.strerror or error}. {_advice(error, setting)}"
+            f" under [server] in {contest_path(contest.folder)}"
+        ) from error
+
+
+def _advice(error: OSError, setting: str) -> str:
+    """Return what to do about a port that cannot be opened."""
+    if error.errno == errno.EADDRNOTAVAIL:
+        return "This machine has no such address. Give one of its own as --host, or change host"
+    return f"Is another server running? Stop it, or change {setting} (or host)"
 
 
 async def accept_forever(

@@ -7,7 +7,7 @@ A login is two pieces of work: a connection is *admitted* (it gets its task and 
 Neither is done at once when the socket is ready. Each piece waits in a queue of its source, and the sources are
 served in turn, one piece each. So a newcomer waits for one piece of each other source, however many connections
 those open.
-While matches are played, all of it takes LOGIN_SHARE of a processor at most (login_throttle.py).
+While matches are played, all of it takes LOGIN_SHARE of a processor at most (`LoginThrottle`).
 
 There are two *lanes*, each with a share of its own. An address from which a team of the contest has logged in uses
 the lane of known addresses, so that a flood from other computers does not delay a bot that reconnects. In the lane
@@ -33,13 +33,14 @@ import trio
 from getstep_server.addresses import source_of
 from getstep_server.limits import (
     BLOCKED_SECONDS,
+    IDLE_LOGIN_SHARE,
+    LOGIN_BURST_SECONDS,
     LOGIN_READ_SECONDS,
+    LOGIN_SHARE,
     MAX_ADDRESSES_KEPT,
     MAX_WAITING_CONNECTIONS,
     READS_AT_ONCE,
 )
-
-from .login_throttle import LoginThrottle
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,30 @@ class FairQueue:
         else:
             del self._sources[name]
         return work
+
+
+class LoginThrottle:
+    """Spreads work so that it takes at most a share of the event loop's time, except for short bursts.
+
+    Work is counted in processor time. In wall-clock time a busy machine would look like a flood.
+
+    Args:
+        is_playing: returns True while a match is played; at other times the share is IDLE_LOGIN_SHARE.
+        share: of the time, while a match is played.
+    """
+
+    def __init__(self, is_playing: Callable[[], bool] = lambda: False, share: float = LOGIN_SHARE) -> None:
+        self._is_playing = is_playing
+        self._share = share
+        self._earned_at = -float("inf")  # when the time that was spent will have been earned, at this share
+
+    async def rest(self, spent: float) -> None:
+        """Pause after work of ``spent`` seconds of processor time if more was spent than has been earned."""
+        now = trio.current_time()
+        share = self._share if self._is_playing() else IDLE_LOGIN_SHARE
+        oldest = now - LOGIN_BURST_SECONDS / share
+        self._earned_at = max(self._earned_at, oldest) + spent / share
+        await trio.sleep_until(max(now, self._earned_at))
 
 
 class _Lane:

@@ -21,8 +21,7 @@ from getstep_server.limits import (
 )
 from getstep_server.login_limits import LoginLimiter
 
-from .login_queue import LoginQueue
-from .login_throttle import LoginThrottle
+from .login_queue import LoginQueue, LoginThrottle
 from .poller import new_poller
 from .seat import Seat
 from .timestamps import TimestampClock

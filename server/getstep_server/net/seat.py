@@ -28,6 +28,11 @@ from getstep_server.events import Publish, TeamArrived, TeamLeft
 REPLACED = Goodbye("replaced", "A newer login of your team has taken this seat.", None)
 
 
+def hosted_program(team: int) -> Goodbye:
+    """Return the goodbye to a bot of a team whose program the host runs."""
+    return Goodbye("hosted_program", f"The host runs the program of team {team}, so its bots cannot log in.", None)
+
+
 @dataclass(frozen=True, slots=True)
 class ProtocolViolation:
     """A violation of the protocol by a player: ``code`` is a hostile code of protocol.md."""

@@ -12,13 +12,14 @@ import msgspec
 import getstep_server
 from getstep import wire
 from getstep.referee.answers import Answer
-from getstep.wire import Goodbye, Hello, Join, Message, Raised
+from getstep.wire import Goodbye, Hello, Join, Message, Raised, Welcome
+from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
 from getstep_server.text import escape_control_chars
 
 from .connection import _READING, FULL_RETRY_MS, Connection, PeerClosed
 from .registry import ConnectionRegistry
-from .seat import Seat, choose_seat
-from .welcome import hosted_program, welcome
+from .seat import Seat, choose_seat, hosted_program
 
 SOFTWARE = f"getstep-server {getstep_server.__version__}"
 
@@ -167,6 +168,30 @@ class WireConnection(Connection):
         if join.nonce is None or token is None:
             return None
         return wire.prove_server(token, self._nonce, join.nonce, join.dialled)
+
+
+def welcome(contest: Contest, team: int) -> Welcome:
+    """Return the answer to an accepted login; a game that two events play in the same way is in it once.
+
+    If an option is drawn for each match, the game is in it with the smallest and with the largest value.
+    """
+    games: list[dict[str, Any]] = []
+    for event in contest.events:
+        for options in event.extreme_options():
+            if team in event.teams and (game := _game(event, options)) not in games:
+                games.append(game)
+    return Welcome(team=team, name=contest.team_name(team), lag_ms=round(contest.lag * 1000), games=games)
+
+
+def _game(event: ContestEvent, options: dict[str, int]) -> dict[str, Any]:
+    control = event.time_control
+    game = {
+        "game": event.game.name,
+        "options": options,
+        "time_kind": control.kind,
+        "time_ms": round(control.seconds * 1000),
+    }
+    return {**game, "increment_ms": round(control.increment * 1000)} if control.increment else game
 
 
 def _names(setting: str, dialled: wire.SocketAddress) -> bool:

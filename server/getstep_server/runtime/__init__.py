@@ -8,11 +8,9 @@ how anything is shown.
 __all__ = [
     "contest_log",
     "director",
-    "incidents",
     "live_tables",
     "recorder",
     "run",
     "run_log",
     "start",
-    "throttle",
 ]

@@ -75,10 +75,9 @@ from getstep_server.tournament.tournament import Tournament
 
 from .arena import ArenaDesk
 from .attempt import Attempt
-from .gathering import PATIENCES, Gathering, resume_patience
 from .hosted import HostedPrograms
 from .live_tables import LiveTables
-from .presence import Presence
+from .presence import PATIENCES, Gathering, Presence, resume_patience
 from .recorder import Recorder, stopped
 from .venue import Cluster, Here, Venue
 

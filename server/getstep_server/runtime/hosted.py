@@ -45,8 +45,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import Listening, Publish, ServerFault, TeamArrived, TeamLeft
 from getstep_server.net.registry import HostedLogin
-from getstep_server.net.seat import Seat
-from getstep_server.net.welcome import hosted_program
+from getstep_server.net.seat import Seat, hosted_program
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.programs import kept
 from getstep_server.programs.playing import Job as ProgramJob

@@ -38,8 +38,7 @@ from getstep_server.judges.messages import (
     Setup,
     Stop,
 )
-from getstep_server.net.connection import Connection
-from getstep_server.net.handover import SavedConnection
+from getstep_server.net.connection import Connection, SavedConnection
 from getstep_server.net.seat import REPLACED, Peer, Seat
 from getstep_server.play.judge import start_message
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore

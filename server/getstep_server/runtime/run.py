@@ -21,8 +21,7 @@ from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, 
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import SHUTDOWN_RETRY_MS
-from getstep_server.net.listener import accept_forever
-from getstep_server.net.ports import Ports, open_ports
+from getstep_server.net.listener import Ports, accept_forever, open_ports
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
 from getstep_server.net.wire_connection import WireConnection
@@ -40,11 +39,10 @@ from .director import Director
 from .freeze_rule import FreezeRule
 from .hosted import HostedPrograms
 from .judges import JudgeProcesses, check_judges
-from .keyboard import EnterKey
 from .publication_rule import PublicationRule
 from .recorder import PutWorker
 from .run_log import RunLog
-from .start import StartCondition, _expected, wait_for_start
+from .start import EnterKey, StartCondition, expected_teams, wait_for_start
 from .status_file import StatusFile
 from .venue import Cluster
 
@@ -235,7 +233,9 @@ async def _run(
                     checking.start_soon(nursery.start, judges.run)
                 arena = any(event.format.pairs_present for event in contest.events)
                 if not arena and not (begun_before and gather):
-                    await wait_for_start(when, _expected(contest, tournament).difference(hosted.teams), bus, key)
+                    await wait_for_start(
+                        when, expected_teams(contest, tournament).difference(hosted.teams), bus, key
+                    )
             bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
             bus.subscribe(director.note, [Incident])
             await director.run(gather=begun_before and gather and not arena)

@@ -1,21 +1,238 @@
-"""The log and the incident counts of one run, set up for `run` and `demo` alike."""
+"""The log of one run: what is counted, what is throttled, and what reaches contest.log.
+
+A flood of events can fill neither memory, nor the disk, nor the log, nor the terminal.
+
+- `IncidentTally` counts incidents by code, team and address, and does not keep repeats. The counts are those of one
+  run; the store adds them to those of earlier runs.
+- `EventThrottle` says which events are worth a line. It has two rules. Of events that should not happen (incidents,
+  faults), the 1st, 10th, 100th ... of a kind are published. Of events that are normal in small numbers (arrivals
+  and departures), the first few in a minute are published. The last one follows with its count when the minute is
+  over, so that the latest line is always true.
+- `RunLog` sets both up with contest.log, around the run.
+"""
 
 from __future__ import annotations
 
+import heapq
+import time
 import traceback
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from types import TracebackType
+from typing import TypeAlias
 
 import trio
+from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest
-from getstep_server.events import EXCEPT_MOVES, Bus, IncidentsSummed, ServerFault
-from getstep_server.limits import INCIDENTS_SAVED_EVERY_SECONDS, SUMMARY_ROWS
+from getstep_server.events import (
+    EXCEPT_MOVES,
+    Bus,
+    Event,
+    IncidentsSummed,
+    MatchCalledOff,
+    MatchEnded,
+    PlayerAskedAgain,
+    PlayerStalled,
+    Publish,
+    Repeatable,
+    ServerFault,
+    ServerLate,
+    TeamArrived,
+    TeamLeft,
+    Throttled,
+    TurnFaulted,
+    Waiting,
+)
+from getstep_server.incident import Incident, IncidentRow
+from getstep_server.limits import (
+    INCIDENT_DETAIL_CHARS,
+    INCIDENT_ROWS_PER_TEAM,
+    INCIDENTS_SAVED_EVERY_SECONDS,
+    SERVER_FAULTS_KEPT,
+    SUMMARY_ROWS,
+    THROTTLE_PER_MINUTE,
+    UNAUTHENTICATED_INCIDENT_ROWS,
+)
 from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.store import Store
+from getstep_server.text import escape_control_chars
 
 from .contest_log import ContestLog
-from .incidents import IncidentTally
-from .throttle import EventThrottle
+
+OTHERS = "(others)"
+"""Code and address of the row that counts all incidents that exceed the limit of rows."""
+
+Key: TypeAlias = tuple[str, int | None, str]
+
+
+class IncidentTally:
+    """Counts incidents by code, team and address.
+
+    Each team has at most INCIDENT_ROWS_PER_TEAM rows. All unauthenticated connections together have at most
+    UNAUTHENTICATED_INCIDENT_ROWS, so that they cannot use up a team's rows. One more row for each counts the rest.
+
+    Args:
+        clock: wall-clock time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self.total = 0
+        self._clock = clock
+        self._rows: dict[Key, IncidentRow] = {}
+        self._rows_of: Counter[int | None] = Counter()
+        self._unsaved: Counter[Key] = Counter()
+
+    def add(self, incident: Incident) -> int:
+        """Count an incident, and return how many of its kind were counted until now."""
+        now = self._clock()
+        key = self._key_of(incident)
+        row = self._rows.get(key)
+        if row is None:
+            row = self._new_row(incident, key, now)
+        row = self._rows[key] = IncidentRow(row.incident, row.count + 1, row.first, now)
+        self._unsaved[key] += 1
+        self.total += 1
+        return row.count
+
+    def rows(self) -> Iterable[IncidentRow]:
+        """Return all rows, in the order of their first incident."""
+        return self._rows.values()
+
+    def top(self, number: int) -> list[IncidentRow]:
+        """Return the rows with the highest counts, highest first."""
+        return heapq.nlargest(number, self._rows.values(), key=lambda row: row.count)
+
+    def take_unsaved(self) -> list[IncidentRow]:
+        """Return the incidents since the last call, as rows with only those in their ``count``."""
+        rows = [replace(self._rows[key], count=count) for key, count in self._unsaved.items()]
+        self._unsaved.clear()
+        return rows
+
+    def put_back(self, rows: Iterable[IncidentRow]) -> None:
+        """Undo `take_unsaved` for rows that could not be saved."""
+        for row in rows:
+            self._unsaved[_key(row.incident)] += row.count
+
+    def _key_of(self, incident: Incident) -> Key:
+        key = _key(incident)
+        room = UNAUTHENTICATED_INCIDENT_ROWS if incident.team is None else INCIDENT_ROWS_PER_TEAM
+        if key in self._rows or self._rows_of[incident.team] < room:
+            return key
+        return (OTHERS, incident.team, OTHERS)
+
+    def _new_row(self, incident: Incident, key: Key, now: float) -> IncidentRow:
+        code, team, address = key
+        self._rows_of[team] += 1
+        detail = escape_control_chars(incident.detail[:INCIDENT_DETAIL_CHARS])
+        return IncidentRow(replace(incident, code=code, address=address, detail=detail), 0, now, now)
+
+
+def _key(incident: Incident) -> Key:
+    return (incident.code, incident.team, incident.address)
+
+
+# --- events worth a line ---
+
+BURST_SECONDS = 60.0
+"""The minute of THROTTLE_PER_MINUTE."""
+
+_Kind: TypeAlias = int | type[Event]  # a team, or an event that is not about one
+
+
+def is_milestone(count: int) -> bool:
+    """Return True if ``count`` is 1, 10, 100, …"""
+    return str(count).rstrip("0") == "1"
+
+
+@dataclass(slots=True)
+class _Burst:
+    began: float
+    count: int = 0
+    held: Repeatable | None = None
+
+
+class EventThrottle:
+    """A consumer of events that publishes those worth a line as `Throttled`.
+
+    Args:
+        publish: called with each `Throttled` event.
+        incidents: counts the incidents.
+        clock: a monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self, publish: Publish, incidents: IncidentTally, clock: Callable[[], float] = trio.current_time
+    ) -> None:
+        self._publish = publish
+        self._incidents = incidents
+        self._clock = clock
+        self._traces: Counter[str] = Counter()
+        self._faults: defaultdict[int, Counter[tuple[int, str]]] = defaultdict(Counter)  # by match
+        self._bursts: dict[_Kind, _Burst] = {}  # at most one a team, for a minute
+
+    def __call__(self, event: Event) -> None:
+        """Count an event, and publish it as `Throttled` if it is worth a line."""
+        match event:
+            case Incident():
+                self._counted(event, self._incidents.add(event))
+            case TurnFaulted(match, player, code):
+                kinds = self._faults[match.number]
+                kinds[player, code] += 1
+                self._counted(event, kinds[player, code])
+            case PlayerStalled(match, player) | PlayerAskedAgain(match, player):
+                kind = player, type(event).__name__
+                self._faults[match.number][kind] += 1
+                self._counted(event, self._faults[match.number][kind])
+            case MatchEnded(result):
+                self._faults.pop(result.match.number, None)
+            case MatchCalledOff(match):
+                self._faults.pop(match.number, None)
+            case ServerFault(_, trace):
+                self._counted(event, self._count_trace(trace))
+            case TeamArrived(team) | TeamLeft(team):
+                self._limited(event, team)
+            case ServerLate() | Waiting():
+                self._limited(event, type(event))
+
+    def end_bursts(self) -> None:
+        """Publish the last event of each burst whose minute is over. Call this about once a second."""
+        self._end_bursts(began_by=self._clock() - BURST_SECONDS)
+
+    def close(self) -> None:
+        """Publish the last event of each burst."""
+        self._end_bursts(began_by=float("inf"))
+
+    def _counted(self, event: Repeatable, count: int) -> None:
+        if is_milestone(count):
+            self._publish(Throttled(event, count))
+
+    def _count_trace(self, trace: str) -> int:
+        """Count a fault. Faults with the same traceback are alike, in whatever match or connection."""
+        kind = trace if trace in self._traces or len(self._traces) < SERVER_FAULTS_KEPT else OTHERS
+        self._traces[kind] += 1
+        return self._traces[kind]
+
+    def _limited(self, event: Repeatable, kind: _Kind) -> None:
+        burst = self._bursts.get(kind)
+        if burst is None:
+            burst = self._bursts[kind] = _Burst(self._clock())
+        burst.count += 1
+        if burst.count > THROTTLE_PER_MINUTE:
+            burst.held = event
+        else:
+            self._publish(Throttled(event, burst.count))
+
+    def _end_bursts(self, began_by: float) -> None:
+        over = {kind: burst for kind, burst in self._bursts.items() if burst.began <= began_by}
+        for kind, burst in over.items():
+            del self._bursts[kind]
+            if burst.held is not None:
+                self._publish(Throttled(burst.held, burst.count))
+
+
+# --- the run ---
 
 
 class RunLog:

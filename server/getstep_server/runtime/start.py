@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,8 +12,6 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, TeamArrived, TeamLeft
 from getstep_server.tournament.tournament import Tournament
-
-from .keyboard import EnterKey
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,24 @@ class StartCondition:
     on_enter: bool = False
 
 
-def _expected(contest: Contest, tournament: Tournament) -> frozenset[int]:
+class EnterKey:
+    """A reader of the Enter key. One task reads during a whole run: a second one would swallow a line."""
+
+    def __init__(self) -> None:
+        self._pressed = trio.Event()
+
+    async def watch(self) -> None:
+        """Read lines until standard input is closed."""
+        while await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
+            self._pressed.set()
+            self._pressed = trio.Event()
+
+    async def pressed(self) -> None:
+        """Wait until the key is pressed the next time."""
+        await self._pressed.wait()
+
+
+def expected_teams(contest: Contest, tournament: Tournament) -> frozenset[int]:
     """Return the teams that take part in at least one event."""
     numbers = [event.number for event in contest.events]
     return frozenset(team for team in contest.teams if not all(tournament.status(team, n) for n in numbers))
