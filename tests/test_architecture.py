@@ -283,6 +283,16 @@ def test_one_module_knows_how_to_reach_a_listener_on_all_addresses() -> None:
     assert sorted(naming) == ["addresses.py", "contest.py"]
 
 
+def test_one_place_tells_an_author_of_the_limits_of_the_sandbox() -> None:
+    """The same limit has the same words, whether a program was killed by it or has noticed it itself."""
+    telling = set()
+    for path in PACKAGES["getstep_server"].rglob("*.py"):
+        texts = [node for node in ast.walk(tree(path)) if isinstance(node, ast.JoinedStr)]
+        if any("MB of memory" in text for node in texts for text in _strings(node)):
+            telling.add(shown(path))
+    assert telling == {"server/getstep_server/sandbox/limits.py"}
+
+
 def test_every_process_gets_its_group_from_one_place() -> None:
     """Ctrl-C is for the process that the user sees. On Windows a forgotten option lets it reach the others."""
     starts = []

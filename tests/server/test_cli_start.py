@@ -103,7 +103,11 @@ def test_an_option_before_the_command_is_no_command(capsys: pytest.CaptureFixtur
 
 
 def test_the_process_of_a_hosted_program_starts_without_what_it_does_not_need() -> None:
-    """Two of them are started for each match of a ladder: with trio and the settings it took half as long again."""
-    program = "import sys, getstep_server.bot_runner.hosted_process; print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert set(ran.stdout.split()) & {"trio", "rich", "getstep_server.config.contest"} == set()
+    """Two of them are started for each match of a ladder: with trio and the settings it took half as long again.
+
+    The process of a bot is as light.
+    """
+    for name in ("hosted_process", "bot_process"):
+        program = f"import sys, getstep_server.bot_runner.{name}; print(*sys.modules)"
+        ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        assert set(ran.stdout.split()) & {"trio", "rich", "getstep_server.config.contest"} == set(), name

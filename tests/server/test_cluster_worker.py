@@ -16,7 +16,7 @@ import pytest
 import trio
 
 from getstep_server.bot_runner import program_seats
-from getstep_server.bot_runner.job import Job
+from getstep_server.bot_runner.hosted_process import HostedJob
 from getstep_server.cluster import program_files, proof, worker
 from getstep_server.cluster.machine import FOLDER_VARIABLE, own_core, shared_folder
 from getstep_server.cluster.order import (
@@ -195,7 +195,7 @@ def test_as_many_turns_are_passed_on_at_once_as_the_host_takes(lines: list[bytes
 
 
 def test_a_process_that_fails_is_a_failure_of_the_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fails(_: Job, log: Path) -> int:
+    async def fails(_: HostedJob, log: Path) -> int:
         log.write_text("no memory")
         return 3
 

@@ -15,9 +15,8 @@ from trio.testing import MockClock
 
 from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
-from getstep_server.bot_runner.house_bots import house_bot_file
+from getstep_server.bot_runner.house_bots import house_bot_file, keep_house_bots
 from getstep_server.children import keeping
-from getstep_server.cli._house_bots import keep_house_bots
 from getstep_server.config.checks import check_teams
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.errors import ConfigError

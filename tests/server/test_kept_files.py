@@ -18,7 +18,7 @@ from getstep_engines import GAMES
 from getstep_server.events import Listening
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.programs import kept, playing
-from getstep_server.programs.playing import Job, Player
+from getstep_server.programs.playing import ProgramJob, ProgramSession
 from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.sandbox import PLAYING, FilesError, Protections, SandboxError
@@ -147,16 +147,16 @@ NOTES = "open('memory', 'a').write('x')\nopen('order.txt', 'w').write(open('memo
 """It writes an ``x`` in each turn, all into its order: no move, but the complaint shows what it has found."""
 
 
-def asked(player: Player, turn: int, seconds: float = PATIENCE_SECONDS) -> CallResult:
+def asked(player: ProgramSession, turn: int, seconds: float = PATIENCE_SECONDS) -> CallResult:
     return player.call(BOARD, True, Turn("linkage", 7, turn, "Other", None, round(1000 * seconds)))
 
 
-def job_of(folder: Path, source: str, protections: Protections = Protections.NONE) -> Job:
+def job_of(folder: Path, source: str, protections: Protections = Protections.NONE) -> ProgramJob:
     files = folder / "files"
     files.mkdir()
     (files / "program.py").write_text(source)
     keep = kept.place(folder / "kept", 7, 1, 2)
-    return Job("linkage", ("python", "program.py"), files, protections, keep=keep)
+    return ProgramJob("linkage", ("python", "program.py"), files, protections, keep=keep)
 
 
 @pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
@@ -164,25 +164,25 @@ def test_a_program_goes_on_with_the_files_of_its_last_turn_on_record(
     tmp_path: Path, protections: Protections
 ) -> None:
     job = job_of(tmp_path, NOTES, protections)
-    with Player(job, 7, 0) as player:
+    with ProgramSession(job, 7, 0) as player:
         said = [asked(player, turn).error for turn in (1, 3)]  # then the server is killed: turn 3 is not on record
     found = kept.find(tmp_path / "kept", 7, 1, 2, 1)
     assert found is not None
     files = kept.take_over(found)
-    with Player(replace(job, files=files, keep=files.parent), 7, 0) as player:
+    with ProgramSession(replace(job, files=files, keep=files.parent), 7, 0) as player:
         said.append(asked(player, 3).error)
     assert [str(error).partition(";")[0].partition(f"{ORDER} has ")[2] for error in said] == ["'x'", "'xx'", "'xx'"]
 
 
 def test_a_program_that_is_ended_in_its_turn_leaves_no_files(tmp_path: Path) -> None:
     job = job_of(tmp_path, NOTES)
-    with Player(job, 7, 0) as player:
+    with ProgramSession(job, 7, 0) as player:
         assert asked(player, 1).error
         program = player._program
         program.turn = 3
         process = program.run(keep_files=True)
         process.wait(PATIENCE_SECONDS)
-        program.close()  # as `Player.close` does before it ends the process
+        program.close()  # as `ProgramSession.close` does before it ends the process
         process.close()
     assert job.keep is not None
     assert [path.name.partition("-")[0] for path in job.keep.iterdir()] == ["1"]
@@ -191,7 +191,7 @@ def test_a_program_that_is_ended_in_its_turn_leaves_no_files(tmp_path: Path) -> 
 def test_more_files_than_allowed_cost_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "PLAYING", replace(PLAYING, files=3))
     source = "for n in range(3): open(str(n), 'w')\nopen('order.txt', 'w').write('RA1A2')\n"
-    with Player(job_of(tmp_path, source), 7, 0) as player:
+    with ProgramSession(job_of(tmp_path, source), 7, 0) as player:
         error = asked(player, 1).error
     assert error == "its files cannot be kept for its next turn: there are more files than allowed"
 
@@ -208,7 +208,7 @@ for _ in range(20):
 @pytest.mark.parametrize("protections", [Protections.NONE, pytest.param(Protections.ALL, marks=needs_sandbox)])
 def test_folders_in_folders_cost_the_turn_and_are_deleted(tmp_path: Path, protections: Protections) -> None:
     job = job_of(tmp_path, f"open('order.txt', 'w').write('RA1A2')\n{NESTS}", protections)
-    with Player(job, 7, 0) as player:
+    with ProgramSession(job, 7, 0) as player:
         error = asked(player, 1).error or ""
     assert error == "its files cannot be kept for its next turn: File name too long"
     kept.forget(tmp_path / "kept", 7, 1, 2)
@@ -221,7 +221,7 @@ def test_a_full_disk_is_no_fault_of_the_program(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(kept, "keep", keep)
     with (
-        Player(job_of(tmp_path, NOTES), 7, 0) as player,
+        ProgramSession(job_of(tmp_path, NOTES), 7, 0) as player,
         pytest.raises(SandboxError, match="next turn: No space left"),
     ):
         asked(player, 1)
@@ -257,7 +257,7 @@ class Resumed:
         for turn in turns:
             kept.keep(left(self.here.contest.folder / "program", f"after {turn}"), place, turn, PLAYING)
 
-    def job(self, sheet: Scoresheet | None, team: int) -> Job:
+    def job(self, sheet: Scoresheet | None, team: int) -> ProgramJob:
         no_seats: Any = (None, None)
         running = Attempt(self.here.match, no_seats, sheet, [False, False], 0)
         return self.programs._entrant(running, team - 1, self.version, None).program

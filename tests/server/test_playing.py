@@ -18,11 +18,10 @@ from getstep.conventions import CONVENTIONS
 from getstep.turn import Turn
 from getstep_engines import GAMES
 from getstep_server.programs import playing
-from getstep_server.programs.error_tail import ErrorTail
-from getstep_server.programs.playing import Job, Player, id_line_of
+from getstep_server.programs.playing import ErrorTail, ProgramJob, ProgramSession, id_line_of
 from getstep_server.programs.version import GETSTEP
-from getstep_server.programs.waiting import WaitWatch
 from getstep_server.sandbox import PLAYING, Protections, start
+from getstep_server.sandbox.proc import WaitWatch
 from tests.support.built_programs import needs_sandbox
 from tests.support.compilers import need
 from tests.support.convention_programs import PROGRAMS
@@ -45,11 +44,11 @@ def get_step(board, is_black, turn):
 @contextmanager
 def player_of(
     folder: Path, convention: str, source: str, protections: Protections = Protections.NONE
-) -> Iterator[Player]:
+) -> Iterator[ProgramSession]:
     folder.mkdir(exist_ok=True)
     (folder / "program.py").write_text(source, encoding="utf-8")
-    job = Job(convention, ("python", "program.py"), folder, protections)
-    with Player(job, 1, 0) as player:
+    job = ProgramJob(convention, ("python", "program.py"), folder, protections)
+    with ProgramSession(job, 1, 0) as player:
         yield player
 
 
@@ -130,7 +129,7 @@ def test_a_program_that_computes_from_its_start_is_ready_once_it_reads_its_input
     if build:
         subprocess.run(build, cwd=tmp_path, check=True)
     command = COMMANDS.get(language, ("python", name))
-    with Player(Job("prodrive", command, tmp_path, protections), 1, 0) as player:
+    with ProgramSession(ProgramJob("prodrive", command, tmp_path, protections), 1, 0) as player:
         began = time.monotonic()
         assert player.prepare(4 * PATIENCE_SECONDS)
         assert time.monotonic() - began < 2 * PATIENCE_SECONDS  # the limit of its start is not what made it ready
@@ -217,7 +216,7 @@ def test_files_stay_between_the_turns_of_a_program_that_is_started_in_each(
 @pytest.mark.parametrize(("printed", "line"), [("Linko, Ada, 1", "Linko, Ada, 1"), ("?", "")])
 def test_a_program_of_linkage_calls_itself(tmp_path: Path, printed: str, line: str) -> None:
     (tmp_path / "program.py").write_text(f"print({printed!r})\n")
-    assert id_line_of(Job("linkage", ("python", "program.py"), tmp_path, Protections.NONE)) == line
+    assert id_line_of(ProgramJob("linkage", ("python", "program.py"), tmp_path, Protections.NONE)) == line
 
 
 @needs_sandbox
@@ -349,7 +348,7 @@ def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
 
 def test_standard_error_without_an_end_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("getstep_server.programs.error_tail.time.sleep", waits.append)
+    monkeypatch.setattr("getstep_server.programs.playing.time.sleep", waits.append)
     read, write = os.pipe()
     tail = ErrorTail()
     tail.read(open(read, "rb"))  # noqa: PTH123, SIM115 - the tail closes it

@@ -21,7 +21,7 @@ from getstep_server.errors import ConfigError, ProgramRefused, UsageError
 from getstep_server.programs import adding, protection, trial
 from getstep_server.programs import build as build_module
 from getstep_server.programs.build import check_files
-from getstep_server.programs.playing import Job
+from getstep_server.programs.playing import ProgramJob
 from getstep_server.programs.source import source_of
 from getstep_server.programs.store import ProgramStore
 from getstep_server.sandbox import mounts
@@ -272,7 +272,7 @@ class Trials:
         self.works = works
         self.asked: list[tuple[str, float, float]] = []
 
-    def __call__(self, job: Job, games: Sequence[trial.TrialGame], startup: float, _tick: object) -> str:
+    def __call__(self, job: ProgramJob, games: Sequence[trial.TrialGame], startup: float, _tick: object) -> str:
         self.asked.append((job.convention, games[0].control.seconds, startup))
         if job.convention not in self.works:
             raise ProgramRefused(f"no move of {job.convention}\n  a board")
@@ -283,7 +283,9 @@ def test_the_convention_is_found_by_trial_games(tmp_path: Path, monkeypatch: pyt
     """The text names the file of the other convention, which is tried first: the program waits for its input."""
     play = trial.try_program
 
-    def soon_over(job: Job, games: Sequence[trial.TrialGame], startup: float, tick: Callable[[str], None]) -> str:
+    def soon_over(
+        job: ProgramJob, games: Sequence[trial.TrialGame], startup: float, tick: Callable[[str], None]
+    ) -> str:
         if job.convention == "csefest-file":
             games = [replace(game, control=TimeControl("move", 0.2)) for game in games]
         return play(job, games, startup, tick)

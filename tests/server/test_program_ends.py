@@ -15,7 +15,7 @@ from getstep.turn import Turn
 from getstep_engines import GAMES
 from getstep_server.errors import ProgramRefused
 from getstep_server.programs import playing
-from getstep_server.programs.playing import Job, Player
+from getstep_server.programs.playing import ProgramJob, ProgramSession
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import MIB, PLAYING, SandboxError
@@ -74,9 +74,9 @@ VARIABLE = {
 }
 
 
-def sentence(job: Job, start_seconds: float = PATIENCE_SECONDS, seconds: float = PATIENCE_SECONDS) -> str:
+def sentence(job: ProgramJob, start_seconds: float = PATIENCE_SECONDS, seconds: float = PATIENCE_SECONDS) -> str:
     game = GAMES[CONVENTIONS[job.convention].game]
-    with Player(job, 1, 0) as player:
+    with ProgramSession(job, 1, 0) as player:
         player.prepare(start_seconds)
         call = player.call(game.start().board(), True, Turn(game.name, 1, 1, "Other", None, round(1000 * seconds)))
     assert call.move is None
@@ -89,7 +89,7 @@ def test_the_ends_of_a_program(tmp_path: Path) -> None:
     for name, source in SHELL.items():
         (tmp_path / "program.sh").write_text(source or "")
         command = ("sh", "program.sh") if source else ("./no-such-program",)
-        job = Job("prodrive", command, tmp_path)
+        job = ProgramJob("prodrive", command, tmp_path)
         try:
             told.append(f"{name}: {sentence(job, *SHORT.get(name, ()))}")
         except SandboxError as error:  # the trial game tells this one
@@ -105,7 +105,7 @@ def test_the_limits_that_a_program_meets(tmp_path: Path, monkeypatch: pytest.Mon
     told = []
     for name, source in PYTHON.items():
         (tmp_path / "program.py").write_text(source)
-        told.append(f"{name}: {sentence(Job('linkage', ('python', 'program.py'), tmp_path))}")
+        told.append(f"{name}: {sentence(ProgramJob('linkage', ('python', 'program.py'), tmp_path))}")
     assert_golden("program-limits", "\n".join(told), VARIABLE)
 
 
@@ -127,7 +127,7 @@ def test_the_ends_of_a_file_with_get_step(tmp_path: Path) -> None:
     told = []
     for name, line in endings.items():
         (tmp_path / "program.py").write_text(f"def get_step(board, is_black):\n    {line}\n")
-        with Player(Job(GETSTEP, ("python", "program.py"), tmp_path), 1, 0) as player:
+        with ProgramSession(ProgramJob(GETSTEP, ("python", "program.py"), tmp_path), 1, 0) as player:
             assert player.prepare(PATIENCE_SECONDS)
             seconds = 0.1 if name == "hangs" else PATIENCE_SECONDS
             call = player.call([[0]], True, Turn("hop", 1, 1, "Other", None, round(1000 * seconds)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from getstep_server.sandbox import MIB, Limits, cgroups, start
-from getstep_server.sandbox.cgroups import Cgroup, Place, find_place
+from getstep_server.sandbox.cgroups import Cgroup, CgroupParent, find_parent
 from tests.support.built_programs import needs_sandbox
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -22,10 +22,10 @@ for at in range(0, len(made), 4096):
 """
 
 
-def found(tmp_path: Path, memberships: str, mounts: str) -> Place | None:
+def found(tmp_path: Path, memberships: str, mounts: str) -> CgroupParent | None:
     (tmp_path / "cgroup").write_text(memberships)
     (tmp_path / "mountinfo").write_text(mounts)
-    return find_place(tmp_path / "cgroup", tmp_path / "mountinfo")
+    return find_parent(tmp_path / "cgroup", tmp_path / "mountinfo")
 
 
 def test_version_1_is_used_below_the_servers_own_cgroup(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_version_1_is_used_below_the_servers_own_cgroup(tmp_path: Path) -> None:
     own.mkdir(parents=True)
     (own / "memory.limit_in_bytes").touch()
     mounts = f"35 31 0:32 /top {tmp_path}/memory rw - cgroup cgroup rw,memory\n"
-    assert found(tmp_path, "4:memory:/top/own\n0::/\n", mounts) == Place(own, 1)
+    assert found(tmp_path, "4:memory:/top/own\n0::/\n", mounts) == CgroupParent(own, 1)
     assert found(tmp_path, "4:memory:/elsewhere\n0::/\n", mounts) is None  # a container shows a part only
 
 
@@ -45,16 +45,16 @@ def test_version_2_is_used_beside_the_servers_own_cgroup_if_it_is_the_users(tmp_
     (above / "cgroup.subtree_control").write_text("cpu pids")
     assert found(tmp_path, "0::/app.slice/run.scope\n", mounts) is None
     (above / "cgroup.subtree_control").write_text("cpu memory pids")
-    assert found(tmp_path, "0::/app.slice/run.scope\n", mounts) == Place(above, 2)
+    assert found(tmp_path, "0::/app.slice/run.scope\n", mounts) == CgroupParent(above, 2)
 
 
 def test_without_cgroups_there_is_no_place(tmp_path: Path) -> None:
-    assert find_place(tmp_path / "none", tmp_path / "none") is None
+    assert find_parent(tmp_path / "none", tmp_path / "none") is None
     assert found(tmp_path, "1:name=systemd:/\n", "35 31 0:32 / /nowhere rw - cgroup cgroup rw,cpu\n") is None
 
 
 def test_a_cgroup_of_version_2_has_its_limits_and_tells_of_a_killed_process(tmp_path: Path) -> None:
-    place = Place(tmp_path, 2)
+    place = CgroupParent(tmp_path, 2)
     with pytest.raises(OSError, match="memory"):  # not one of the kernel: the file is not there
         Cgroup(place, MIB)
     assert list(tmp_path.iterdir()) == []
@@ -71,7 +71,7 @@ def test_the_cgroups_of_servers_that_were_killed_are_removed_at_the_next_start(t
     ended.wait()
     for name in (f"getstep-{ended.pid}-0", f"getstep-{os.getpid()}-0", "getstep-notes"):
         (tmp_path / name).mkdir()
-    cgroups._remove_stale(Place(tmp_path, 2))
+    cgroups._remove_stale(CgroupParent(tmp_path, 2))
     assert {path.name for path in tmp_path.iterdir()} == {f"getstep-{os.getpid()}-0", "getstep-notes"}
 
 
@@ -80,10 +80,10 @@ def test_the_cgroups_of_servers_that_were_killed_are_removed_at_the_next_start(t
 def test_memory_is_bounded_with_and_without_a_cgroup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cgroup: bool
 ) -> None:
-    if cgroup and cgroups.place() is None:
+    if cgroup and cgroups.cgroup_parent() is None:
         pytest.skip("the server may make no cgroup here: systemd-run --user --scope, or run as root")
     if not cgroup:
-        monkeypatch.setattr(cgroups, "place", lambda: None)
+        monkeypatch.setattr(cgroups, "cgroup_parent", lambda: None)
     with start([sys.executable, "-c", SHARED], tmp_path, Limits(memory_bytes=48 * MIB)) as program:
         program.wait(PATIENCE_SECONDS)
         assert program.describe_end() == "was killed: it used more than 48 MB of memory"

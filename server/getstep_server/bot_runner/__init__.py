@@ -6,7 +6,7 @@ to the seat of its team. Only a sample bot that plays against a person outside a
 """
 
 __all__ = [
-    "hosted",
+    "house_bots",
     "processes",
     "program_seats",
     "sample_bots",

@@ -1,6 +1,6 @@
 """The process that plays with one hosted program in one match: an ordinary client of the server, on loopback.
 
-Its job is a line of JSON on its standard input: see `job.Job`. It starts the program, waits until it is ready,
+Its job is a line of JSON on its standard input: see `HostedJob`. It starts the program, waits until it is ready,
 logs in, and answers questions. It does not reconnect: the server and this process are on one machine, and if one of
 them fails the match is played again.
 
@@ -8,6 +8,8 @@ It sends nothing for a program that had to be ended: whether the limit is missed
 
 It ends, and the program with it, when its standard input ends or the connection does. So neither outlives the
 server, however that one dies. The program itself is in the sandbox; this process is not.
+
+This module imports no trio: a process is started for each program and match, and the import takes 50 ms.
 """
 
 from __future__ import annotations
@@ -15,38 +17,65 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from dataclasses import dataclass, field
+
+import msgspec
 
 from getstep.client.connection import ServerConnection, connect, log_in, read_hello
 from getstep.client.match import Match
 from getstep.client.settings import Address, Login
 from getstep.wire import GetStep, Goodbye, Raised, Start, Step
 from getstep_server.children.parent import until_parent_ends
-from getstep_server.programs.playing import Player
+from getstep_server.programs.playing import ProgramJob, ProgramSession
 
-from .job import Job
+
+@dataclass(frozen=True)
+class HostedJob:
+    """The job of the process of a hosted program.
+
+    ``token`` is that of its one login, and on no disk. ``first`` is True for the first player of the match.
+    """
+
+    program: ProgramJob
+    team: int
+    token: str = field(repr=False)
+    host: str
+    port: int
+    match: int
+    first: bool
+    startup_seconds: float
+
+    def as_json(self) -> bytes:
+        """Return the job in one line."""
+        return msgspec.json.encode(self, enc_hook=str) + b"\n"
+
+    @staticmethod
+    def from_json(line: bytes) -> HostedJob:
+        """Return the job in a line."""
+        return msgspec.json.decode(line, type=HostedJob, dec_hook=lambda kind, text: kind(text))
 
 
 def main() -> int:
     """Play one match; return 0 unless the host's side has failed."""
-    job = Job.from_json(sys.stdin.buffer.readline())
-    with Player(job.program, job.match, 0 if job.first else 1) as player:
-        threading.Thread(target=_end_with_the_server, args=(player,), daemon=True).start()
-        player.prepare(job.startup_seconds)
+    job = HostedJob.from_json(sys.stdin.buffer.readline())
+    with ProgramSession(job.program, job.match, 0 if job.first else 1) as session:
+        threading.Thread(target=_end_with_the_server, args=(session,), daemon=True).start()
+        session.prepare(job.startup_seconds)
         with connect(Address(job.host, job.port)) as connection:
-            _play(connection, Login(job.team, job.token), player)
+            _play(connection, Login(job.team, job.token), session)
     return 0
 
 
-def _end_with_the_server(player: Player) -> None:
+def _end_with_the_server(session: ProgramSession) -> None:
     """End the program and this process when standard input ends: the match is over, or the server has died."""
     until_parent_ends()
     try:
-        player.close()
+        session.close()
     finally:
         os._exit(0)  # the main thread may wait for the program
 
 
-def _play(connection: ServerConnection, login: Login, player: Player) -> None:
+def _play(connection: ServerConnection, login: Login, session: ProgramSession) -> None:
     """Answer questions until the server ends the conversation.
 
     Raises:
@@ -66,8 +95,8 @@ def _play(connection: ServerConnection, login: Login, player: Player) -> None:
             if isinstance(message, Start):
                 match = Match(message)
             elif isinstance(message, GetStep) and match is not None and connection.open_question == message.id:
-                call = player.call(message.board, message.is_black, match.turn(message))
-                if player.silent:  # an answer from here would have the judge believe that the program is alive
+                call = session.call(message.board, message.is_black, match.turn(message))
+                if session.silent:  # an answer from here would have the judge believe that the program is alive
                     continue
                 connection.send(
                     Step(id=message.id, move=call.move)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,19 +16,22 @@ from pathlib import Path
 
 import trio
 
-from getstep_server.children.log import last_lines
+from getstep_server.children.log import ChildLog, last_lines
+from getstep_server.children.process import run, start
 from getstep_server.errors import BotFailed
 from getstep_server.events import Event, Listening, Publish, TeamArrived, TeamLeft
 from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat, hosted_program
 from getstep_server.programs.disk import make_empty
-from getstep_server.programs.playing import Job as ProgramJob
+from getstep_server.programs.playing import ProgramJob
 
-from .hosted import run_hosted_program
-from .job import Job
+from .hosted_process import HostedJob
 
 LOGIN_SECONDS = 60.0
 """The time for a process to start and to log in, besides that of its program: 0.3 s, on a crowded machine more."""
+
+END_SECONDS = 3.0
+"""The time for a process to end its program and itself, before both are killed. A program has 0.5 s of it."""
 
 
 def available_cores() -> list[int | None]:
@@ -108,7 +112,7 @@ class ProgramSeats:
         if failures and not over:
             raise BotFailed(f"match {match}: {failures[0]}")
 
-    def _admit(self, match: int, entrant: Entrant, where: Listening, startup_seconds: float) -> Job:
+    def _admit(self, match: int, entrant: Entrant, where: Listening, startup_seconds: float) -> HostedJob:
         """Return the job of the process that plays, and admit it to the team's seat."""
         seat, team = entrant.seat, entrant.seat.team.id
         if seat.connection is not None:  # of the match before, or of a bot on the network
@@ -116,7 +120,7 @@ class ProgramSeats:
         token = secrets.token_hex(16)
         self.logins[team] = HostedLogin(token, seat)
         self._arrived[team] = trio.Event()
-        return Job(
+        return HostedJob(
             entrant.program, team, token, where.local_host, where.port, match, entrant.first, startup_seconds
         )
 
@@ -128,7 +132,7 @@ class ProgramSeats:
         """Delete what a run that was killed has left behind."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _run(self, job: Job, name: str, scope: trio.CancelScope, failures: list[str]) -> None:
+    async def _run(self, job: HostedJob, name: str, scope: trio.CancelScope, failures: list[str]) -> None:
         """Run a process until this is cancelled. If the process ends before that, cancel ``scope``."""
         log = self._folder / f"{job.team}.log"
         try:
@@ -140,3 +144,18 @@ class ProgramSeats:
             why = f"cannot be started: {error}"
         failures.append(f"the process that plays with the program of {name} {why}")
         scope.cancel()
+
+
+async def run_hosted_program(job: HostedJob, log: Path) -> int:
+    """Play with a program until its process ends, and return the exit code. If this is cancelled, both are ended.
+
+    Args:
+        job: of the process.
+        log: the file that gets what the process itself prints, such as a traceback.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    with ChildLog(log) as output:
+        process = await start([sys.executable, "-m", "getstep_server.bot_runner.hosted_process"])
+        return await run(process, output, end_seconds=END_SECONDS, first=job.as_json())

@@ -166,8 +166,8 @@ def _sandboxed(commands: Sequence[_Command], core: int) -> Iterator[list[Ask]]:
             asked: list[Ask] = []
             for number, command in enumerate(commands):
                 _check_size(command.folder, PLAYING.files, PLAYING.file_bytes)
-                job = playing.Job(CONVENTION, command.in_sandbox(), command.folder, core=core)
-                player = stack.enter_context(playing.Player(job, 1, 1 if number else 0, _Shown().write))
+                job = playing.ProgramJob(CONVENTION, command.in_sandbox(), command.folder, core=core)
+                player = stack.enter_context(playing.ProgramSession(job, 1, 1 if number else 0, _Shown().write))
                 player.prepare(START_SECONDS)
                 asked.append(player.call)
             yield asked

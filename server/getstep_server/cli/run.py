@@ -14,6 +14,7 @@ from pathlib import Path
 import trio
 
 from getstep_engines import GAMES
+from getstep_server.bot_runner.house_bots import keep_house_bots
 from getstep_server.cluster.address import cluster_address
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
@@ -42,7 +43,6 @@ from ._cluster import add_dask, cluster_maker
 from ._crash_demo import run_crash_demo
 from ._demo_contest import MOST_TEAMS, demo_contest, demo_games
 from ._helper_processes import run_with_helpers
-from ._house_bots import keep_house_bots
 from ._page_process import keep_page
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board, shell_command

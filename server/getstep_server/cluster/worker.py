@@ -50,7 +50,7 @@ from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
 from getstep_server.play.scoresheet import Scoresheet
-from getstep_server.programs.playing import Job
+from getstep_server.programs.playing import ProgramJob
 from getstep_server.records.record import Record
 from getstep_server.sandbox import Protections
 from getstep_server.storage.disk import Disk
@@ -124,7 +124,7 @@ def _report(
     with _folder_of_match(folder / "matches") as own, own_core(folder, until, waiting) as core:
         protections = Protections(order.settings.sandbox)
         jobs = [
-            Job(program.convention, program.command, home, protections, core)
+            ProgramJob(program.convention, program.command, home, protections, core)
             for program in order.programs
             if (home := homes[program.files]) is not None
         ]
@@ -191,7 +191,7 @@ def _reason(error: BaseException) -> str:
 
 async def _play(
     order: MatchOrder,
-    jobs: Sequence[Job],
+    jobs: Sequence[ProgramJob],
     folder: Path,
     progress: Progress | None,
     stop: threading.Event,
@@ -251,7 +251,7 @@ def _first_of(lines: Sequence[bytes]) -> Sequence[bytes]:
 
 
 async def _play_at_seats(
-    order: MatchOrder, jobs: Sequence[Job], folder: Path, sheet: Scoresheet, publish: Publish
+    order: MatchOrder, jobs: Sequence[ProgramJob], folder: Path, sheet: Scoresheet, publish: Publish
 ) -> Record:
     """Start the programs, judge the match, and return its record once the programs have ended."""
     contest = _contest_of(order.head, folder)

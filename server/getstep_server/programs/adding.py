@@ -24,7 +24,7 @@ from getstep_server.text import escape_control_chars, utc_time
 from .build import Built, build
 from .disk import disk_errors
 from .plan import SETTINGS, Plan, plans_of
-from .playing import Job, id_line_of
+from .playing import ProgramJob, id_line_of
 from .protection import require_protections
 from .source import Source
 from .store import ProgramStore
@@ -126,7 +126,7 @@ class _Played:
     """A program that plays by a convention."""
 
     plan: Plan
-    job: Job
+    job: ProgramJob
     built: Built
     result: str
 
@@ -160,7 +160,7 @@ class _Trials:
             ProgramRefused: it cannot be built.
         """
         files, built = self._files(plan)
-        job = Job(plan.convention, built.command, files, self._protections, home=self._home)
+        job = ProgramJob(plan.convention, built.command, files, self._protections, home=self._home)
         games, startup, tick = self._games, self._startup_seconds, self._tick
         if not alone:
             seconds = TRIAL_RIVAL_SECONDS if self._played else TRIAL_MOVE_SECONDS

@@ -121,7 +121,7 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
     except SandboxError as error:
         raise no_sandbox(str(error)) from error
     with process:
-        process.stdin.close()
+        process.stdin.close()  # a build that asks something must not wait
         output = _Output(process.stdout, process.stderr)
         until = time.monotonic() + BUILD_SECONDS
         code: int | None = None

@@ -1,9 +1,10 @@
 """Play one match with a program of a team: start it, wait until it is ready, and ask it by its convention.
 
-Theory of operation. A `Player` is one program in one match. `Player.prepare` starts the program and waits until it
-waits for its first input (`waiting`), so that the start of a virtual machine is not thinking time. `Player.call`
-asks it for a move. From then on it is suspended except while it is asked. A program that ends, hangs or writes
-nonsense costs its author a turn, and is started again in the next one: `Player` raises nothing for that.
+Theory of operation. A `ProgramSession` is one program in one match. `ProgramSession.prepare` starts the program and
+waits until it waits for its first input (`sandbox.proc.WaitWatch`), so that the start of a virtual machine is not
+thinking time. `ProgramSession.call` asks it for a move. From then on it is suspended except while it is asked. A
+program that ends, hangs or writes nonsense costs its author a turn, and is started again in the next one: the
+session raises nothing for that.
 
 The program may be hostile. It gets a fresh copy of its files, and only bounded parts of its output are kept. The
 sandbox decides what else it may do.
@@ -17,12 +18,14 @@ import contextlib
 import json
 import os
 import queue
+import re
 import shutil
 import sys
 import sysconfig
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -36,9 +39,18 @@ from getstep.programs.program import ProgramBot, ProgramCallback, identity_of
 from getstep.text import sendable_text
 from getstep.turn import Callback, CallResult, Turn
 from getstep.wire import MAX_TEXT
-from getstep_engines import Player as Seat
+from getstep_engines import Player
 from getstep_server.config.packages import PACKAGES
-from getstep_server.limits import PROGRAM_LATE_REPLIES, PROGRAM_REPLIES, PROGRAM_REPLY_BYTES
+from getstep_server.limits import (
+    PROGRAM_ERROR_BYTES,
+    PROGRAM_ERROR_BYTES_PER_SECOND,
+    PROGRAM_ERROR_CHARS,
+    PROGRAM_ERROR_FREE_BYTES,
+    PROGRAM_ERROR_LINES,
+    PROGRAM_LATE_REPLIES,
+    PROGRAM_REPLIES,
+    PROGRAM_REPLY_BYTES,
+)
 from getstep_server.sandbox import (
     MIB,
     PLAYING,
@@ -49,15 +61,13 @@ from getstep_server.sandbox import (
     SandboxError,
     start,
 )
+from getstep_server.sandbox.proc import WaitWatch
 from getstep_server.text import escape_control_chars
 
 from . import kept
-from .denials import with_rule
 from .disk import is_of_the_disk
-from .error_tail import ErrorTail
 from .languages import VIRTUAL_MACHINES
 from .version import GETSTEP
-from .waiting import WaitWatch
 
 TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
 """The limits of a program of the TopCoder match."""
@@ -70,7 +80,7 @@ LATE_SECONDS = 0.5  # after the limit, in which an answer is still waited for: t
 
 
 @dataclass(frozen=True)
-class Job:
+class ProgramJob:
     """A program to play with: the ``convention`` and ``command`` of a version, and a folder of ``files``.
 
     ``protections`` are `Protections.NONE` only if the host has said so. ``core`` is the processor core that it runs
@@ -91,7 +101,7 @@ class Job:
     """
 
 
-def limits_of(job: Job) -> Limits:
+def limits_of(job: ProgramJob) -> Limits:
     """Return the limits of a program.
 
     The TopCoder match gave a program 64 MB. No virtual machine starts with that: there the heap has 64 MB, by the
@@ -127,7 +137,7 @@ class HostedProgram:
     error.
     """
 
-    def __init__(self, job: Job, show_errors: Callable[[bytes], object] | None = None) -> None:
+    def __init__(self, job: ProgramJob, show_errors: Callable[[bytes], object] | None = None) -> None:
         self._job = job
         self._started = False
         self._closed = False
@@ -240,7 +250,7 @@ def _replace_files(old: Path, left: Folder) -> None:
     new.rename(old)
 
 
-def command_of(job: Job) -> list[str]:
+def command_of(job: ProgramJob) -> list[str]:
     """Return the command that starts a program, without the arguments of its convention.
 
     ``python`` as its first word is the Python that runs the server. Then a file with get_step, or a class of the
@@ -253,7 +263,7 @@ def command_of(job: Job) -> list[str]:
     return [sys.executable, *around.get(job.convention, []), *rest]
 
 
-def id_line_of(job: Job) -> str:
+def id_line_of(job: ProgramJob) -> str:
     """Return the id line of a program of linkage, or an empty text if it prints none."""
     with HostedProgram(job) as program:
         try:
@@ -262,22 +272,76 @@ def id_line_of(job: Job) -> str:
             return ""
 
 
-class Player:
+_OF_THE_RUNTIME = re.compile(r"at (javax?|jdk|sun|System|Mono)\b|\.\.\. \d+ more$")
+"""A line of a stack trace of Java or C# that is not a place in the program. The exception is above those lines."""
+
+_REST_SECONDS = 0.02  # for what a program wrote before it ended, and which is still in the pipe
+_LAST_SECONDS = 1.0  # the same for all that is shown: a slow terminal takes the 64 kB of a full pipe in that time
+
+
+class ErrorTail:
+    """The end of what the processes of a program write to standard error, which is told with its failures.
+
+    Args:
+        show: called in a thread with all that is written.
+    """
+
+    def __init__(self, show: Callable[[bytes], object] | None = None) -> None:
+        self._show = show
+        self._kept: deque[int] = deque(maxlen=PROGRAM_ERROR_BYTES)
+        self._free = PROGRAM_ERROR_FREE_BYTES
+        self._readers: list[threading.Thread] = []
+
+    def read(self, stream: IO[bytes] | None) -> None:
+        """Keep the end of what is written to ``stream``, in a thread."""
+        if stream is not None:
+            self._readers = [reader for reader in self._readers if reader.is_alive()]
+            reader = threading.Thread(target=self._read, args=(stream,), name="getstep stderr", daemon=True)
+            self._readers.append(reader)
+            reader.start()
+
+    def _read(self, stream: IO[bytes]) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
+                self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
+                if self._show is not None:
+                    self._show(data)
+                self._free -= len(data)
+                if self._free < 0:  # it floods: reading at full speed would take a core from the judge
+                    time.sleep(len(data) / PROGRAM_ERROR_BYTES_PER_SECOND)
+
+    def finish(self) -> None:
+        """Wait until all is read that the processes wrote, which have ended."""
+        for reader in self._readers:
+            reader.join(_LAST_SECONDS)
+
+    def take(self) -> str:
+        """Return the last lines as one line, and forget them."""
+        for reader in self._readers:
+            reader.join(_REST_SECONDS)
+        text = bytes(self._kept).decode("utf-8", "replace")
+        self._kept.clear()
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        lines = [line for line in lines if not _OF_THE_RUNTIME.match(line)] or lines
+        return escape_control_chars(" / ".join(lines[-PROGRAM_ERROR_LINES:]))[-PROGRAM_ERROR_CHARS:]
+
+
+class ProgramSession:
     """A program in one match; a context manager that ends it and deletes its folder.
 
     Args:
         job: the program.
         match: the number of the match.
-        seat: its player, 0 for the first.
+        player: the one that it is, 0 for the first.
         show_errors: called in a thread with all that the program writes to standard error.
     """
 
     def __init__(
-        self, job: Job, match: int, seat: Seat, show_errors: Callable[[bytes], object] | None = None
+        self, job: ProgramJob, match: int, player: Player, show_errors: Callable[[bytes], object] | None = None
     ) -> None:
         self._job = job
         self._program = HostedProgram(job, show_errors)
-        self._match, self._seat = match, seat
+        self._match, self._player = match, player
         self.silent = False
         """True if the latest call ended the program, or saw its end, with its time up and nothing said.
 
@@ -289,7 +353,7 @@ class Player:
             _FileBot(self._program) if job.convention == GETSTEP else _ConventionBot(job.convention, self._program)
         )
 
-    def __enter__(self) -> Player:
+    def __enter__(self) -> ProgramSession:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -299,7 +363,7 @@ class Player:
         """End the program, and delete its folder."""
         self._program.close()
         self._bot.close()
-        self._program.errors.finish()
+        self._program.errors.finish()  # the program has ended: its last words are complete
         self._program.__exit__()
 
     def prepare(self, seconds: float) -> bool:
@@ -312,7 +376,7 @@ class Player:
             SandboxError: the sandbox does not work. This is not a fault of the program.
         """
         try:
-            self._bot.prepare(self._match, self._seat, seconds)
+            self._bot.prepare(self._match, self._player, seconds)
         except RuntimeError as error:
             self._check_sandbox()
             self._failure = self._told(str(error))
@@ -346,8 +410,10 @@ class Player:
         """Return an error with what the program wrote to standard error, and with the rule that it has broken."""
         written = self._program.errors.take()
         told = f"{error}; it wrote to standard error: {written}" if written else error
-        in_sandbox = self._job.protections is Protections.ALL
-        return sendable_text(with_rule(told, limits_of(self._job)) if in_sandbox else told)
+        if self._job.protections is Protections.ALL and (rule := limits_of(self._job).rule_behind(told)):
+            rule = f" (in the sandbox, {rule})"
+            told = f"{told[: MAX_TEXT - len(rule)]}{rule}"  # `sendable_text` would cut off the rule
+        return sendable_text(told)
 
 
 class _ConventionBot:
@@ -358,13 +424,13 @@ class _ConventionBot:
         self._convention = CONVENTIONS[convention]
         self._callback = ProgramCallback(self._bot.get_step)
 
-    def prepare(self, match: int, seat: Seat, seconds: float) -> None:
+    def prepare(self, match: int, player: Player, seconds: float) -> None:
         """Start it and wait until it waits for its input, or has written something. Raises RuntimeError.
 
         After ``seconds`` it is ready all the same: it may look for input now and then while it computes. If it has
         not ended its start by then, the rest of that is thinking time.
         """
-        process: Any = self._bot.prepare(match, seat)
+        process: Any = self._bot.prepare(match, player)
         if process is None:
             return
         watch = WaitWatch(process.pid, os.fstat(process.stdin.fileno()).st_ino)
@@ -401,7 +467,7 @@ class _FileBot:
         """True if a process of it runs that can be asked again."""
         return self._process is not None
 
-    def prepare(self, match: int, seat: Seat, seconds: float) -> None:  # noqa: ARG002 - each question says both
+    def prepare(self, match: int, player: Player, seconds: float) -> None:  # noqa: ARG002 - each question says both
         """Start it and wait until it has loaded the file. Raises RuntimeError."""
         self._start(time.monotonic() + seconds, f"the file was not loaded within {seconds:g} s")
 
@@ -428,7 +494,7 @@ class _FileBot:
             return
         process.kill()
         process.wait()
-        while not self._replies.empty():  # its reader may wait for room
+        while not self._replies.empty():  # its reader may wait for room, and keeps the pipe open until it ends
             self._replies.get()
         process.close()
 

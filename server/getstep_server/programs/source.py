@@ -189,6 +189,7 @@ class _Collected:
             self.files["/".join(parts)] = data
 
     def _note(self, path: str, *, is_file: bool) -> None:
+        # macOS and Windows ignore case, macOS the normal form, too. Folding the case may undo the normal form.
         key = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
         before = self._kinds.setdefault(key, (path, is_file))
         if before[0] != path:
@@ -279,6 +280,8 @@ def _read(path: Path) -> bytes:
 # --- zip --------------------------------------------------------------------------------------------------------
 
 _END = struct.Struct("<4s4H2LH")
+"""The end of central directory record of a zip file; its field 5 is the size of the directory in bytes."""
+
 _REASONS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
     *(struct.error, LookupError, OverflowError),
@@ -306,10 +309,11 @@ def _unzipped(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _check_directory(data: bytes) -> None:
     """Check the size of the zip file's list of entries, before `zipfile` makes an object of each."""
-    at = data.rfind(b"PK\x05\x06", max(0, len(data) - _END.size - 0xFFFF))
+    at = data.rfind(b"PK\x05\x06", max(0, len(data) - _END.size - 0xFFFF))  # a comment may follow the record
     if at < 0 or at + _END.size > len(data):
         raise ProgramRefused("the zip file is not complete: its end is missing")
     size = _END.unpack_from(data, at)[5]
+    # PK 6 7: the 20 bytes before are a locator of zip64, by which `zipfile` would find another directory.
     if size > MAX_ZIP_DIRECTORY_BYTES or data[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
         raise ProgramRefused(f"the zip file has too many entries; expected at most {MAX_PROGRAM_FILES} files")
 
@@ -318,7 +322,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes
     """Return the content of an entry, of at most ``left`` bytes."""
     if entry.orig_filename != entry.filename:  # `zipfile` ends it at a NUL
         raise ProgramRefused(f"{_shown(entry.orig_filename)}: the name has a character that no system can store")
-    kind = stat.S_IFMT(entry.external_attr >> 16)
+    kind = stat.S_IFMT(entry.external_attr >> 16)  # the mode, if it was packed on Unix; else 0
     if entry.is_dir() and kind in (0, stat.S_IFDIR):
         return b""
     _check_kind(entry.filename, kind)
@@ -338,7 +342,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes
 # --- tar.gz -----------------------------------------------------------------------------------------------------
 
 _BLOCK = 512
-_MAGIC = slice(257, 265)
+_MAGIC = slice(257, 265)  # only with that of POSIX, a name has a prefix
 
 
 def _gunzipped(data: bytes) -> bytes:
@@ -346,7 +350,7 @@ def _gunzipped(data: bytes) -> bytes:
 
     Only its first part counts: to read thousands of tiny ones would take hours.
     """
-    unpacker = zlib.decompressobj(31)
+    unpacker = zlib.decompressobj(31)  # 16 for the header of gzip, 15 for its largest window
     try:
         content = unpacker.decompress(data, MAX_TAR_BYTES + 1)
     except zlib.error as error:
@@ -361,6 +365,7 @@ def _gunzipped(data: bytes) -> bytes:
 def _untarred(data: bytes) -> Iterator[tuple[str, bytes]]:
     at, long_name = 0, None
     while at + _BLOCK <= len(data) and any(header := data[at : at + _BLOCK]):
+        # The sum of the header's bytes, with its own 8 taken as spaces.
         if sum(header[:148]) + sum(header[156:]) + 8 * 32 != _octal(header[148:156]):
             raise ProgramRefused("not a tar.gz file, or it is damaged")
         size, kind = _octal(header[124:136]), header[156:157]
@@ -368,7 +373,7 @@ def _untarred(data: bytes) -> Iterator[tuple[str, bytes]]:
         content = data[at : at + size]
         if len(content) < size:
             raise ProgramRefused("the tar.gz file is not complete")
-        at += -(-size // _BLOCK) * _BLOCK
+        at += -(-size // _BLOCK) * _BLOCK  # whole blocks
         if kind == b"L":
             long_name = content.rstrip(b"\0")
         elif kind == b"x":

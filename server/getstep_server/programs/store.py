@@ -87,10 +87,8 @@ class ProgramStore:
             version = read_version(self._home(team) / str(number))
             if version is not None and not version.removed:
                 return version
-            number, before = (
-                self._chosen(team),
-                number,
-            )  # another process may have chosen another one and removed it
+            # Another process may have chosen another version and removed this one: look once more.
+            number, before = self._chosen(team), number
         if number is None:
             return None
         raise ConfigError(f"{self._home(team) / str(number)}: this version is in use, and its files are gone")

@@ -2,7 +2,7 @@
 
     python -m getstep_server.programs.submission CONTEST TEAM NAME CONVENTION ENTRY < length, line end, bytes
 
-It prints its progress and its result as lines of JSON, a `progress.Progress` each. It ends with its standard
+It prints its progress and its result as lines of JSON, a `SubmissionStatus` each. It ends with its standard
 input, so it cannot outlive the page that started it.
 """
 
@@ -22,8 +22,8 @@ from getstep_server.config.contest import load_contest
 from getstep_server.errors import ProgramRefused, UsageError
 
 from .adding import Submission, add_program
-from .progress import FAILED, Progress
 from .source import source_of
+from .submission_status import FAILED, SubmissionStatus
 
 
 def main() -> None:
@@ -34,25 +34,23 @@ def main() -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     folder, team, name, convention, entry = sys.argv[1:]
     data = sys.stdin.buffer.read(int(sys.stdin.buffer.readline(20)))
-    threading.Thread(target=_end_with_input, daemon=True).start()
-    print_progress(_add(Path(folder), int(team), name, convention or None, entry or None, data))
-
-
-def _add(folder: Path, team: int, name: str, convention: str | None, entry: str | None, data: bytes) -> Progress:
+    threading.Thread(target=_end_with_input, daemon=True).start()  # only now: until here this thread reads
     try:
-        submission = Submission(team, source_of(name, data), "the team", convention, entry=entry)
-        added = add_program(load_contest(folder), submission, _ticker())
+        source = source_of(name, data)
+        submission = Submission(int(team), source, "the team", convention or None, entry=entry or None)
+        added = add_program(load_contest(Path(folder)), submission, _ticker())
     except (ProgramRefused, UsageError) as error:
-        return Progress("refused", str(error))
+        _print(SubmissionStatus("refused", str(error)))
     except Exception:  # the page's log has the reason: it may name folders of the host
         traceback.print_exc()
-        return Progress("failed", FAILED)
-    version = added.version
-    kind = f"{version.language}, convention {version.convention}"
-    trial = f"; trial games: {version.trial}" if version.trial else ""
-    when = "which plays from your team's next match on"
-    notes = "".join(f"; {note}" for note in added.notes)
-    return Progress("stored", f"version {version.number} ({kind}), {when}{trial}{notes}")
+        _print(SubmissionStatus("failed", FAILED))
+    else:
+        version = added.version
+        kind = f"{version.language}, convention {version.convention}"
+        trial = f"; trial games: {version.trial}" if version.trial else ""
+        when = "which plays from your team's next match on"
+        notes = "".join(f"; {note}" for note in added.notes)
+        _print(SubmissionStatus("stored", f"version {version.number} ({kind}), {when}{trial}{notes}"))
 
 
 def _ticker() -> Callable[[str], None]:
@@ -63,15 +61,14 @@ def _ticker() -> Callable[[str], None]:
         nonlocal last
         step = what.partition(": move ")[0]  # a line for each move would be too many
         if step != last:
-            print_progress(Progress("working", step))
+            _print(SubmissionStatus("working", step))
             last = step
 
     return tick
 
 
-def print_progress(progress: Progress) -> None:
-    """Print a line for the page."""
-    sys.stdout.buffer.write(msgspec.json.encode(progress) + b"\n")
+def _print(status: SubmissionStatus) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(status) + b"\n")
     sys.stdout.buffer.flush()
 
 

@@ -26,7 +26,7 @@ from getstep_server.limits import TRIAL_SECOND_SECONDS, TRIAL_SECONDS
 from getstep_server.sandbox import NotExecutableError, SandboxError
 from getstep_server.text import escape_control_chars
 
-from .playing import Job, Player
+from .playing import ProgramJob, ProgramSession
 from .protection import no_sandbox
 from .version import GETSTEP
 
@@ -55,7 +55,9 @@ class _Fault(Exception):  # noqa: N818 - it is reported as a refusal
         self.match, self.turn = match, turn
 
 
-def try_program(job: Job, games: Sequence[TrialGame], startup_seconds: float, tick: Callable[[str], None]) -> str:
+def try_program(
+    job: ProgramJob, games: Sequence[TrialGame], startup_seconds: float, tick: Callable[[str], None]
+) -> str:
     """Play trial games, and return their results in words.
 
     Args:
@@ -86,7 +88,7 @@ class _Trial:
     """The trial games of one kind."""
 
     def __init__(
-        self, job: Job, game: TrialGame, startup_seconds: float, until: float, tick: Callable[[str], None]
+        self, job: ProgramJob, game: TrialGame, startup_seconds: float, until: float, tick: Callable[[str], None]
     ) -> None:
         self._job = job
         self._startup_seconds = startup_seconds
@@ -111,7 +113,7 @@ class _Trial:
         match = self._series.match(number, ("the program", _HOUSE_BOT))
         other = entrant(_HOUSE_BOT).start(str(number))
         try:
-            with Player(self._job, number, match.bot) as program:
+            with ProgramSession(self._job, number, match.bot) as program:
                 self._tick(f"trial game {number} of {match.game.name}: starting the program")
                 asked = _Asked(program, number, self._until)
                 if not program.prepare(self._startup_seconds):
@@ -133,7 +135,7 @@ class _Trial:
 class _Asked(Opponent):
     """The program, as a player of a practice match. It is asked in the match's thread: it has its own limits."""
 
-    def __init__(self, program: Player, match: int, until: float) -> None:
+    def __init__(self, program: ProgramSession, match: int, until: float) -> None:
         super().__init__("the program")
         self._program = program
         self._match = match

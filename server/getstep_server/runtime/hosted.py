@@ -48,7 +48,7 @@ from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat, hosted_program
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.programs import kept
-from getstep_server.programs.playing import Job as ProgramJob
+from getstep_server.programs.playing import ProgramJob
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import ProgramVersion
 from getstep_server.records.game import ProgramEntry, Programs

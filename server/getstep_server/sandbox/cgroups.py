@@ -3,7 +3,7 @@
 Theory of operation. All cgroups of ours are beside or below the one in which the server runs, so limits that hold
 for the server hold for its programs. Version 1 of the interface (root): a folder below the server's own. Version 2:
 a folder beside the server's own, if the user owns the folder above (systemd gives each user such a tree) and the
-memory controller is switched on there. Otherwise there is no cgroup, and `watch` measures instead.
+memory controller is switched on there. Otherwise there is no cgroup, and `proc.MemoryWatch` measures instead.
 
 An empty cgroup stays after its processes have died. `Cgroup.remove` removes it. If the server is killed, a shell
 that waits for the server's end does so (`_start_janitor`); if that was killed too, the next start.
@@ -38,7 +38,7 @@ _counter = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CgroupParent:
     """The folder in which cgroups may be made."""
 
     folder: Path
@@ -52,13 +52,13 @@ class Cgroup:
         OSError: it cannot be made.
     """
 
-    def __init__(self, place: Place, memory_bytes: int) -> None:
-        _start_janitor(place, os.getpid())
-        self._version = place.version
-        self._folder = place.folder / f"{_PREFIX}{os.getpid()}-{next(_counter)}"
+    def __init__(self, parent: CgroupParent, memory_bytes: int) -> None:
+        _start_janitor(parent, os.getpid())
+        self._version = parent.version
+        self._folder = parent.folder / f"{_PREFIX}{os.getpid()}-{next(_counter)}"
         self._folder.mkdir()
         try:
-            if place.version == 1:
+            if parent.version == 1:
                 self._set("memory.limit_in_bytes", memory_bytes)
                 self._set("memory.swappiness", 0)
                 with contextlib.suppress(OSError):  # a kernel without accounting of swap
@@ -94,6 +94,7 @@ class Cgroup:
             except FileNotFoundError:
                 return
             except OSError as error:
+                # EBUSY: a process that was killed is still there.
                 if error.errno != errno.EBUSY or time.monotonic() > deadline:
                     return  # the janitor tries once more
                 time.sleep(_POLL_SECONDS)
@@ -101,6 +102,7 @@ class Cgroup:
                 return
 
     def _set(self, name: str, value: int) -> None:
+        # Not `Path.write_text`: the kernel takes one write, and O_TRUNC and O_CREAT mean nothing here.
         descriptor = os.open(self._folder / name, os.O_WRONLY)
         try:
             os.write(descriptor, str(value).encode())
@@ -109,15 +111,15 @@ class Cgroup:
 
 
 @cache
-def place() -> Place | None:
+def cgroup_parent() -> CgroupParent | None:
     """Return where this process may make cgroups with a limit of memory. None: nowhere."""
-    found = find_place(Path("/proc/self/cgroup"), Path("/proc/self/mountinfo"))
+    found = find_parent(Path("/proc/self/cgroup"), Path("/proc/self/mountinfo"))
     if found is not None:
         _remove_stale(found)
     return found
 
 
-def find_place(memberships: Path, mounts: Path) -> Place | None:
+def find_parent(memberships: Path, mounts: Path) -> CgroupParent | None:
     """Return where cgroups may be made, according to these two files of /proc."""
     try:
         own = [line.split(":", 2) for line in memberships.read_text(encoding="utf-8").splitlines()]
@@ -132,20 +134,21 @@ def find_place(memberships: Path, mounts: Path) -> Place | None:
             if (version == 2 and kind == "cgroup2") or (version == 1 and kind == "cgroup" and "memory" in options):
                 root, mount = fields[3], Path(fields[4])
                 inside = os.path.relpath(path, root)
-                if not inside.startswith(".."):
+                if not inside.startswith(".."):  # else the mount shows another part of the tree, as in a container
                     folder = Path(os.path.normpath(mount / inside))
-                    found = _place_at(folder, mount, version)
+                    found = _parent_at(folder, mount, version)
                     if found is not None:
                         return found
     return None
 
 
-def _place_at(own: Path, mount: Path, version: int) -> Place | None:
+def _parent_at(own: Path, mount: Path, version: int) -> CgroupParent | None:
     if version == 1:
-        return Place(own, 1) if os.access(own, os.W_OK) and (own / "memory.limit_in_bytes").exists() else None
+        usable = os.access(own, os.W_OK) and (own / "memory.limit_in_bytes").exists()
+        return CgroupParent(own, 1) if usable else None
     for folder in (own, own.parent):
-        if folder != mount.parent and _delegated(folder):
-            return Place(folder, 2)
+        if folder != mount.parent and _delegated(folder):  # above the root of the tree is no cgroup
+            return CgroupParent(folder, 2)
     return None
 
 
@@ -158,7 +161,7 @@ def _delegated(folder: Path) -> bool:
     return "memory" in enabled and os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _remove_stale(at: Place) -> None:
+def _remove_stale(at: CgroupParent) -> None:
     """Remove cgroups of servers that no longer run."""
     for folder in at.folder.glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
@@ -168,7 +171,7 @@ def _remove_stale(at: Place) -> None:
 
 
 @cache
-def _start_janitor(at: Place, owner: int) -> int:
+def _start_janitor(at: CgroupParent, owner: int) -> int:
     """Start a shell that waits for the end of this process, which closes its pipe, and removes what is left."""
     read, write = os.pipe()
     try:

@@ -225,9 +225,9 @@ class _Aim:
             server.kill()
             server.wait()
         held, detail = self._gone()
-        place = cgroups.place() if held else None
+        parent = cgroups.cgroup_parent() if held else None
         deadline = time.monotonic() + END_SECONDS
-        while place is not None and any(place.folder.glob(f"getstep-{server.pid}-*")):
+        while parent is not None and any(parent.folder.glob(f"getstep-{server.pid}-*")):
             if time.monotonic() > deadline:
                 return False, "its cgroup was left"
             time.sleep(0.01)
@@ -302,11 +302,11 @@ def _marked(mark: str) -> Iterator[int]:
 
 def describe_machine() -> list[str]:
     """Return the facts on which the protections rest, a line each."""
-    place = cgroups.place()
+    parent = cgroups.cgroup_parent()
     return [
         f"bubblewrap: {shutil.which('bwrap') or 'not installed'}",
         f"user: {'root; programs run as a user of their own' if os.geteuid() == 0 else 'not root'}",
-        f"memory: {f'a cgroup of version {place.version}' if place else 'measured 40 times a second, no cgroup'}",
+        f"memory: {f'a cgroup of version {parent.version}' if parent else 'measured 40 times a second, no cgroup'}",
         f"Python of the programs: {mounts.python()}",
     ]
 

@@ -73,7 +73,7 @@ class Folder:
             OSError: the program's files have no room for it, or it has put a folder in its place.
         """
         new = f".{_plain(name)}.new"
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError):  # what the program has put there: O_EXCL takes no file of it
             os.unlink(new, dir_fd=self._descriptor)
         descriptor = os.open(new, _WRITE, 0o644, dir_fd=self._descriptor)
         try:

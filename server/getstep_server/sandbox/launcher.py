@@ -101,7 +101,7 @@ def _mount(settings: dict[str, Any]) -> None:
     options = f"size={settings['file_bytes']},nr_inodes={settings['files']},mode=755"
     _check(libc.mount(b"sandbox", at.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode()))
     uid = settings["uid"]
-    for name in ("tmp", "program"):
+    for name in ("tmp", "program"):  # the last one stays the current folder
         os.mkdir(f"{at}/{name}", 0o700)  # noqa: PTH102 - importing `pathlib` takes 10 ms
         os.chdir(f"{at}/{name}")
         if uid is not None:
@@ -111,7 +111,7 @@ def _mount(settings: dict[str, Any]) -> None:
 def _limit(settings: dict[str, Any]) -> None:
     for name, value in settings["rlimits"].items():
         kind = getattr(resource, name)
-        hard = resource.getrlimit(kind)[1]
+        hard = resource.getrlimit(kind)[1]  # of the server: it cannot be raised here
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
     if settings["core"] is not None:
@@ -120,10 +120,10 @@ def _limit(settings: dict[str, Any]) -> None:
 
 def _drop_rights(settings: dict[str, Any]) -> None:
     for capability in range(_LAST_CAPABILITY + 1):
-        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+        if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):  # EINVAL: this kernel has no more of them
             break
     uid = settings["uid"]
-    if uid is not None:
+    if uid is not None:  # in this order: without the user root, the groups cannot be changed any more
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
@@ -145,7 +145,7 @@ def _execute(settings: dict[str, Any]) -> None:
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
         _signal.signal(number, _signal.SIG_DFL)
     code = settings["filter"]
-    if code:
+    if code:  # last, because it refuses calls of the steps above
         program = _Program(len(code) // 8, ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p))
         _check(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0))
     _check(libc.execve(name, argv, environment))

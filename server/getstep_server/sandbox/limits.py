@@ -1,4 +1,4 @@
-"""The limits of a program in the sandbox."""
+"""The limits of a program in the sandbox, and the words that tell its author of them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,31 @@ class Limits:
 
     cpu_seconds: int = PROGRAM_CPU_SECONDS
     """Processor time of one process, after which it is killed."""
+
+    def killed_for_memory(self) -> str:
+        """Return how a program that exceeded its memory has ended, as the end of a sentence."""
+        return f"was killed: it used more than {self.memory_bytes // MIB} MB of memory"
+
+    def rule_behind(self, error: str) -> str:
+        """Return the rule of the sandbox that a program's error may come from; empty if no rule fits.
+
+        What the sandbox denies fails as on a system that lacks it: "Operation not permitted", and nothing says why.
+        """
+        rules = {
+            f"a program may not start processes or use the network, and runs at most {self.tasks} threads": (
+                *("Operation not permitted", "error=1,", "Cannot fork", "Resource temporarily unavailable"),
+                *("can't start new thread", "unable to create native thread"),
+            ),
+            f"a program has {self.memory_bytes // MIB} MB of memory, with its files": (
+                *("MemoryError", "OutOfMemoryError", "bad_alloc", "OutOfMemoryException", "Cannot allocate memory"),
+            ),
+            f"the files of a program have {self.file_bytes // MIB} MB, and it has at most {self.files} of them": (
+                *("No space left on device", "File too large"),
+            ),
+            f"a program has at most {self.descriptors} files and pipes open": ("Too many open files",),
+            "a program writes files in its own folder only": ("Read-only file system", "Permission denied"),
+        }
+        return next((rule for rule, signs in rules.items() if any(sign in error for sign in signs)), "")
 
 
 PLAYING = Limits()

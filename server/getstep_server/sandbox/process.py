@@ -27,9 +27,8 @@ from queue import SimpleQueue
 from typing import IO, Any
 
 from . import cgroups, files, mounts, seccomp
-from .limits import MIB, PLAYING, Limits
-from .stopping import wait_until_stopped
-from .watch import MemoryWatch
+from .limits import PLAYING, Limits
+from .proc import MemoryWatch, wait_until_stopped
 
 HOME = "/sandbox/program"
 """The program's folder, as it sees it. It is also its current folder."""
@@ -191,7 +190,7 @@ class SandboxedProcess:
         self._signal(signal.SIGSTOP)
         if not wait_until_stopped(self.pid, _END_SECONDS):  # no call takes as long
             self.kill()
-        self.cpu_seconds()
+        self.cpu_seconds()  # noted now: the clock of a process is gone once it has ended
 
     def resume(self) -> None:
         """Continue after `suspend`."""
@@ -207,7 +206,7 @@ class SandboxedProcess:
         """Return how the program has ended, as the end of a sentence: "crashed with SIGSEGV"."""
         code = self.wait()
         if self._limits is not None and self._ran_out_of_memory():
-            return f"was killed: it used more than {self._limits.memory_bytes // MIB} MB of memory"
+            return self._limits.killed_for_memory()
         if code == -signal.SIGKILL and not self._killed:
             # The kernel has done it. It may also run out of memory itself.
             if self._limits is not None and time.monotonic() - self.begin >= self._limits.cpu_seconds:
@@ -235,9 +234,9 @@ class SandboxedProcess:
         self._popen.wait(_END_SECONDS)
         self._ran_out_of_memory()  # `describe_end` may be asked later
         if self._watch is not None:
-            self._watch.stop()
+            self._watch.stop()  # before the folder is closed, whose descriptor it reads
         if self._cgroup is not None:
-            self._cgroup.remove()
+            self._cgroup.remove()  # only an empty one can be removed
         for pipe in (self.stdin, self.stdout, self.stderr):
             with contextlib.suppress(OSError):  # the rest of the input is written when it is closed
                 pipe.close()
@@ -249,9 +248,10 @@ class SandboxedProcess:
     def _signal(self, number: signal.Signals) -> None:
         if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):
-                if self._group:
+                if self._group:  # no pidfd names a whole group
                     os.killpg(self.pid, number)
                 else:
+                    # Not by its number, which another process may have once this one has ended.
                     signal.pidfd_send_signal(self._pidfd, number)
 
 
@@ -348,7 +348,7 @@ def _meet(
         pidfd = os.pidfd_open(pid)
         cgroup = _cgroup(limits)
         if cgroup is not None:
-            cgroup.add(pid)
+            cgroup.add(pid)  # before the program starts: what was used until then would not count
         inside.fill(folder)
         _send(parent, b"")
         _expect(parent, _READY)
@@ -357,7 +357,7 @@ def _meet(
         return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup)
     except BaseException:
         popen.kill()
-        popen.wait(_END_SECONDS)
+        popen.wait(_END_SECONDS)  # the cgroup can be removed, and the files' memory be freed, after its end only
         inside.close()
         if cgroup is not None:
             cgroup.remove()
@@ -367,10 +367,10 @@ def _meet(
 
 
 def _cgroup(limits: Limits) -> cgroups.Cgroup | None:
-    place = cgroups.place()
-    if place is not None:
+    parent = cgroups.cgroup_parent()
+    if parent is not None:
         with contextlib.suppress(OSError):  # memory is measured instead
-            return cgroups.Cgroup(place, limits.memory_bytes)
+            return cgroups.Cgroup(parent, limits.memory_bytes)
     return None
 
 
@@ -386,13 +386,13 @@ def _expect(parent: socket.socket, wanted: bytes, failure: type[SandboxError] = 
 
 def _first_answer(parent: socket.socket) -> tuple[int, int]:
     """Return the launcher's pid, as this process sees it, and the descriptor of its folder."""
-    space = socket.CMSG_SPACE(4) + socket.CMSG_SPACE(12)
+    space = socket.CMSG_SPACE(4) + socket.CMSG_SPACE(12)  # a descriptor, and struct ucred: pid, uid, gid
     said, ancillary, _, _ = parent.recvmsg(_MOST_MESSAGE, space, socket.MSG_CMSG_CLOEXEC)
     pid, descriptors = 0, array.array("i")
     for _level, kind, data in ancillary:
         if kind == socket.SCM_RIGHTS:
             descriptors.frombytes(data)
-        elif kind == socket.SCM_CREDENTIALS:
+        elif kind == socket.SCM_CREDENTIALS:  # the kernel translates the pid from the sandbox's namespace to ours
             pid = struct.unpack("3i", data)[0]
     if said != _READY or len(descriptors) != 1 or pid <= 0:
         for descriptor in descriptors:
@@ -436,8 +436,8 @@ def _popen(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=prepare is not None,
+            bufsize=0,  # reads take what is there: a buffer would wait for more
+            start_new_session=prepare is not None,  # without bubblewrap, `kill` needs a process group
             preexec_fn=prepare,  # in a child of a thread that holds no lock
         )
 
@@ -459,7 +459,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 def _rlimits(limits: Limits) -> dict[str, int]:
     return {
         "RLIMIT_AS": limits.address_bytes,
-        "RLIMIT_CORE": 0,
+        "RLIMIT_CORE": 0,  # a crash would fill the folder with its memory
         "RLIMIT_CPU": limits.cpu_seconds,
         "RLIMIT_DATA": limits.memory_bytes,
         "RLIMIT_FSIZE": limits.file_bytes,
@@ -467,7 +467,7 @@ def _rlimits(limits: Limits) -> dict[str, int]:
         "RLIMIT_NPROC": limits.tasks,
         "RLIMIT_MEMLOCK": 0,
         "RLIMIT_MSGQUEUE": 0,
-        "RLIMIT_SIGPENDING": 1024,
+        "RLIMIT_SIGPENDING": 1024,  # a queue of signals is memory of the kernel
     }
 
 
@@ -480,7 +480,7 @@ def _last_line(popen: subprocess.Popen[bytes]) -> str:
     """Return what bubblewrap complained of, after its end."""
     if popen.stderr is None:
         return ""
-    os.set_blocking(popen.stderr.fileno(), False)
+    os.set_blocking(popen.stderr.fileno(), False)  # a process that it left behind may hold the pipe open
     said = popen.stderr.read(_MOST_MESSAGE) or b""
     lines = said.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

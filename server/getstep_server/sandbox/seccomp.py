@@ -93,7 +93,7 @@ def compile_filter(*, children: bool, name_address: int | None, machine: str | N
         (_EQUAL, 1, 0, MACHINES[machine]),
         _return(_KILL),
         (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, 0, 1, _X32),
+        (_AT_LEAST, 0, 1, _X32),  # x32 has the architecture of x86_64, and numbers of its own from here on
         _return(_KILL),
     ]
     unknown = (_return(_ERROR | errno.ENOSYS),)

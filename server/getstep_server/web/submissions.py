@@ -34,8 +34,8 @@ from getstep_server.limits import (
     SUBMISSION_SECONDS,
     SUBMISSIONS_WAITING_BYTES,
 )
-from getstep_server.programs.progress import FAILED, Progress
 from getstep_server.programs.store import ProgramStore
+from getstep_server.programs.submission_status import FAILED, SubmissionStatus
 from getstep_server.programs.version import ProgramVersion
 
 from .http import JSON, Request, Response, problem
@@ -193,7 +193,7 @@ class Submissions:
         def follow(line: bytes) -> None:
             try:
                 _apply(submission, line)
-            except msgspec.DecodeError:  # also if it is not a `Progress`
+            except msgspec.DecodeError:  # also if it is not a `SubmissionStatus`
                 kill(process)
 
         try:
@@ -209,12 +209,12 @@ class Submissions:
 
 
 def _apply(submission: Submission, line: bytes) -> None:
-    progress = msgspec.json.decode(line, type=Progress)
-    if progress.state == "working":
-        submission.lines.append(progress.text)
+    status = msgspec.json.decode(line, type=SubmissionStatus)
+    if status.state == "working":
+        submission.lines.append(status.text)
         submission.said += 1
     else:
-        submission.state, submission.text = progress.state, progress.text
+        submission.state, submission.text = status.state, status.text
 
 
 def _command(contest: Contest, submission: Submission) -> list[str]:
