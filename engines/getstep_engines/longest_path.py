@@ -110,7 +110,6 @@ def count_lengths(pieces: int) -> Counts:
 
 
 def _lengths(pieces: int) -> list[int]:
-    """Return the length of every group of ``pieces``."""
     singles = pieces & ~neighbours(pieces, _STRIDE)
     lengths = [1] * singles.bit_count()
     rest = pieces ^ singles

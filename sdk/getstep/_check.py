@@ -232,7 +232,6 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
 
 
 def _check_program(report: Report, path: Path, convention: str, welcome: Welcome | None) -> None:
-    """Start a program of an original contest, and play with it."""
     from .programs.program import (  # here: other bots need neither processes nor conventions
         LocalProgram,
         identity_of,

@@ -1,6 +1,11 @@
-"""The errors that a contestant sees. Each message says what is wrong and what to do."""
+"""The errors that a contestant sees, and how they are printed. Each message says what is wrong and what to do."""
 
 from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from .text import Console
 
 
 class GetstepError(Exception):
@@ -48,3 +53,24 @@ class Refused(GetstepError):  # noqa: N818 - reads better where it is caught
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def error_text(error: GetstepError) -> str:
+    """Return the lines about an error for the bot's author."""
+    return f"{getattr(error, 'trace', '')}\ngetstep: {error}".lstrip()
+
+
+def print_plainly_if_uncaught() -> None:
+    """Print an uncaught `GetstepError` without its traceback, unless the program has its own excepthook.
+
+    The program can catch the error as before, and its exit code stays Python's, 1.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _print_plainly
+
+
+def _print_plainly(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if isinstance(error, GetstepError):
+        Console().warn(error_text(error))
+    else:
+        sys.__excepthook__(kind, error, trace)

@@ -94,7 +94,6 @@ def _new_in(language: Language, path: Path, games: list[str], console: Console) 
 
 
 def _print_build(console: Console, language: Language, path: Path) -> None:
-    """Print how to build the bot and play, on this system."""
     build = language.build_here()
     if build is None:
         tools = " nor ".join(build.tool for build in language.builds_here())

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+from getstep_engines import GAMES
+
 from . import _bot
 from ._check import check
-from ._errors import BotError, GetstepError, SetupError
+from ._errors import BotError, GetstepError, SetupError, error_text
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._new_command import game_list, game_named, new, new_help
-from ._practice_arguments import PRACTICE_HELP, add_convention, add_practice
 from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
-from ._uncaught import error_text
 from ._version import __version__
 from .client.client import Client, finder_for
 from .client.settings import (
@@ -30,6 +30,7 @@ from .client.settings import (
     find_team,
     find_token,
 )
+from .conventions import CONVENTIONS
 from .text import Console, as_started, command_word
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
@@ -65,6 +66,27 @@ examples:
   getstep wrapper PseudoTonga.cpp
   getstep wrapper PseudoTonga.java
   getstep wrapper PseudoTonga.cs"""
+
+_PRACTICE = """\
+Play whole games on this computer, with the rules, the time limits and the penalties of a contest. No host is
+needed. The colours are swapped after each game. Then you see how often your bot won, its faults on the board
+with what would have been legal, its slowest moves, and where the replays are: one html file for your browser.
+
+Your bot and its opponent are a process each. A bot that hangs, crashes or prints disturbs nobody: it costs
+its turn as in a contest, and you read where it was. A bot whose process has ended is started again for the
+next game.
+
+examples:
+  getstep practice my_bot.py
+  getstep practice my_bot.py --against mcts --games 4 --open
+  getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
+  getstep practice my_bot.py --game pseudo_tonga --option size=10
+  getstep practice my_bot.py --watch
+  getstep practice my_bot.py --human
+  getstep practice my_bot.py --human --browser
+  getstep practice ./my_program --as linkage --against greedy
+
+exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
 
 _CHECK = """\
 Check the host's name, the port, the server, your token and the time limits, and print one line for each.
@@ -227,10 +249,10 @@ def _parser() -> argparse.ArgumentParser:
     practising = commands.add_parser(
         "practice",
         help="play against sample bots on this computer",
-        description=PRACTICE_HELP,
+        description=_PRACTICE,
         formatter_class=verbatim,
     )
-    add_practice(practising)
+    _add_practice(practising)
     practising.set_defaults(run=_practice)
 
     entering = commands.add_parser(
@@ -252,7 +274,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=verbatim,
     )
     checking.add_argument("bot", type=Path, nargs="?", help="your bot's file, such as my_bot.py")
-    add_convention(checking, "--as", "convention", "the bot is a program that talks by this convention: ")
+    _add_convention(checking, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(checking)
     checking.set_defaults(run=_check)
 
@@ -260,7 +282,7 @@ def _parser() -> argparse.ArgumentParser:
         "play", help="play until the contest is over", description=_PLAY, formatter_class=verbatim
     )
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
-    add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
+    _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
     _add_connection(playing)
     playing.add_argument(
         "--friendly",
@@ -281,9 +303,56 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_practice(parser: argparse.ArgumentParser) -> None:
+    game_options = [
+        f"{game.name} has {option.name}, {option.allowed} ({option.help})"
+        for game in GAMES.values()
+        for option in game.options.values()
+    ]
+    listed = "; ".join(game_options).replace("%", "%%") or "no installed game has one"  # argparse formats it
+    parser.add_argument("bot", help="your bot's file, such as my_bot.py")
+    parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"an option of the game, as in contest.toml, repeatable: {listed};"
+        " a range such as size=6-16 is drawn for each two games",
+    )
+    opponent = parser.add_mutually_exclusive_group()
+    opponent.add_argument(
+        "--against",
+        metavar="BOT",
+        default="greedy",
+        help="random, greedy (the default), mcts, hesitant, or a bot's file;"
+        " for pseudo_tonga also house_pseudo_tonga, the opponent of the TopCoder contest",
+    )
+    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
+    _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
+    opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
+    parser.add_argument(
+        "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
+    )
+    parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
+    parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
+    parser.add_argument("--watch", action="store_true", help="draw the games while they are played")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="the file for the replays (default my_bot-practice.html)"
+    )
+    parser.add_argument("--open", action="store_true", help="show the replays in your browser")
+
+
+def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text: str) -> None:
+    parser.add_argument(
+        flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text + ", ".join(CONVENTIONS)
+    )
+
+
 def _add_submit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="your program: a file, a folder or an archive")
-    add_convention(parser, "--as", "convention", "the convention, if trial games are not to find it: ")
+    _add_convention(parser, "--as", "convention", "the convention, if trial games are not to find it: ")
     starts = "the file that starts your program, if there are several, such as bot.cpp"
     parser.add_argument("--entry", metavar="FILE", help=starts)
     _add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")

@@ -11,8 +11,15 @@ from dataclasses import dataclass, replace
 from traceback import StackSummary
 
 from getstep import _bot
-from getstep._errors import BotError, GetstepError, NotGetstep, NotProved, Refused, Unreachable
-from getstep._uncaught import print_plainly_if_uncaught
+from getstep._errors import (
+    BotError,
+    GetstepError,
+    NotGetstep,
+    NotProved,
+    Refused,
+    Unreachable,
+    print_plainly_if_uncaught,
+)
 from getstep._version import __version__
 from getstep._watchdog import Watchdog, location
 from getstep.text import Console, escape_control_chars
@@ -375,7 +382,6 @@ class Client:
         return call
 
     def _current(self) -> tuple[Match, Question]:
-        """Return the match and the open question."""
         if self._match is None or self._question is None:  # the codec allows no question without a match
             raise RuntimeError("a question is open without a match")
         return self._match, self._question

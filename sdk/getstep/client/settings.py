@@ -121,7 +121,8 @@ def find_login(
     """
     found_team, found_token = find_team(team), find_token(token, token_file)
     if found_team is not None and found_token is None:
-        found_token = _saved_token(found_team)
+        saved = saved_login.load()
+        found_token = saved.token if saved is not None and saved.team == found_team else None
     if found_team is None:
         raise SetupError(
             "The team id is missing; the host gave your team one, a number such as 7.\n"
@@ -133,11 +134,6 @@ def find_login(
             + _WHERE.format(name="token", variable="GETSTEP_TOKEN")
         )
     return Login(found_team, found_token)
-
-
-def _saved_token(team: int) -> str | None:
-    saved = saved_login.load()
-    return saved.token if saved is not None and saved.team == team else None
 
 
 def _parse_int(name: str, value: object, lowest: int, highest: int) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from getstep_engines import Piece
-
 from .picture import Mark, Picture
 
 FRAMES = {Mark.FAULT: ("!", "!"), Mark.ARRIVED: ("[", "]"), Mark.CHANGED: ("(", ")"), None: (" ", " ")}
@@ -21,15 +19,13 @@ def draw_text(picture: Picture) -> str:
     head = "    " + "".join(
         f" {column:>{width}} " if column < 10 else f"{column:>{width + 1}} " for column in range(picture.columns)
     )
-    lines = [head.rstrip()]
+    lines, marks, shaded = [head.rstrip()], picture.marks, picture.shaded
     for number, row in picture.rows():
-        cells = (_cell(picture, at, piece, width) for at, piece in row)
-        lines.append(f"{number:>2}  {''.join(cells)}".rstrip())
+        line = f"{number:>2}  "
+        for at, piece in row:
+            mark = marks.get(at)
+            before, after = FRAMES[mark]
+            empty = " " if mark is Mark.CHANGED else ":" if at in shaded else "."
+            line += f"{before}{piece.text if piece else empty:<{width}}{after}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
-
-
-def _cell(picture: Picture, at: tuple[int, int], piece: Piece | None, width: int) -> str:
-    mark = picture.marks.get(at)
-    before, after = FRAMES[mark]
-    empty = " " if mark is Mark.CHANGED else ":" if at in picture.shaded else "."
-    return f"{before}{piece.text if piece else empty:<{width}}{after}"

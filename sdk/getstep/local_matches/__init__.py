@@ -10,7 +10,7 @@ The parts, each of which knows only those above it:
   answered. ``human`` asks a person at the terminal, and ``browser`` one at a page, which the host's package offers.
 - ``match``: plays one match by `getstep.referee`, which decides; it only measures time.
 - ``series``: a number of matches, with the colours swapped.
-- ``results``, ``replays``, ``screen``: the views for people.
+- ``results``, ``screen``: the views for people; results have the page of replays.
 - ``command``: ``getstep practice``. ``trial``: the games of ``getstep check``.
 
 It is not called practice, because `getstep.practice` is the function.

@@ -8,15 +8,19 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from getstep.draw import Picture, draw_text
 from getstep.referee import FaultCode
+from getstep.replay import Replay, ReplayTurn, TurnKind, replay_data, replay_page
 from getstep.text import duration
 
 from .match import PlayedMatch, PlayedTurn, tried_text
-from .replays import page
 
 WIDTH = 80
+MOST_REPLAYS = 50
+"""Matches on one page, lost ones first: 50 long ones are 2 MB."""
+
 _MOST_FAULTS = 3  # kinds of faults with a board; each takes half a screen
 _MOST_SLOW = 3
 _TRACE_LINES = 8
@@ -78,7 +82,9 @@ class Results:
 
     def html(self) -> str:
         """Return the replays as one html page."""
-        return page(self.matches, f"{self.bot} against {self.against}: {self.game}")
+        chosen = sorted(self.matches, key=lambda match: match.result != "lost")[:MOST_REPLAYS]
+        replays = [_replay(match) for match in sorted(chosen, key=lambda match: match.number)]
+        return replay_page(replay_data(replays, title=f"{self.bot} against {self.against}: {self.game}"))
 
     def save(self, path: str | Path) -> Path:
         """Write the replays to an html file and return its whole path."""
@@ -218,3 +224,41 @@ def _wrap(text: str) -> list[str]:
 
 def _percent(share: float) -> str:
     return f"{share * 100:.0f} %"
+
+
+# --- the replays -----------------------------------------------------------------------------------------------
+
+
+def _replay(match: PlayedMatch) -> Replay:
+    outcome = match.outcome
+    return Replay(
+        game=match.game,
+        rules=match.game.name,
+        names=match.names,
+        turns=[_turn(turn) for turn in match.turns],
+        limit=match.control,
+        options=match.options,
+        title=f"game {match.number}: {match.result}",
+        result=_result_text(match),
+        reason=outcome.detail if outcome else "",
+    )
+
+
+def _turn(turn: PlayedTurn) -> ReplayTurn:
+    return ReplayTurn(
+        player=turn.player,
+        kind=cast(TurnKind, turn.kind),
+        move=turn.move,
+        tried=tried_text(turn),
+        code=turn.code,
+        reason=f"{turn.reason}; it was at {turn.where}" if turn.where else turn.reason,
+        seconds=turn.seconds,
+        left=turn.left,
+    )
+
+
+def _result_text(match: PlayedMatch) -> str:
+    if match.outcome is None:
+        return "stopped"
+    winner = match.outcome.winner
+    return "draw" if winner is None else f"{match.names[winner]} wins"
