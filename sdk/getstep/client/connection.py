@@ -192,7 +192,7 @@ def connect(address: Address) -> ServerConnection:
         try:
             _connect(sock, socket_address)
             _set_options(sock)
-        except BaseException as error:
+        except BaseException as error:  # Ctrl-C, too: the socket would stay open
             sock.close()
             if not isinstance(error, OSError):
                 raise
@@ -254,7 +254,7 @@ def log_in(
         OSError, RemoteProtocolError: the connection ended, or there was no answer in time.
     """
     nonce, dialled = new_nonce(), connection.dialled() if hello.dialled else None
-    if not connection.goodbye_received:
+    if not connection.goodbye_received:  # it may come right after hello; the codec then refuses a join
         if must_be_there and dialled is None:
             raise NotProved(NOT_LOCATED)
         mac = sign(login.token, hello.nonce, dialled)

@@ -127,9 +127,9 @@ def _replace(path: Path, data: bytes) -> None:
         with os.fdopen(number, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # else a power cut may leave an empty file under the new name
         Path(name).replace(path)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too: the file has the token in it
         with suppress(OSError):
             Path(name).unlink()
         raise

@@ -276,7 +276,7 @@ def _own_screen(descriptor: int) -> Iterator[None]:
     signal that ends the program, such as SIGTERM, becomes a SystemExit, so that it undoes both as well.
     """
     before = termios.tcgetattr(descriptor)
-    changed = termios.tcgetattr(descriptor)
+    changed = termios.tcgetattr(descriptor)  # not a copy of `before`: both would have the same list of characters
     changed[3] &= ~(termios.ICANON | termios.ECHO)
     changed[6][termios.VMIN], changed[6][termios.VTIME] = 1, 0
     changed[6][termios.VSUSP] = b"\x00"

@@ -120,6 +120,7 @@ class _Match:
         if limit <= 0:
             self._decide(lambda: self._missed(limit, heard=False))
             return
+        # A sign of life counts once. Only after a silence does it decide something: before, it is left for later.
         heard = bool(state.silences[colour]) and player.take_sign_of_life()
         if state.is_stalled(colour) and not heard:
             self._decide(lambda: referee.stalled(state))
@@ -171,7 +172,7 @@ class _Match:
         """Let the referee decide the turn, and add it with pictures and words for the bot's author."""
         game, state, number = self._match.game, self._state, self._state.move_number
         before, colour = state.state.copy(), state.state.to_move
-        turn = decide()
+        turn = decide()  # not before: it changes the position, which is drawn as it was
         if "move" in turn:
             picture = Picture.after(game, game.trace(before, turn["move"]))
             self._add(number, colour, "move", picture, turn["ms"], move=turn["move"])

@@ -180,6 +180,7 @@ class ProcessPlayer(Player):
             raise
 
     def _start(self, file: Path, seed: str, convention: str) -> None:
+        # The order of a set of texts depends on the hash seed, and with it the moves of many bots.
         environment = {**os.environ, **({"PYTHONHASHSEED": "0"} if seed else {})}
         self._process = subprocess.Popen(  # noqa: S603 - the bot is the user's own
             [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(file), seed, convention],
@@ -295,6 +296,7 @@ class ThreadPlayer(Player):
         """End the thread, or interrupt the call that still runs in it."""
         self._questions.put(None)
         if self.busy and self._thread.ident is not None:
+            # `Callback.call` takes it for an error of the bot; then the thread reads None, and ends.
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(self._thread.ident), ctypes.py_object(SystemExit)
             )

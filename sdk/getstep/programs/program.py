@@ -60,7 +60,7 @@ _running: set[RunningProgram] = set()
 @atexit.register
 def kill_running() -> None:
     """Kill all programs that still run. A process that ends by `os._exit` has to call it itself."""
-    for process in list(_running):
+    for process in list(_running):  # a copy: threads that end a program remove theirs
         process.kill()
 
 
@@ -338,9 +338,8 @@ class ProgramBot:
         process, self._process = self._process, None
         if process is not None:
             if self._convention.output_file is not None:
-                process.end(
-                    at_once=True
-                )  # it would answer the questions to the next process, which are in its file
+                # Its file gets the questions to the next process: it would answer them.
+                process.end(at_once=True)
             else:
                 threading.Thread(target=process.end, name="getstep program ends", daemon=True).start()
 
@@ -472,7 +471,7 @@ class _Process:
                 raise _LateError("the program has written no move in time; it was ended")
             with self._changed:
                 if not self._closed:
-                    self._changed.wait(_POLL_SECONDS)
+                    self._changed.wait(_POLL_SECONDS)  # no longer: nothing tells of a file, or of silence
 
     def _end_of_output(self, deadline: float) -> tuple[str, bool]:
         """Return how a program has ended that has closed its output, and True if it did well; it may still run."""
@@ -505,12 +504,13 @@ class _Process:
             self._closed = True
             self._changed.notify_all()
         self._reader.join(_END_SECONDS)
-        if not self._reader.is_alive():
+        if not self._reader.is_alive():  # else a process that the program has left keeps the pipe open
             running.close()
 
     def _collect(self) -> None:
         pipe = self.running.stdout
         while True:
+            # The stream's own read would wait until there are 4096 bytes.
             data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
             with self._changed:
                 if self._keeps_output:

@@ -190,7 +190,7 @@ class Connection:
     def _handle(self, fields: dict[str, Any]) -> Event:
         cls = self._message_class(fields.get("type"))
         following = TRANSITIONS[self.state].get(cls)
-        if cls in ANSWERS and self.state in LOGGED_IN:
+        if cls in ANSWERS and self.state in LOGGED_IN:  # before the order is checked: it may cross a penalty
             late = self._late_answer(fields.get("id"))
             if late is not None:
                 return late
@@ -201,6 +201,7 @@ class Connection:
         except ValueError as error:
             if self.question is None or cls not in ANSWERS:
                 raise RemoteProtocolError("bad_field", str(error)) from error
+            # An honest mistake costs the turn, not the connection: the question counts as answered.
             malformed = MalformedAnswer(self.question, f"{cls.type}: {error}")
             self._close_question(answered=True)
             self.state = following
@@ -209,7 +210,7 @@ class Connection:
         return message
 
     def _message_class(self, name: object) -> type[Message]:
-        cls = self._received_types.get(name) if type(name) is str else None
+        cls = self._received_types.get(name) if type(name) is str else None  # an array has no hash
         if cls is None:
             known = ", ".join(self._received_types)
             raise RemoteProtocolError("unknown_type", f"type is {ascii(name)[:80]}, expected one of {known}")
@@ -217,7 +218,7 @@ class Connection:
 
     def _late_answer(self, question: object) -> LateAnswer | None:
         """Return a `LateAnswer` if the question is closed, None if it is the open question."""
-        if question == self.question and type(question) is int:
+        if question == self.question and type(question) is int:  # True and 1.0 are equal to 1
             return None
         if type(question) is int and question in self._unanswered:
             self._unanswered.remove(question)

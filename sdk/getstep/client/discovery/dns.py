@@ -78,11 +78,11 @@ def _records(packet: bytes, number: int) -> list[_Record]:
         raise DnsError(f"{questions} questions and {sum(counts)} records")
     at, records = 12, []
     for _ in range(questions):
-        at = _name(packet, at)[1] + 4
+        at = _name(packet, at)[1] + 4  # its type and class
     for _ in range(sum(counts)):
         name, at = _name(packet, at)
         kind, network, lifetime, length = unpack_from(">2HIH", packet, at)
-        start, at = at + 10, at + 10 + length
+        start, at = at + 10, at + 10 + length  # after type, class, lifetime and length
         if at > len(packet):
             raise DnsError("a record ends after the packet")
         if lifetime and network & ~_UNICAST_OR_FLUSH == _IN:  # a lifetime of 0 takes a record back
@@ -128,7 +128,7 @@ def _announcements(records: list[_Record]) -> list[Announcement]:
             instance = _name(record.packet, record.start)[0]
             named.setdefault(_same(instance), instance)
         elif record.kind == _SRV:
-            port = unpack_from(">H", record.data, 4)[0]
+            port = unpack_from(">H", record.data, 4)[0]  # after priority and weight
             places.setdefault(name, (port, _same(_name(record.packet, record.start + 6)[0])))
         elif record.kind == _TXT:
             texts.setdefault(name, record.data)
