@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.makespan`` plays a double round robin of 400 programs, 159,600 matches of a minute, on 500
 workers. The matches are chosen by `getstep_server.tournament.match_queue`, as in a contest, and placed by
-`getstep_server.cluster.placement`, with expected times from `getstep_server.cluster.durations`. Simulated are the
+`getstep_server.cluster.placement`, with the expected times of its `Durations`. Simulated are the
 workers, the clock, and the way between the host and a worker. The time between two matches of a worker and
 the processor time that a match costs the host and the scheduler are those that ``python -m benchmarks.scheduler``
 measures with 500 workers. There all of them share two cores, so on a real cluster they are less.
@@ -26,8 +26,7 @@ from time import process_time
 from benchmarks.schedule import PACES, double_round_robin
 from getstep_engines import TimeControl
 from getstep_server.cluster.client import PLACED_AT_ONCE
-from getstep_server.cluster.durations import Durations
-from getstep_server.cluster.placement import Job, Placement
+from getstep_server.cluster.placement import Durations, Job, Placement
 from getstep_server.cluster.venue import MATCHES_AHEAD
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result

@@ -504,6 +504,18 @@ TRIAL_RIVAL_SECONDS = 5.0
 
 # --- matches on other machines ---
 
+WORKER_TRIES = 10
+"""The workers that may fail one match before it begins: then the fault is not theirs, and the host is told."""
+
+WORKER_FAILURES = 3
+"""The matches in a row that a worker may fail before it gets none for a while."""
+
+MAX_CACHED_PROGRAMS = 1000
+"""The programs that a worker keeps beside those it has just used: most have some kB, and some have 48 MB."""
+
+CACHED_PROGRAM_SECONDS = 3600.0
+"""The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""
+
 MAX_ORDER_BYTES = 1 << 16
 """The size of an order to play a match, and of the proof of a worker: they have some kB."""
 

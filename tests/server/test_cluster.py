@@ -16,7 +16,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.cli.run import _hosted_teams
 from getstep_server.cluster import client, venue
-from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Progress, Reported, Stop
+from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Reported, Stop, TurnsPlayed
 from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, decode_report, encode
 from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.events import (
@@ -371,7 +371,7 @@ async def test_a_worker_is_stopped_that_passes_on_an_illegal_turn(
     def liar(play: Play) -> Iterator[FromProcess]:
         orders.append(play)
         first = decode_progress(turns(play, 1).data)
-        yield Progress(play.id, encode(msgspec.structs.replace(first, lines=first.lines * 2)))
+        yield TurnsPlayed(play.id, encode(msgspec.structs.replace(first, lines=first.lines * 2)))
 
     async def join() -> None:
         await link.join("w1", liar)
@@ -387,7 +387,7 @@ async def test_a_worker_is_stopped_that_passes_on_an_illegal_turn(
 @pytest.mark.parametrize(
     "talk",
     [
-        lambda play: Progress(play.id, b"nonsense"),
+        lambda play: TurnsPlayed(play.id, b"nonsense"),
         lambda play: turns(play, 2, start=1),
         lambda play: Reported(play.id, b"nonsense"),
         lambda play: Reported(play.id, b" " * (client.LARGE_REPORT_BYTES + 1)),

@@ -14,7 +14,7 @@ from getstep_server.children.channel import ChannelError
 from getstep_server.children.log import BEGINNING_BYTES, END_BYTES
 from getstep_server.cli import _cluster
 from getstep_server.cluster.address import ClusterAddress, cluster_address
-from getstep_server.cluster.link import ProcessLink
+from getstep_server.cluster.client import ProcessLink
 from getstep_server.cluster.messages import (
     MAX_MESSAGE_BYTES,
     Connected,

@@ -21,11 +21,11 @@ from getstep_server.cluster.messages import (
     Joined,
     Lost,
     Play,
-    Progress,
     Reported,
+    TurnsPlayed,
     Unfit,
 )
-from getstep_server.cluster.process import _Connection
+from getstep_server.cluster.process import _SchedulerConnection
 from tests.support.patience import PATIENCE_SECONDS
 
 TOO_LONG = b" " * (MAX_MESSAGE_BYTES + 1)
@@ -92,7 +92,7 @@ async def ended(future: Future) -> None:
     await asyncio.sleep(0)
 
 
-def during(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
+def during(talk: Callable[[Client, _SchedulerConnection], Any]) -> list[FromProcess]:
     """Return what the host hears while the worker proves itself, and while it talks.
 
     In a thread: a browser that an earlier test has used keeps an event loop in the main one.
@@ -101,10 +101,10 @@ def during(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
         return pool.submit(lambda: asyncio.run(_during(talk))).result()
 
 
-async def _during(talk: Callable[[Client, _Connection], Any]) -> list[FromProcess]:
+async def _during(talk: Callable[[Client, _SchedulerConnection], Any]) -> list[FromProcess]:
     client = Client()
     sent = queue.SimpleQueue[bytes]()
-    connection = _Connection(client, sent, Path())
+    connection = _SchedulerConnection(client, sent, Path())
     serving = asyncio.create_task(connection.serve())
     try:
         await talk(client, connection)
@@ -118,7 +118,7 @@ async def _during(talk: Callable[[Client, _Connection], Any]) -> list[FromProces
 def test_turns_that_cannot_be_passed_on_lose_the_match_and_no_other(data: Any) -> None:
     """They ended the thread that writes to the host, or the host took the process for one that is out of step."""
 
-    async def talk(client: Client, connection: _Connection) -> None:
+    async def talk(client: Client, connection: _SchedulerConnection) -> None:
         await asked(client)  # its proof
         for number in (1, 2):
             connection.take(Play(number, "tcp://lab:1", b"order", []))
@@ -137,12 +137,12 @@ def test_turns_that_cannot_be_passed_on_lose_the_match_and_no_other(data: Any) -
     assert isinstance(lost, Lost)
     assert lost.id == 1
     assert "expected" in lost.why
-    assert others == [Progress(2, b"turns"), Reported(2, b"report")]
+    assert others == [TurnsPlayed(2, b"turns"), Reported(2, b"report")]
 
 
 @pytest.mark.parametrize("data", [TOO_LONG, "text"], ids=["too long", "no bytes"])
 def test_a_report_that_cannot_be_passed_on_loses_the_match(data: Any) -> None:
-    async def talk(client: Client, connection: _Connection) -> None:
+    async def talk(client: Client, connection: _SchedulerConnection) -> None:
         await asked(client)
         connection.take(Play(1, "tcp://lab:1", b"order", []))
         future = await asked(client)
@@ -156,7 +156,7 @@ def test_a_report_that_cannot_be_passed_on_loses_the_match(data: Any) -> None:
 
 @pytest.mark.parametrize("data", [b"proof", TOO_LONG, "text"], ids=["good", "too long", "no bytes"])
 def test_a_worker_joins_if_its_proof_can_be_passed_on(data: Any) -> None:
-    async def talk(client: Client, _: _Connection) -> None:
+    async def talk(client: Client, _: _SchedulerConnection) -> None:
         future = await asked(client)
         future.answer.set_result(data)
         await ended(future)

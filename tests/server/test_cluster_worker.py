@@ -17,8 +17,8 @@ import trio
 
 from getstep_server.bot_runner import program_seats
 from getstep_server.bot_runner.hosted_process import HostedJob
-from getstep_server.cluster import program_files, proof, worker
-from getstep_server.cluster.machine import FOLDER_VARIABLE, own_core, shared_folder
+from getstep_server.cluster import machine, program_files, worker
+from getstep_server.cluster.machine import FOLDER_VARIABLE, calibrate, own_core, shared_folder
 from getstep_server.cluster.order import (
     MatchProgress,
     MatchReport,
@@ -30,7 +30,6 @@ from getstep_server.cluster.order import (
 )
 from getstep_server.cluster.order import decode_report as decoded
 from getstep_server.cluster.program_files import FilesError, ProgramCache, name_of, pack, unpack
-from getstep_server.cluster.proof import calibrate
 from getstep_server.cluster.worker import play_order, prove_worker
 from getstep_server.records.game import match_state_of
 from getstep_server.sandbox.check import Finding
@@ -401,9 +400,9 @@ def proofs(monkeypatch: pytest.MonkeyPatch, *held: bool) -> list[int]:
         trials.append(len(trials))
         return [Finding(PROBES[0], held[len(trials) - 1], "\x1b[31m")]
 
-    monkeypatch.setattr(proof, "missing", lambda: None)
-    monkeypatch.setattr(proof, "try_protections", tried)
-    monkeypatch.setattr(proof, "calibrate", lambda: 50.0)
+    monkeypatch.setattr(machine, "missing", lambda: None)
+    monkeypatch.setattr(machine, "try_protections", tried)
+    monkeypatch.setattr(machine, "calibrate", lambda: 50.0)
     return trials
 
 
@@ -425,15 +424,15 @@ def test_a_sandbox_that_does_not_hold_is_tried_again(monkeypatch: pytest.MonkeyP
 
 def test_without_a_sandbox_the_proof_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     proofs(monkeypatch)
-    monkeypatch.setattr(proof, "missing", lambda: "install bubblewrap")
+    monkeypatch.setattr(machine, "missing", lambda: "install bubblewrap")
     found = decode_proof(prove_worker())
     assert (found.is_protected, found.sandbox, found.sandbox_problem) == (False, (), "install bubblewrap")
 
 
 def test_the_calibration_is_a_time_of_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proof, "_ROUNDS", 2000)
+    monkeypatch.setattr(machine, "_ROUNDS", 2000)
     few = calibrate()
-    monkeypatch.setattr(proof, "_ROUNDS", 20_000)
+    monkeypatch.setattr(machine, "_ROUNDS", 20_000)
     assert 0 < few < calibrate()
 
 

@@ -307,14 +307,14 @@ async def test_a_match_that_never_succeeds_stops_the_contest(
 async def test_a_match_whose_hosted_process_always_dies_is_parked_and_the_others_go_on(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = venue.Here.play
+    real = venue.LocalVenue.play
 
     async def play(self: Any, running: Any, sheet: Any) -> Result:
         if running.match.number == 1:
             raise ExceptionGroup("of a nursery", [BotFailed("its process has died")])
         return await real(self, running, sheet)
 
-    monkeypatch.setattr(venue.Here, "play", play)
+    monkeypatch.setattr(venue.LocalVenue, "play", play)
     stage = Stage(make_contest(tmp_path, 3, **SMALL))
     why = r"^match 1 is parked: .* adjudicate CONTEST 1 "
     with pytest.RaisesGroup(pytest.RaisesExc(ContestStopped, match=why), flatten_subgroups=True):
@@ -324,7 +324,7 @@ async def test_a_match_whose_hosted_process_always_dies_is_parked_and_the_others
         (1, MATCH_ATTEMPTS, "its process has died")
     ]
     assert len(stage.of(ServerFault)) == MATCH_ATTEMPTS
-    monkeypatch.setattr(venue.Here, "play", real)
+    monkeypatch.setattr(venue.LocalVenue, "play", real)
     again = Stage(make_contest(tmp_path, 3, **SMALL), store=stage.store, records=list(stage.store.chain))
     await again.play(1, 2, 3)
     assert numbers([event.result.match for event in again.of(MatchEnded)]) == [1]

@@ -15,7 +15,7 @@ from trio.testing import MockClock
 
 from getstep_server.children.channel import Channel
 from getstep_server.events import ServerFault
-from getstep_server.judges.messages import Close, Finish, Lost, Setup, ToJudge
+from getstep_server.judges.messages import Close, ConnectionEnded, Finish, Setup, ToJudge
 from getstep_server.judges.process import JudgeProcess
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
@@ -63,11 +63,11 @@ async def test_what_the_other_end_does_not_take_at_once_arrives_later_and_in_ord
         async with trio.open_nursery() as nursery:
             nursery.start_soon(here.run)
             for number in range(8):
-                here.send(Lost(number, "x" * 200_000), [writes] if number % 2 else [])
+                here.send(ConnectionEnded(number, "x" * 200_000), [writes] if number % 2 else [])
             assert here.backlog > 1_000_000
             with trio.fail_after(PATIENCE_SECONDS):
                 async with aclosing(Channel[Any].receive(there)) as messages:
-                    there._decoder = msgspec.msgpack.Decoder(Lost)
+                    there._decoder = msgspec.msgpack.Decoder(ConnectionEnded)
                     for number in range(8):
                         message = await anext(messages)
                         assert (message.number, len(message.why)) == (number, 200_000)

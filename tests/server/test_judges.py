@@ -26,7 +26,7 @@ from getstep_server.events import (
 )
 from getstep_server.incident import Incident
 from getstep_server.judges import process as judges_process
-from getstep_server.judges.messages import Back, Returned, Stop
+from getstep_server.judges.messages import Back, Returned, ReturnMatch
 from getstep_server.play.judge import play_match
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
@@ -213,7 +213,7 @@ async def test_a_judge_that_does_not_return_a_match_is_killed(
     real = judges_process.JudgeProcess._do
 
     def deaf(self: Any, message: Any, nursery: Any) -> None:
-        if not isinstance(message, Stop):
+        if not isinstance(message, ReturnMatch):
             real(self, message, nursery)
 
     monkeypatch.setattr(judges_process.JudgeProcess, "_do", deaf)
@@ -359,11 +359,11 @@ async def test_a_connection_that_comes_when_the_match_is_over_is_served_again(
     contest = contest_of(tmp_path, settings={"legs": 1})
     held: list[tuple[Any, Any]] = []
     taken: list[str] = []
-    real_lend, real_take = judge_process.JudgeProcess.bring, judge_process.JudgeProcess._take
+    real_lend, real_take = judge_process.JudgeHandle.bring, judge_process.JudgeHandle._take
     real_bring, real_judge = judges_process.JudgeProcess._bring, judges_process.JudgeProcess._judge
 
     def too_late(self: Any, seat: Any, connection: Any) -> None:
-        self._channel.send(Stop(seat.match))  # the judge does this first
+        self._channel.send(ReturnMatch(seat.match))  # the judge does this first
         real_lend(self, seat, connection)
 
     def hold(self: Any, order: Any, nursery: Any) -> None:
@@ -382,8 +382,8 @@ async def test_a_connection_that_comes_when_the_match_is_over_is_served_again(
             taken.append(type(message).__name__)
         real_take(self, message)
 
-    monkeypatch.setattr(judge_process.JudgeProcess, "bring", too_late)
-    monkeypatch.setattr(judge_process.JudgeProcess, "_take", take)
+    monkeypatch.setattr(judge_process.JudgeHandle, "bring", too_late)
+    monkeypatch.setattr(judge_process.JudgeHandle, "_take", take)
     monkeypatch.setattr(judges_process.JudgeProcess, "_bring", hold)
     monkeypatch.setattr(judges_process.JudgeProcess, "_judge", bring_after)
     async with running(contest) as server, seated(server.port, 2), seated(server.port, 1) as old:

@@ -12,8 +12,7 @@ import pytest
 from msgspec import structs
 
 from getstep_engines import TimeControl
-from getstep_server.cluster.durations import SHARE, TURNS, Durations
-from getstep_server.cluster.placement import AHEAD, AHEAD_SECONDS, Job, Placement
+from getstep_server.cluster.placement import AHEAD, AHEAD_SECONDS, SHARE, TURNS, Durations, Job, Placement
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 

@@ -19,10 +19,10 @@ from getstep_server.cluster.messages import (
     Left,
     Lost,
     Play,
-    Progress,
     Reported,
     Stop,
     ToProcess,
+    TurnsPlayed,
 )
 from getstep_server.cluster.order import (
     MatchOrder,
@@ -90,11 +90,11 @@ def good(play: Play) -> Iterator[FromProcess]:
     yield Reported(play.id, encode(report_on(decode_order(play.order))))
 
 
-def turns(play: Play, count: int, start: int = 0) -> Progress:
+def turns(play: Play, count: int, start: int = 0) -> TurnsPlayed:
     """Return the first turns of a match."""
     order = decode_order(play.order)
     lines = report_on(order).lines[start : start + count]
-    return Progress(play.id, encode(MatchProgress(start=start, lines=lines)))
+    return TurnsPlayed(play.id, encode(MatchProgress(start=start, lines=lines)))
 
 
 class MemoryLink:

@@ -26,8 +26,7 @@ SERVER = "server/getstep_server/limits.py"
 SESSION = "server/getstep_server/net/connection.py"
 REFEREE = "sdk/getstep/referee/limits.py"
 DISCOVERY = "sdk/getstep/client/discovery/limits.py"
-CLUSTER = "server/getstep_server/cluster/limits.py"
-LIMITS = (WIRE, SERVER, REFEREE, DISCOVERY, CLUSTER)
+LIMITS = (WIRE, SERVER, REFEREE, DISCOVERY)
 SECONDS = 90.0
 """A test that has not failed by then does not hold anything."""
 

@@ -7,8 +7,7 @@ import sys
 from importlib.util import find_spec
 
 from getstep_server.cluster.address import cluster_address
-from getstep_server.cluster.client import Cluster
-from getstep_server.cluster.link import ProcessLink
+from getstep_server.cluster.client import Cluster, ProcessLink
 from getstep_server.cluster.venue import ClusterVenue
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError

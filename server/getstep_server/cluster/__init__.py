@@ -8,6 +8,5 @@ __all__ = [
     "machine",
     "order",
     "program_files",
-    "proof",
     "worker",
 ]

@@ -20,8 +20,10 @@ as possible, and is no longer a worker.
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,11 +31,15 @@ from typing import Protocol
 
 import trio
 
+from getstep_server.children.channel import Channel, ChannelError
+from getstep_server.children.keeping import keep_running
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import run, start
 from getstep_server.events import ClusterChanged, ClusterConnected, ClusterTrouble, Publish, WorkersRefused
+from getstep_server.limits import WORKER_FAILURES, WORKER_TRIES
 from getstep_server.records.record import SOFTWARE
 from getstep_server.text import escape_control_chars
 
-from .limits import WORKER_FAILURES, WORKER_TRIES
 from .messages import (
     Connected,
     Disconnected,
@@ -44,10 +50,10 @@ from .messages import (
     Lost,
     NotSubmitted,
     Play,
-    Progress,
     Reported,
     Stop,
     ToProcess,
+    TurnsPlayed,
     Unfit,
 )
 from .order import (
@@ -80,6 +86,9 @@ SILENCE_SECONDS = 90.0
 LARGE_REPORT_BYTES = 100_000
 """A larger report is decoded in a thread: 1 MB takes 10 ms."""
 
+
+PROCESS_END_SECONDS = 6.0
+"""The time for the process that talks to Dask to end its workers and itself: then it is killed."""
 
 NAME_CHARS = 80
 """The length of a worker's name on the screen."""
@@ -129,13 +138,73 @@ class Order:
 
 
 class Link(Protocol):
-    """A connection to the process that talks to Dask, see `link.ProcessLink`."""
+    """A connection to the process that talks to Dask, see `ProcessLink`."""
 
     def tell(self, message: ToProcess) -> None:
         """Send a message; it is lost if the process ends."""
 
     async def run(self, receive: Callable[[FromProcess], None], lost: Callable[[str], None]) -> None:
         """Pass on messages until cancelled; call ``lost`` with the reason whenever the process has ended."""
+
+
+class ProcessLink:
+    """The connection to the process that talks to Dask, which is started again whenever it ends.
+
+    Args:
+        command: starts it; the descriptor of its end of the channel is the last argument.
+        log: the file that gets what it prints.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path) -> None:
+        self._command = command
+        self._log = log
+        self._channel: Channel[FromProcess] | None = None
+        self._why = ""
+
+    def tell(self, message: ToProcess) -> None:
+        """Send a message; it is lost if the process ends."""
+        if self._channel is not None:
+            self._channel.send(message)
+
+    async def run(self, receive: Callable[[FromProcess], None], lost: Callable[[str], None]) -> None:
+        """Keep the process until cancelled.
+
+        Args:
+            receive: called with each message.
+            lost: called with the reason whenever the process has ended.
+        """
+
+        def ended(code: int, _: float) -> None:
+            lost(self._why or f"the process that talks to Dask has ended with code {code}; see {self._log}")
+
+        await keep_running(partial(self._live, receive), ended)
+
+    async def _live(self, receive: Callable[[FromProcess], None]) -> int:
+        """Run the process until it ends, and return its exit code. If this is cancelled, end it."""
+        self._why = ""
+        ours, theirs = socket.socketpair()
+        channel = self._channel = Channel[FromProcess](ours, FromProcess)
+        try:
+            with theirs:
+                process = await start([*self._command, str(theirs.fileno())], files=[theirs.fileno()])
+        except OSError as error:
+            channel.close()
+            self._why = f"the process that talks to Dask cannot be started: {error}"
+            return -1
+        with ChildLog(self._log, append=True) as log:
+            async with trio.open_nursery() as nursery:
+                follow = partial(run, process, log, end_seconds=PROCESS_END_SECONDS, ask_to_end=channel.close)
+                nursery.start_soon(follow)
+                nursery.start_soon(channel.run)
+                try:
+                    async with aclosing(channel.receive()) as messages:
+                        async for message in messages:
+                            receive(message)
+                except ChannelError as error:
+                    self._why = f"the process that talks to Dask is out of step: {error}"
+                nursery.cancel_scope.cancel()
+        channel.close()
+        return process.returncode or 0
 
 
 Register = Callable[[WorkerProof, str, int], Awaitable[int]]
@@ -242,6 +311,7 @@ class Cluster:
         self._note_trouble(why)
 
     def _take(self, message: FromProcess) -> None:
+        # A message about an order that is not here any more was on its way when the order was stopped.
         match message:
             case Connected(where):
                 self._trouble = ""
@@ -255,7 +325,7 @@ class Cluster:
                 self._refuse(name, why)
             case Left(address):
                 self._remove(address, "its worker is gone")
-            case Progress(number, data):
+            case TurnsPlayed(number, data):
                 if number in self._orders:
                     self._take_progress(self._orders[number], data)
             case Reported(number, data):
@@ -281,6 +351,7 @@ class Cluster:
             self._refuse(name, str(error))
             return
         finally:
+            # It may have left meanwhile; if it has joined again, that message is another one.
             still_here = self._joining.pop(address, None) is message
         if still_here:
             self._workers[address] = Worker(number, name, message.slots, proof)

@@ -87,7 +87,7 @@ class Left(msgspec.Struct, tag=True, array_like=True, frozen=True):
     worker: str
 
 
-class Progress(msgspec.Struct, tag=True, array_like=True, frozen=True):
+class TurnsPlayed(msgspec.Struct, tag=True, array_like=True, frozen=True):
     """A part of the turns of a match that was ordered: a `MatchProgress`."""
 
     id: int
@@ -110,7 +110,7 @@ class Lost(msgspec.Struct, tag=True, array_like=True, frozen=True):
 
 ToProcess: TypeAlias = Play | Stop | GiveUp
 FromProcess: TypeAlias = (
-    Connected | Disconnected | NotSubmitted | Joined | Unfit | Left | Progress | Reported | Lost
+    Connected | Disconnected | NotSubmitted | Joined | Unfit | Left | TurnsPlayed | Reported | Lost
 )
 
 

@@ -46,10 +46,10 @@ from .messages import (
     Lost,
     NotSubmitted,
     Play,
-    Progress,
     Reported,
     Stop,
     ToProcess,
+    TurnsPlayed,
     Unfit,
     described,
     framed,
@@ -82,7 +82,7 @@ Nobody looks at what they find, and they take 40 ms of processor time a second f
 """
 
 
-class _Connection:
+class _SchedulerConnection:
     """A connection to a scheduler, until it is lost.
 
     Args:
@@ -212,12 +212,14 @@ class _Connection:
         if number not in self._orders:
             return
         try:
-            self._send(Progress(number, _bytes(data)))
+            self._send(TurnsPlayed(number, _bytes(data)))
         except (TypeError, ChannelError) as error:
             self._orders.pop(number)[1].cancel()
             self._send(Lost(number, described(error)))
 
     def _submit(self, function: Any, worker: str, name: str, *args: Any) -> Any:
+        # A pure task with the arguments of another would get its result. No retries: the host decides where an
+        # order that has failed is played.
         return self._client.submit(
             function, *args, key=name, workers=[worker], allow_other_workers=False, pure=False, retries=0
         )
@@ -231,7 +233,7 @@ class _Connection:
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         running = asyncio.create_task(work)
-        self._tasks.add(running)
+        self._tasks.add(running)  # asyncio itself keeps no task alive
         running.add_done_callback(self._tasks.discard)
 
 
@@ -255,7 +257,7 @@ class _Process:
         self._address = address
         self._files = files
         self._queue = send
-        self._connection: _Connection | None = None
+        self._connection: _SchedulerConnection | None = None
         self._cluster: Any = None
         self._keeping: asyncio.Task[None] | None = None
         """It submits jobs of SLURM again that have ended."""
@@ -318,7 +320,7 @@ class _Process:
                 await asyncio.wait_for(self._cluster.close(), CLOSE_SECONDS)
 
     async def _serve(self, client: Client) -> None:
-        connection = _Connection(client, self._queue, self._files)
+        connection = _SchedulerConnection(client, self._queue, self._files)
         self._connection = connection
         self._send(Connected(str(client.scheduler.address)))
         try:

@@ -19,10 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from getstep_server.limits import MAX_BUILT_BYTES, MAX_BUILT_FILES
+from getstep_server.limits import CACHED_PROGRAM_SECONDS, MAX_BUILT_BYTES, MAX_BUILT_FILES, MAX_CACHED_PROGRAMS
 from getstep_server.programs.disk import delete_tree
-
-from .limits import CACHED_PROGRAM_SECONDS, MAX_CACHED_PROGRAMS
 
 _PATH_BYTES = 1000
 _MOST_BYTES = MAX_BUILT_BYTES + MAX_BUILT_FILES * (_PATH_BYTES + 16)

@@ -1,4 +1,7 @@
-"""The functions that Dask calls in a worker. They connect `worker` with Dask, and do nothing else."""
+"""The functions that Dask calls in a worker. They connect `worker` with Dask, and do nothing else.
+
+They are a module of their own, because a worker finds them by its name, and because `worker` needs no Dask.
+"""
 
 from __future__ import annotations
 

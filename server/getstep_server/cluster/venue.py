@@ -46,9 +46,8 @@ from getstep_server.records.worker import ProbeEntry, Workers, record_of_worker,
 from getstep_server.text import escape_control_chars, utc_time
 
 from .client import SILENCE_SECONDS, Cluster, Order, Worker
-from .durations import Durations
 from .order import MatchOrder, MatchReport, OrderError, ProgramSettings, ProgramSpec, WorkerProof, check_lines
-from .placement import Job
+from .placement import Durations, Job
 from .program_files import name_of, pack
 
 DUE_SECONDS = 1.0

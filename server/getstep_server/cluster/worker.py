@@ -56,7 +56,7 @@ from getstep_server.sandbox import Protections
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import Journal
 
-from .machine import own_core, shared_folder
+from .machine import own_core, prove, shared_folder
 from .order import (
     FAILURE_CHARS,
     MatchOrder,
@@ -68,14 +68,13 @@ from .order import (
     encode,
 )
 from .program_files import FilesError, ProgramCache
-from .proof import prove
 
 PROGRESS_SECONDS = 1.0
 """The interval at which turns are passed on while a match is played. The live page of the host shows them."""
 
 STOPPED = "the host has stopped the match"
 
-Progress = Callable[[bytes], object]
+TellProgress = Callable[[bytes], object]
 
 
 def prove_worker() -> bytes:
@@ -90,7 +89,10 @@ def prove_worker() -> bytes:
 
 
 def play_order(
-    order: bytes, files: Mapping[str, bytes], progress: Progress | None = None, stop: threading.Event | None = None
+    order: bytes,
+    files: Mapping[str, bytes],
+    progress: TellProgress | None = None,
+    stop: threading.Event | None = None,
 ) -> bytes:
     """Play one match, and return its report, an encoded `MatchReport`. It blocks the thread, and raises nothing.
 
@@ -108,7 +110,7 @@ def play_order(
 
 
 def _report(
-    order: MatchOrder, files: Mapping[str, bytes], progress: Progress | None, stop: threading.Event
+    order: MatchOrder, files: Mapping[str, bytes], progress: TellProgress | None, stop: threading.Event
 ) -> MatchReport:
     until = time.monotonic() + order.deadline_seconds
     folder = shared_folder()
@@ -120,7 +122,7 @@ def _report(
     missing = tuple(name for name, home in homes.items() if home is None)
     if missing:
         return MatchReport(missing=missing)
-    waiting = _Waiting(progress, stop)
+    waiting = _WaitingForCore(progress, stop)
     with _folder_of_match(folder / "matches") as own, own_core(folder, until, waiting) as core:
         protections = Protections(order.settings.sandbox)
         jobs = [
@@ -138,10 +140,10 @@ def _report(
     )
 
 
-class _Waiting:
+class _WaitingForCore:
     """Tells the host that a match waits for a core."""
 
-    def __init__(self, progress: Progress | None, stop: threading.Event) -> None:
+    def __init__(self, progress: TellProgress | None, stop: threading.Event) -> None:
         self._empty = MatchProgress(start=0, lines=[])
         self._progress = progress
         self._stop = stop
@@ -156,7 +158,7 @@ class _Waiting:
             _tell(self._progress, self._empty)
 
 
-def _tell(progress: Progress | None, message: MatchProgress) -> None:
+def _tell(progress: TellProgress | None, message: MatchProgress) -> None:
     if progress is not None:
         with contextlib.suppress(Exception):  # the report has all turns; only spectators miss these until then
             progress(encode(message))
@@ -173,13 +175,13 @@ def _delete_old(home: Path) -> None:
     """Delete what workers that were killed have left behind."""
     for path in home.glob("*"):
         with contextlib.suppress(OSError):  # another worker has deleted it
-            if time.time() - path.stat().st_mtime > MAX_ORDER_SECONDS:
+            if time.time() - path.stat().st_mtime > MAX_ORDER_SECONDS:  # else its match may still be played
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _reason(error: BaseException) -> str:
     """Return the text of a failure: of one that is expected its message, else its traceback."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:  # each nursery adds one
         error = error.exceptions[0]
     if isinstance(error, BotFailed | OSError | OrderError | FilesError):
         return str(error)[-FAILURE_CHARS:] or type(error).__name__
@@ -193,7 +195,7 @@ async def _play(
     order: MatchOrder,
     jobs: Sequence[ProgramJob],
     folder: Path,
-    progress: Progress | None,
+    progress: TellProgress | None,
     stop: threading.Event,
     until: float,
 ) -> Record:
@@ -226,7 +228,7 @@ async def _play(
 
 
 async def _pass_on(
-    sheet: Scoresheet, progress: Progress | None, stop: threading.Event, scope: trio.CancelScope
+    sheet: Scoresheet, progress: TellProgress | None, stop: threading.Event, scope: trio.CancelScope
 ) -> None:
     """Pass on the turns while they are played; cancel ``scope`` if the match has to stop."""
     passed_on = 0
@@ -247,7 +249,7 @@ def _first_of(lines: Sequence[bytes]) -> Sequence[bytes]:
     """Return as many turns as fit into a `MatchProgress`. The others follow later, or with the report."""
     # In it each turn is a JSON string: with quotes and a comma, and with twice the length if it is all quotes.
     sizes = accumulate(2 * len(line) + 3 for line in lines)
-    return lines[: sum(size < MAX_PROGRESS_BYTES - 100 for size in sizes) or 1]
+    return lines[: sum(size < MAX_PROGRESS_BYTES - 100 for size in sizes) or 1]  # 100 for the rest of the message
 
 
 async def _play_at_seats(

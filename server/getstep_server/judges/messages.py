@@ -36,7 +36,7 @@ class LentSeat(Struct, frozen=True):
     connection: SavedConnection | None
 
 
-class Judge(Struct, frozen=True, tag=True):
+class LendMatch(Struct, frozen=True, tag=True):
     """Judge a match, or the rest of it. Its journal has ``lines`` lines until now."""
 
     match: int
@@ -71,7 +71,7 @@ class Note(Struct, frozen=True, tag=True):
     incident: Incident
 
 
-class Stop(Struct, frozen=True, tag=True):
+class ReturnMatch(Struct, frozen=True, tag=True):
     """Return a match that is not over."""
 
     match: int
@@ -90,10 +90,10 @@ class Finish(Struct, frozen=True, tag=True):
     tag: bytes
 
 
-ToJudge: TypeAlias = Setup | Judge | Bring | Close | Note | Stop | Append | Finish
+ToJudge: TypeAlias = Setup | LendMatch | Bring | Close | Note | ReturnMatch | Append | Finish
 
 
-class MatchProgress(Struct, frozen=True, array_like=True):
+class LoanProgress(Struct, frozen=True, array_like=True):
     """The turns and passes of a match since the last message, and for each seat what the choice of a seat needs."""
 
     match: int
@@ -105,13 +105,13 @@ class MatchProgress(Struct, frozen=True, array_like=True):
     """When something last arrived from each player, by `time.perf_counter_ns`; 0 without a connection."""
 
 
-class Progress(Struct, frozen=True, tag=True):
+class ProgressReport(Struct, frozen=True, tag=True):
     """The process works; what has been played since the last message."""
 
-    matches: list[MatchProgress]
+    matches: list[LoanProgress]
 
 
-class Lost(Struct, frozen=True, tag=True):
+class ConnectionEnded(Struct, frozen=True, tag=True):
     """A connection has ended, or was closed."""
 
     number: int
@@ -128,7 +128,7 @@ class Back(Struct, frozen=True, tag=True):
 class Returned(Struct, frozen=True, tag=True):
     """A match is over if it has a ``result``. Otherwise the judge has failed, or was stopped.
 
-    ``turns`` and ``totals`` are as in `MatchProgress`, ``incidents`` are all those of the match. ``fault`` is the
+    ``turns`` and ``totals`` are as in `LoanProgress`, ``incidents`` are all those of the match. ``fault`` is the
     traceback of a failure. ``last_ids`` are the ids of the latest questions.
     """
 
@@ -151,4 +151,4 @@ class Published(Struct, frozen=True, tag=True):
     event: msgspec.Raw
 
 
-FromJudge: TypeAlias = Progress | Lost | Back | Returned | Published
+FromJudge: TypeAlias = ProgressReport | ConnectionEnded | Back | Returned | Published

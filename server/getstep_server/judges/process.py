@@ -36,17 +36,17 @@ from .messages import (
     Back,
     Bring,
     Close,
+    ConnectionEnded,
     Finish,
-    Judge,
+    LendMatch,
     LentSeat,
-    Lost,
-    MatchProgress,
+    LoanProgress,
     Note,
-    Progress,
+    ProgressReport,
     Published,
     Returned,
+    ReturnMatch,
     Setup,
-    Stop,
     ToJudge,
 )
 
@@ -69,7 +69,7 @@ async def run(sock: socket.socket) -> None:
 
 
 @dataclass
-class _Match:
+class _LentMatch:
     """A match that is judged here."""
 
     sheet: Scoresheet
@@ -79,7 +79,7 @@ class _Match:
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
 
-class _Seat(Seat):
+class _ReportingSeat(Seat):
     """A seat for one match, which tells when a connection of it has ended."""
 
     def __init__(self, team: Team, publish: Publish, last_id: int, lost: Callable[[Peer, str], None]) -> None:
@@ -107,7 +107,7 @@ class JudgeProcess:
         self._disk = Disk(self._contest.folder, self._publish)
         self._scheduler = DeadlineScheduler()
         self._registry = ConnectionRegistry(self._contest, {}, self._publish, batch=self._journal.batch)
-        self._matches: dict[int, _Match] = {}
+        self._matches: dict[int, _LentMatch] = {}
         self._connections: dict[Connection, int] = {}
         """The connections that are served here, with their numbers."""
 
@@ -124,7 +124,7 @@ class JudgeProcess:
 
     def _do(self, message: ToJudge, nursery: trio.Nursery) -> None:
         match message:
-            case Judge():
+            case LendMatch():
                 self._begin(message, nursery)
             case Bring():
                 self._bring(message, nursery)
@@ -133,7 +133,7 @@ class JudgeProcess:
                     connection.close(Goodbye(reason, detail, retry_ms))
             case Note(number, incident) if number in self._matches:
                 self._matches[number].sheet.incident(incident)
-            case Stop(number) if number in self._matches:
+            case ReturnMatch(number) if number in self._matches:
                 self._matches[number].scope.cancel()
             case Append(tag, entries):
                 with contextlib.suppress(OSError):  # the next line of any match writes it as well
@@ -143,17 +143,17 @@ class JudgeProcess:
 
     # --- matches ---
 
-    def _begin(self, order: Judge, nursery: trio.Nursery) -> None:
+    def _begin(self, order: LendMatch, nursery: trio.Nursery) -> None:
         sheet = Scoresheet(order.head, self._journal, self._disk)
         sheet.restore(order.log)
         self._journal.follow(tag_of(order.match, sheet.attempt), order.lines)
         first, second = (self._seat(lent, nursery) for lent in order.seats)
-        match = self._matches[order.match] = _Match(sheet, (first, second), len(order.log.turns))
+        match = self._matches[order.match] = _LentMatch(sheet, (first, second), len(order.log.turns))
         nursery.start_soon(self._judge, order.match, match)
 
     def _seat(self, lent: LentSeat, nursery: trio.Nursery) -> Seat:
         team = self._contest.teams[lent.team]
-        seat = _Seat(team, self._publish, lent.last_id, self._lost)
+        seat = _ReportingSeat(team, self._publish, lent.last_id, self._lost)
         if lent.number is not None and lent.connection is not None:
             seat.connection = self._adopt(lent.number, lent.connection, seat, nursery)
         return seat
@@ -175,7 +175,7 @@ class JudgeProcess:
         seat = match.seats[order.player]
         seat.attach(self._adopt(order.number, order.connection, seat, nursery))
 
-    async def _judge(self, number: int, match: _Match) -> None:
+    async def _judge(self, number: int, match: _LentMatch) -> None:
         """Judge a match to its end, or until it is stopped, and return it."""
         result: Result | None = None
         fault: str | None = None
@@ -184,8 +184,8 @@ class JudgeProcess:
                 result = await play_match(match.sheet, match.seats, self._scheduler, self._publish)
             except Exception:
                 fault = traceback.format_exc()
-        del self._matches[number]
-        begun = match.seats[0].in_match
+        del self._matches[number]  # from here on, messages about it come too late
+        begun = match.seats[0].in_match  # before `release`, which ends it
         connections = []
         for seat in match.seats:
             seat.release()
@@ -208,15 +208,15 @@ class JudgeProcess:
     async def _report_progress(self) -> None:
         """Report what has been played, at intervals, until cancelled."""
         while True:
-            if self._channel.backlog < JUDGE_BACKLOG_BYTES:
-                self._channel.send(Progress([self._progress(*item) for item in self._matches.items()]))
+            if self._channel.backlog < JUDGE_BACKLOG_BYTES:  # else later: the server does not keep up
+                self._channel.send(ProgressReport([self._progress(*item) for item in self._matches.items()]))
             await trio.sleep(PROGRESS_SECONDS)
 
-    def _progress(self, number: int, match: _Match) -> MatchProgress:
+    def _progress(self, number: int, match: _LentMatch) -> LoanProgress:
         turns = match.sheet.turns_from(match.told)
         match.told += len(turns)
         first, second = match.seats
-        return MatchProgress(
+        return LoanProgress(
             number,
             list(turns),
             match.sheet.totals,
@@ -227,7 +227,7 @@ class JudgeProcess:
     def _lost(self, connection: Peer, why: str) -> None:
         number = self._connections.pop(connection, None) if isinstance(connection, Connection) else None
         if number is not None:
-            self._channel.send(Lost(number, why))
+            self._channel.send(ConnectionEnded(number, why))
 
     def _publish(self, event: Event) -> None:
         """Pass an event on to the server, and record an incident in the match that it happened in."""
@@ -239,7 +239,7 @@ class JudgeProcess:
         if self._channel.backlog < JUDGE_BACKLOG_BYTES:
             self._channel.send(Published(type(event).__name__, msgspec.Raw(msgspec.msgpack.encode(event))))
 
-    def _matches_of(self, incident: Incident) -> list[_Match]:
+    def _matches_of(self, incident: Incident) -> list[_LentMatch]:
         match = self._matches.get(incident.match or 0)
         if match is not None:
             return [match]

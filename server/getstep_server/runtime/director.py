@@ -79,7 +79,7 @@ from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import PATIENCES, Gathering, Presence, resume_patience
 from .recorder import Recorder, stopped
-from .venue import Cluster, Here, Venue
+from .venue import ClusterProtocol, LocalVenue, Venue
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ class Director:
         gather: bool = True,
         hosted: HostedPrograms | None = None,
         elsewhere: Sequence[Venue] = (),
-        cluster: Cluster | None = None,
+        cluster: ClusterProtocol | None = None,
     ) -> None:
         self.contest = contest
         self.tournament = tournament
@@ -131,7 +131,7 @@ class Director:
         self._arena = ArenaDesk(contest, tournament)
         self._hosted = hosted or HostedPrograms(contest, tournament, publish)
         self._cluster = cluster
-        self._venues = (*([cluster] if cluster else []), *elsewhere, Here(self._hosted, scheduler, publish))
+        self._venues = (*([cluster] if cluster else []), *elsewhere, LocalVenue(self._hosted, scheduler, publish))
         patience = inf if self._arena else contest.file.start.absent_seconds
         self._presence = Presence(seats, patience, self._hosted)
         self._gathering = Gathering()

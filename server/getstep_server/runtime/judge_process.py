@@ -25,18 +25,18 @@ from getstep_server.judges.messages import (
     Back,
     Bring,
     Close,
+    ConnectionEnded,
     Finish,
     FromJudge,
-    Judge,
+    LendMatch,
     LentSeat,
-    Lost,
-    MatchProgress,
+    LoanProgress,
     Note,
-    Progress,
+    ProgressReport,
     Published,
     Returned,
+    ReturnMatch,
     Setup,
-    Stop,
 )
 from getstep_server.net.connection import Connection, SavedConnection
 from getstep_server.net.seat import REPLACED, Peer, Seat
@@ -82,7 +82,7 @@ class _Loan:
 class _LentJournal:
     """The journal of a lent match: its first lines are in the server's, the others in that of a judge process."""
 
-    def __init__(self, own: Journal, process: JudgeProcess, token: trio.lowlevel.TrioToken) -> None:
+    def __init__(self, own: Journal, process: JudgeHandle, token: trio.lowlevel.TrioToken) -> None:
         self._own = own
         self._process = process
         self._token = token
@@ -106,7 +106,7 @@ class _LentJournal:
             self._token.run_sync_soon(self._process.finish, tag)
 
 
-class JudgeProcess:
+class JudgeHandle:
     """One life of a judge process.
 
     Args:
@@ -218,7 +218,7 @@ class JudgeProcess:
 
     async def _stop(self, loan: _Loan) -> None:
         """Wait until a match that must not go on is returned; kill a process that does not return it."""
-        self._channel.send(Stop(loan.sheet.match.number))
+        self._channel.send(ReturnMatch(loan.sheet.match.number))
         with trio.move_on_after(ANSWER_SECONDS, shield=True):
             await loan.over.wait()
         if not loan.over.is_set():
@@ -245,7 +245,8 @@ class JudgeProcess:
         first, second = seats
         reserved = first.last_id + MATCH_QUESTIONS, second.last_id + MATCH_QUESTIONS
         loan = self.loans[match.number] = _Loan(attempt, sheet, reserved)
-        self._channel.send(Judge(match.number, dict(sheet.head), log, own.lines_of(tag), (first, second)), files)
+        lent = LendMatch(match.number, dict(sheet.head), log, own.lines_of(tag), (first, second))
+        self._channel.send(lent, files)
         token = trio.lowlevel.current_trio_token()
         sheet.lend(_LentJournal(own, self, token), lambda incident: self._note(match.number, incident))
         return loan
@@ -306,12 +307,12 @@ class JudgeProcess:
 
     def _take(self, message: FromJudge) -> None:
         match message:
-            case Progress(matches):
+            case ProgressReport(matches):
                 for progress in matches:
                     self._note_progress(progress)
             case Returned():
                 self._take_back(message)
-            case Lost(number, why):
+            case ConnectionEnded(number, why):
                 connection = self._forget(number)
                 if connection is not None:
                     connection.lost(why)
@@ -324,7 +325,7 @@ class JudgeProcess:
                 self._publish(msgspec.msgpack.decode(event, type=_EVENTS[kind]))
                 self._passing_on = False
 
-    def _note_progress(self, progress: MatchProgress) -> None:
+    def _note_progress(self, progress: LoanProgress) -> None:
         loan = self.loans[progress.match]
         loan.sheet.follow(progress.turns, progress.totals)
         parts = zip(loan.attempt.seats, progress.asked, progress.received_ns, strict=True)

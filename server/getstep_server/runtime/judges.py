@@ -27,7 +27,7 @@ from getstep_server.records.result import Result
 
 from .attempt import Attempt
 from .hosted import HostedPrograms
-from .judge_process import JudgeProcess
+from .judge_process import JudgeHandle
 
 
 def check_judges(contest: Contest) -> None:
@@ -63,7 +63,7 @@ class JudgeProcesses:
         self._sheets = sheets
         self._scheduler = scheduler
         self._publish = publish
-        self._processes: list[JudgeProcess] = []
+        self._processes: list[JudgeHandle] = []
         """Those that were ready. One that has ended stays here until all that it had is settled."""
         self._writer = 0
         self._returned = trio.Event()
@@ -90,7 +90,7 @@ class JudgeProcesses:
 
         async def live() -> int:
             self._writer += 1
-            process = JudgeProcess(self._contest, self._sheets, self._writer, self._publish, self._changed)
+            process = JudgeHandle(self._contest, self._sheets, self._writer, self._publish, self._changed)
             try:
                 return await process.run(partial(self._ready, process, ready))
             finally:
@@ -103,7 +103,7 @@ class JudgeProcesses:
 
         await keep_running(live, ended)
 
-    def _ready(self, process: JudgeProcess, then: Callable[[], None]) -> None:
+    def _ready(self, process: JudgeHandle, then: Callable[[], None]) -> None:
         self._processes.append(process)
         then()
 

@@ -44,7 +44,7 @@ from .recorder import PutWorker
 from .run_log import RunLog
 from .start import EnterKey, StartCondition, expected_teams, wait_for_start
 from .status_file import StatusFile
-from .venue import Cluster
+from .venue import ClusterProtocol
 
 OVER = Goodbye("contest_over", "The contest is over. Thank you for playing.", None)
 SHUTTING_DOWN = Goodbye(
@@ -59,7 +59,7 @@ With Python's default of 5 ms, each move of every match would be that much later
 """
 
 
-class RunningCluster(Cluster, Protocol):
+class RunningCluster(ClusterProtocol, Protocol):
     """A cluster that is run beside the contest."""
 
     async def run(self, put_worker: PutWorker, changed: Callable[[], None]) -> None:

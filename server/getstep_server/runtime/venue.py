@@ -42,7 +42,7 @@ class Venue(Protocol):
         """
 
 
-class Cluster(Venue, Protocol):
+class ClusterProtocol(Venue, Protocol):
     """Other machines, on which a hosted program can play many matches at once."""
 
     @property
@@ -56,7 +56,7 @@ class Cluster(Venue, Protocol):
         """Return a seat for one match: nobody ever connects to it."""
 
 
-class Here:
+class LocalVenue:
     """The venue of all matches that no other venue takes: this process judges them.
 
     Args:
