@@ -25,8 +25,7 @@ import trio
 
 from getstep_server.bot_runner.processes import Bot
 from getstep_server.cli._cluster import cluster_maker
-from getstep_server.cli._duel_cluster import add_programs
-from getstep_server.cli._duel_contest import duel_contest
+from getstep_server.cli.duel import add_programs, duel_contest
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, MatchEnded
 from getstep_server.programs.store import ProgramStore

@@ -24,7 +24,7 @@ import trio
 from getstep_engines import GAMES
 from getstep_server.bot_runner.processes import Bots, run_bots
 from getstep_server.cli._crash_demo import serving
-from getstep_server.cli._demo_contest import lineup
+from getstep_server.cli.run import lineup
 from getstep_server.config.class_list import TeamEntry
 from getstep_server.config.contest import Contest, contest_path, load_contest, make_contest
 from getstep_server.config.roster import add_teams

@@ -419,6 +419,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "config",
             "errors",
             "events",
+            "formats",  # the rule of publication holds in ladders
             "incident",
             "judges",
             "limits",

@@ -32,7 +32,7 @@ def source_of(address: str) -> str:
     return str(found)
 
 
-# --- listeners on all addresses -----------------------------------------------------------------------------------
+# --- listeners on all addresses ---------------------------------------------------------------------------------
 
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared; nothing listens on them here
 """The hosts that mean "all addresses of this machine", and the loopback address of the same family."""

@@ -13,8 +13,8 @@ import trio
 
 from getstep_engines import GAMES
 from getstep_server.bot_runner.processes import Bot
-from getstep_server.cli._demo_contest import FIRST_GAME, MOST_TEAMS, demo_contest
 from getstep_server.cli._with_bots import run_with_bots
+from getstep_server.cli.run import FIRST_GAME, MOST_TEAMS, demo_contest
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus

@@ -18,7 +18,7 @@ import pytest
 from getstep.referee import ABSENT_MISSES, STALLED_MISSES
 from getstep_engines import GAMES, Game, Player, State
 from getstep_server.config.contest import StartTable, TimeTable
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 
 Board = list[list[int]]
 

@@ -21,7 +21,7 @@ import zeroconf
 from getstep.client.discovery import search
 from getstep.client.discovery.network import interfaces
 from getstep_server.cli import run as run_command
-from getstep_server.cli._announcer_process import COMMAND, Announcer
+from getstep_server.cli._helper_processes import COMMAND, Announcer
 from getstep_server.cli.main import run_command as run_main
 from getstep_server.config.contest import load_contest
 from getstep_server.events import Announced, AnnouncedAsAnother, Bus, Event, Listening, NotAnnounced

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.contest import EVENTS, make, next_round
 from getstep_engines import GAMES
-from getstep_server.config.checks import check_teams
-from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import check_teams, load_contest
 
 
 def ladder_rounds(folder: Path) -> Any:

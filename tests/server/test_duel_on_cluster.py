@@ -13,9 +13,7 @@ import trio
 
 from getstep.referee import EndCode
 from getstep_server.bot_runner.processes import Bot, Bots
-from getstep_server.cli._duel_cluster import add_programs, find_program, run_on_cluster
-from getstep_server.cli._duel_contest import duel_contest, outcome_lines
-from getstep_server.cli.duel import TEST
+from getstep_server.cli.duel import TEST, add_programs, duel_contest, find_program, outcome_lines, run_on_cluster
 from getstep_server.cluster.order import check_lines
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError

@@ -17,8 +17,7 @@ from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
 from getstep_server.bot_runner.house_bots import house_bot_file, keep_house_bots
 from getstep_server.children import keeping
-from getstep_server.config.checks import check_teams
-from getstep_server.config.contest import init_contest, load_contest
+from getstep_server.config.contest import check_teams, init_contest, load_contest
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
 from getstep_server.formats.arena import HOUSE_TEAMS

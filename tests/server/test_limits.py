@@ -23,9 +23,8 @@ from trio.testing import MockClock
 
 from getstep.wire import Goodbye, Hello
 from getstep_conformance.attack import CASES, Times
-from getstep_server.config.checks import check_matches
 from getstep_server.config.class_list import TeamEntry
-from getstep_server.config.contest import database_path, load_contest
+from getstep_server.config.contest import check_matches, database_path, load_contest
 from getstep_server.config.contest import make_contest as make_folder
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ConfigError

@@ -11,7 +11,7 @@ from msgspec.structs import replace as replace_fields
 from rich.cells import cell_len
 from rich.console import Console
 
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.events import (
     Announced,
     AnnouncedAsAnother,

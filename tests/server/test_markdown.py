@@ -14,8 +14,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 from msgspec.structs import replace as replace_fields
 
-from getstep_server.reports.export import TABLES, WRITERS
-from getstep_server.reports.markdown import table_as_markdown
+from getstep_server.reports.export import TABLES, WRITERS, table_as_markdown
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars
 from tests.support.servers import make_contest

@@ -28,11 +28,10 @@ from getstep_server.records.record import Record
 from getstep_server.records.result import PLAYERS, unplayed
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages
-from getstep_server.runtime.publication_rule import PublicationRule
+from getstep_server.runtime.publication_rule import PublicationRule, leader_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, verify
 from getstep_server.text import utc_time
-from getstep_server.tournament.leadership import leader_of
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.support.archives import zipped

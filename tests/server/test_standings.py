@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from getstep_engines import Player
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.tournament.combined import Combined, combined

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.tournament.tournament import Tournament

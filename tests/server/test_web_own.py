@@ -21,8 +21,8 @@ from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
 from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request
+from getstep_server.web.own import Nonces, Sessions, signed_token
 from getstep_server.web.own_games import own_turns
-from getstep_server.web.sessions import Nonces, Sessions, signed_token
 from tests.old_contests.contests import unpack
 from tests.support.node import NEEDS_NODE, NODE, call_in_node
 from tests.support.patience import PATIENCE_SECONDS

@@ -1,14 +1,36 @@
-"""Play a contest beside helper processes, such as the live page, which are started again when they end."""
+"""The processes beside a running contest, which are started again when they end.
+
+They are the live page and the announcer (`getstep_server.net.announcer`). The house bots are in `bot_runner`.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 import trio
 
-from getstep_server.events import Bus
+from getstep_server.children.keeping import keep_running
+from getstep_server.children.log import ChildLog
+from getstep_server.children.process import run, start
+from getstep_server.config.contest import Contest
+from getstep_server.events import (
+    Announced,
+    AnnouncedAsAnother,
+    Bus,
+    Event,
+    Listening,
+    NotAnnounced,
+    PageEnded,
+)
+from getstep_server.json_text import JsonError, decode
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, run_opened
 from getstep_server.runtime.start import StartCondition
+from getstep_server.text import escape_control_chars
 
 
 async def run_with_helpers(
@@ -25,3 +47,91 @@ async def run_with_helpers(
         outcome = await run_opened(opened, bus, when, make_cluster)
         nursery.cancel_scope.cancel()
     return outcome
+
+
+# --- the live page ----------------------------------------------------------------------------------------------
+
+
+async def keep_page(contest: Contest, bus: Bus, listener: socket.socket) -> None:
+    """Start the page, and start it again whenever it ends, until cancelled.
+
+    It inherits the listening socket. So the address is known before the contest starts, stays the same if the page
+    dies, and browsers that come in between wait until it is back.
+    """
+    files: list[int] = []
+    if sys.platform == "win32":  # it passes no descriptors to another process: the page listens itself
+        where = listener.getsockname()[:2]
+        listener.close()
+    else:
+        where = files = [listener.fileno()]
+    command = [sys.executable, "-m", "getstep_server.web", str(contest.folder), *map(str, where)]
+    await keep_running(
+        partial(_run_page, contest, command, files), lambda code, pause: bus.publish(PageEnded(code, pause))
+    )
+
+
+async def _run_page(contest: Contest, command: Sequence[str], files: Sequence[int]) -> int:
+    """Run the page until it ends, and return its exit code; if this is cancelled, end it."""
+    try:
+        with ChildLog(contest.folder / "page.log", append=True) as log:
+            return await run(await start(command, files=files), log)
+    except OSError:  # no memory or no process left: the contest is more important
+        return -1
+
+
+# --- the announcement on the network ----------------------------------------------------------------------------
+
+
+COMMAND = (sys.executable, "-m", "getstep_server.net.announcer")
+
+
+class Announcer:
+    """Keeps a contest announced, once the server listens.
+
+    Args:
+        contest: the contest.
+        bus: tells where the server listens, and gets the state of the announcement.
+        command: the program; tests have others.
+    """
+
+    def __init__(self, contest: Contest, bus: Bus, command: Sequence[str] = COMMAND) -> None:
+        self._contest = contest
+        self._bus = bus
+        self._command = command
+        self._listening: tuple[str, int] | None = None
+        self._known = trio.Event()
+        bus.subscribe(self._on_listening, [Listening])
+
+    def _on_listening(self, event: Event) -> None:
+        if isinstance(event, Listening):
+            self._listening = (event.host, event.port)
+            self._known.set()
+
+    async def run(self) -> None:
+        """Announce the contest until cancelled, then take the announcement back."""
+        await self._known.wait()
+        await keep_running(self._announce, self._on_end)
+
+    def _on_end(self, code: int, _: float) -> None:
+        log = self._contest.folder / "announcer.log"
+        self._bus.publish(NotAnnounced(f"the process that announces it ended with code {code}; see {log}"))
+
+    async def _announce(self) -> int:
+        host, port = self._listening or ("", 0)
+        command = [*self._command, host, str(port), self._contest.name]
+        try:
+            with ChildLog(self._contest.folder / "announcer.log", append=True) as log:
+                process = await start(command, stderr=subprocess.PIPE)
+                return await run(process, log, on_line=self._on_line)
+        except OSError:  # no memory or no process left: the contest is more important
+            return -1
+
+    def _on_line(self, line: bytes) -> None:
+        with contextlib.suppress(JsonError, KeyError, TypeError, AttributeError):
+            state = {name: escape_control_chars(str(text)) for name, text in decode(line).items()}
+            if "problem" in state:
+                self._bus.publish(NotAnnounced(state["problem"]))
+            elif "taken_by" in state:
+                self._bus.publish(AnnouncedAsAnother(state["announced"], state["taken_by"]))
+            else:
+                self._bus.publish(Announced(state["announced"]))

@@ -9,10 +9,9 @@ from getstep_server.config.contest import Contest, contest_path, database_path, 
 from getstep_server.config.database_address import DatabaseAddress, PostgresAddress, database_address
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.storage.contest_state import check_database
-from getstep_server.storage.copying import copy_records
 from getstep_server.storage.journal import segments
 from getstep_server.storage.lock import ContestLock
-from getstep_server.storage.store import Store
+from getstep_server.storage.store import Store, copy_records
 from getstep_server.text import pluralize
 
 from ._parser import EXIT_OK, folder_argument

@@ -6,11 +6,9 @@ It must not know matches, results, sockets or the database.
 """
 
 __all__ = [
-    "checks",
     "contest",
     "event",
     "roster",
-    "scoring",
     "template",
     "toml_file",
 ]

@@ -10,8 +10,7 @@ import tomlkit
 from getstep_engines import GAMES, Game
 from getstep_server.formats import FORMATS, TieBreak
 
-from .event import default_scoring
-from .scoring import ScoringKind
+from .event import ScoringKind, default_scoring
 
 Setting: TypeAlias = str | tuple[str, str]
 """A whole line, or a setting and its comment."""

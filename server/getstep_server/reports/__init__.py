@@ -12,7 +12,6 @@ __all__ = [
     "export",
     "incident_report",
     "live_board",
-    "markdown",
     "match_list",
     "match_pages",
     "notation",

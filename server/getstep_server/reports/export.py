@@ -2,12 +2,16 @@
 
 A data set provides its content in three forms: JSON objects, rows of cells, and text for people. A writer turns one
 of these forms into lines. So a new data set is one class, and a new format is one function.
+
+Tables in Markdown are as GitHub, GitLab and most wikis read them (GFM, "Tables"). Names come from outside and are
+shown literally: a name cannot end a cell, or start a link, an image, code or HTML.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -35,11 +39,10 @@ from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts, correction_of, is_official
 from .crosstable import CrosstableView, crosstable_of, crosstable_table
-from .markdown import table_as_markdown
 from .notation import game_text
 from .ratings_table import ratings_table
 from .tables import PIPE_WIDTH, combined_table, standings_table
-from .text_table import TextTable
+from .text_table import Column, TextTable
 
 Text: TypeAlias = TextTable | CrosstableView | Iterable[str]
 """The text form of a data set: a table, or texts of several lines."""
@@ -393,3 +396,37 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     return f"'{escape_control_chars(value)}" if value.startswith(_FORMULA) else escape_control_chars(value)
+
+
+# --- Markdown ---------------------------------------------------------------------------------------------------
+
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>&|~:#$^=@!]|(?<=www)\.", re.IGNORECASE)
+"""Punctuation with a meaning inside a line, in GFM or a dialect of it: code, emphasis, links, HTML, cells,
+strikethrough, addresses and emoji, formulas, mentions."""
+
+
+def escape_markdown(text: str) -> str:
+    """Return text as one line of Markdown that shows it literally.
+
+    A backslash before punctuation ensures that, also before the dot of a bare ``www.``, which GFM makes a link.
+    """
+    return _SPECIAL.sub(r"\\\g<0>", escape_control_chars(text))
+
+
+def table_as_markdown(table: TextTable) -> Iterator[str]:
+    """Yield the lines of a table with all its columns; each note is a paragraph."""
+    yield _line([column.heading for column in table.columns])
+    yield "|" + "|".join(map(_rule, table.columns)) + "|"
+    for cells in zip(*(column.cells for column in table.columns), strict=True):
+        yield _line(cells)
+    for note in table.notes:
+        yield from ("", note)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(escape_markdown, cells)) + " |"
+
+
+def _rule(column: Column) -> str:
+    return ":--" if column.justify == "left" else "--:"

@@ -8,18 +8,20 @@ it, and again if it is missing.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import trio
 
 from getstep_server.config.contest import Contest
+from getstep_server.config.event import ContestEvent
 from getstep_server.events import Publish, ServerFault
+from getstep_server.formats.ladder import Ladder
 from getstep_server.programs.publication import published_path, write_publication
 from getstep_server.programs.store import ProgramStore
 from getstep_server.records.decision import Decision, publication_by_rule, publications
 from getstep_server.text import utc_time
-from getstep_server.tournament.leadership import leader_of
 from getstep_server.tournament.tournament import Tournament
 
 CHECK_SECONDS = 60.0
@@ -98,3 +100,43 @@ class PublicationRule:
             path = published_path(self._contest.folder, one.team, one.version)
             if not path.exists():
                 write_publication(self._store, one.team, one.version, path)
+
+
+# --- the leader of a ladder -------------------------------------------------------------------------------------
+
+
+def leader_of(tournament: Tournament, event: ContestEvent) -> tuple[int, float] | None:
+    """Return the team at the top of a ladder, and since when in seconds since 1970; None if there is none.
+
+    Teams change places at the end of a round, which is when its last match ended, by the machine's clock. If the
+    host has all matches of a round replayed, its end is unknown, and the beginning of the next round counts.
+    """
+    if not isinstance(event.format, Ladder):
+        return None
+    tops: dict[int, int] = {}
+    """The team at the top when each round began."""
+    teams, games = tournament.played(event)
+    for game in games:
+        if game.pairing.leg == 1:
+            tops.setdefault(game.pairing.round, game.pairing.first)
+    begins: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    for result in tournament.results:
+        if result.match.event == event.number:
+            round_ = result.match.round
+            begins[round_] = min(begins.get(round_, math.inf), result.started)
+            ends[round_] = max(ends.get(round_, 0.0), result.started + result.seconds)
+    if not begins:
+        return None
+    changes = [(min(begins.values()), tops[1])]
+    for round_ in sorted(tops)[1:]:
+        changes.append((ends.get(round_ - 1, begins.get(round_, math.inf)), tops[round_]))
+    if not any(game.open for game in games) and (order := event.format.order(teams, games)):
+        changes.append((ends[max(tops)], order[0]))
+    leader = changes[-1][1]
+    since = changes[-1][0]
+    for began, team in reversed(changes):
+        if team != leader:
+            break
+        since = began
+    return leader, since

@@ -15,8 +15,7 @@ from typing import Protocol
 import trio
 
 from getstep.wire import Goodbye
-from getstep_server.config.checks import check_matches, check_teams
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, check_matches, check_teams
 from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection

@@ -1,4 +1,7 @@
-"""Opens a contest's database, of the kind that its address says."""
+"""Opens a contest's database, of the kind that its address says.
+
+A module of its own: `database`, which both kinds import, cannot import them.
+"""
 
 from __future__ import annotations
 

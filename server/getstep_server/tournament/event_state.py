@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from getstep.referee import FaultCode
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.formats import Pairing, Played
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import fsum, sqrt
 
 from getstep_engines import Player
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.formats import DIGITS
 from getstep_server.records.result import PLAYERS, Result
 

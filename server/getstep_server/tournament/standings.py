@@ -25,7 +25,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from getstep_engines import Player
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import Scoring
 from getstep_server.formats import DIGITS, Rating, TieBreak
 from getstep_server.records.reasons import TeamStatus
 from getstep_server.records.result import PLAYERS, Result

@@ -28,8 +28,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest
-from getstep_server.config.event import ContestEvent, format_of
-from getstep_server.config.scoring import Scoring
+from getstep_server.config.event import ContestEvent, Scoring, format_of
 from getstep_server.formats import Played
 from getstep_server.limits import MAX_MATCHES
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
