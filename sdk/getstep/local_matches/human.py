@@ -63,6 +63,7 @@ class HumanPlayer(PersonPlayer):
         self._say = say
         self._draw = draw
         self._picture: Picture | None = None
+        self._asked = 0  # the number of the latest turn that the person was asked for
 
     def begin(self, match: PlayedMatch) -> None:
         """Prepare for a match, and say how to play."""
@@ -76,13 +77,8 @@ class HumanPlayer(PersonPlayer):
     def watch(self, turn: PlayedTurn) -> None:
         """Say what the opponent did."""
         self._picture = turn.picture
-        if self._say_turn(turn):
+        if turn.kind != "move" or turn.number != self._asked:  # the person's own moves are not news
             self._tell(turn_text(self._match, turn))
-
-    def _say_turn(self, turn: PlayedTurn) -> bool:
-        return turn.kind != "move" or self._asked != turn.number
-
-    _asked = 0
 
     def ask(self, question: Message, _seconds: float) -> Answer | None:
         """Ask until the person gives a legal move, resigns or quits."""
@@ -167,4 +163,4 @@ def _read_part(part: str | tuple[str, ...], tokens: list[str]) -> tuple[Any, lis
 
 
 def _is_number(token: str) -> bool:
-    return token.isascii() and token.isdigit() and len(token) <= 3
+    return token.isascii() and token.isdigit() and len(token) <= 3  # int() refuses thousands of digits

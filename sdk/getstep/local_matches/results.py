@@ -209,12 +209,9 @@ def _fault(match: PlayedMatch, turn: PlayedTurn, count: int, draw: Callable[[Pic
         if tried := tried_text(turn):
             yield from _wrap(f"  get_step returned {tried}")
         yield from (f"  {line}" for line in draw(turn.picture).splitlines())
-        yield from _wrap(f"  {_legal_text(turn)}")
-
-
-def _legal_text(turn: PlayedTurn) -> str:
-    more = f" and {turn.legal_count - len(turn.legal)} more" if turn.legal_count > len(turn.legal) else ""
-    return f"Legal: {'  '.join(turn.legal)}{more}"
+        unlisted = turn.legal_count - len(turn.legal)
+        more = f" and {unlisted} more" if unlisted > 0 else ""
+        yield from _wrap(f"  Legal: {'  '.join(turn.legal)}{more}")
 
 
 def _wrap(text: str) -> list[str]:
