@@ -29,7 +29,7 @@ from getstep_server.cluster.order import (
     encode,
 )
 from getstep_server.cluster.order import decode_report as decoded
-from getstep_server.cluster.program_files import FilesError, ProgramCache, name_of, pack, unpack
+from getstep_server.cluster.program_files import PackedFilesError, ProgramCache, name_of, pack, unpack
 from getstep_server.cluster.worker import play_order, prove_worker
 from getstep_server.records.game import match_state_of
 from getstep_server.sandbox.check import Finding
@@ -278,7 +278,7 @@ def test_files_travel_unchanged(tmp_path: Path) -> None:
 )
 def test_a_path_that_leaves_the_folder_is_refused(path: bytes, tmp_path: Path) -> None:
     data = msgspec.msgpack.encode([[b"a", None, False], [b"file", b"", False], [path, b"", False]])
-    with pytest.raises(FilesError, match="below the folder"):
+    with pytest.raises(PackedFilesError, match="below the folder"):
         unpack(data, tmp_path)
 
 
@@ -294,13 +294,13 @@ def test_a_path_that_leaves_the_folder_is_refused(path: bytes, tmp_path: Path) -
     ],
 )
 def test_what_are_no_packed_files_is_refused(data: bytes, tmp_path: Path) -> None:
-    with pytest.raises(FilesError):
+    with pytest.raises(PackedFilesError):
         unpack(data, tmp_path)
 
 
 def test_packed_files_have_a_bounded_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_files, "_MOST_BYTES", 1)
-    with pytest.raises(FilesError, match="at most 1"):
+    with pytest.raises(PackedFilesError, match="at most 1"):
         unpack(b"\x90 ", tmp_path)
 
 
@@ -316,14 +316,14 @@ def test_a_program_is_unpacked_once(tmp_path: Path) -> None:
 
 def test_files_with_another_hash_are_refused(tmp_path: Path) -> None:
     cache = ProgramCache(tmp_path / "cache")
-    with pytest.raises(FilesError, match="SHA-256"):
+    with pytest.raises(PackedFilesError, match="SHA-256"):
         cache.add("a" * 64, packed(tmp_path, GET_STEP))
     assert not (tmp_path / "cache").exists()
 
 
 def test_files_that_cannot_be_unpacked_leave_nothing_behind(tmp_path: Path) -> None:
     cache, data = ProgramCache(tmp_path / "cache"), msgspec.msgpack.encode([[b"..", b"", False]])
-    with pytest.raises(FilesError):
+    with pytest.raises(PackedFilesError):
         cache.add(name_of(data), data)
     assert list((tmp_path / "cache").iterdir()) == []
 

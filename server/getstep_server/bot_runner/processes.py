@@ -57,7 +57,6 @@ def bot_logs(contest: Contest, team: Team) -> list[Path]:
 
 
 async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: trio.Event | None) -> None:
-    """Run one bot until it exits; see `run_bots`."""
     with ChildLog(log) as output:
         code = await run(await _start_bot(bot, team, port), output, end_seconds=0)
     if code == 0 and contest_over is not None:

@@ -103,12 +103,12 @@ class ProgramSeats:
                 if waiting.cancelled_caught:
                     raise BotFailed(f"match {match}: the process of a hosted program has not logged in")
                 yield
-                over = True
+                over = True  # a process that fails from here on changes nothing
                 nursery.cancel_scope.cancel()
         finally:
             for team in teams:
-                if team in self.logins:
-                    self.logins[team] = None
+                if team in self.logins:  # the host may have stopped the program meanwhile
+                    self.logins[team] = None  # the token was for this match only
         if failures and not over:
             raise BotFailed(f"match {match}: {failures[0]}")
 

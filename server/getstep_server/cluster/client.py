@@ -369,7 +369,6 @@ class Cluster:
         return ""
 
     def _remove(self, address: str, why: str) -> None:
-        """Note that a worker is gone."""
         self._joining.pop(address, None)
         if self._workers.pop(address, None) is None:
             return

@@ -107,8 +107,6 @@ class Job:
 
 @dataclass(slots=True)
 class _Worker:
-    """A worker: its slots, its relative speed, the jobs it has, and those that wait for it."""
-
     slots: int
     speed: float
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -321,7 +319,6 @@ class Placement:
         return many and short and worker.free > -worker.slots * self._ahead
 
     def _longest(self) -> tuple[float, int, Hashable] | None:
-        """Take the longest pairing that waits off the heap."""
         while self._heap:
             entry = heappop(self._heap)
             jobs = self._groups.get(entry[2])
@@ -350,7 +347,6 @@ class Placement:
             self._add_to_group(job)
 
     def _take_away(self, key: int) -> Job | None:
-        """Remove a job from wherever it is."""
         waiting = self._waiting.pop(key, None)
         name = self._place.pop(key, None)
         if name is not None:

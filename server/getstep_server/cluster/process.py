@@ -164,7 +164,6 @@ class _SchedulerConnection:
             self._begin(self._prove(address, here[address], name, int(info["nthreads"])))
 
     def _forget(self, address: str) -> None:
-        """Note that a worker is gone, and its orders are lost."""
         del self._workers[address]
         self._send(Left(address))
         for number in [number for number, (worker, _) in self._orders.items() if worker == address]:
@@ -348,7 +347,6 @@ def main() -> None:
 
 
 async def _serve_host(process: _Process, channel: BlockingChannel[ToProcess]) -> None:
-    """Serve until the channel ends."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     threading.Thread(target=_read, args=(channel, process, loop, over), daemon=True).start()
     running = asyncio.create_task(process.run())

@@ -26,11 +26,11 @@ _PATH_BYTES = 1000
 _MOST_BYTES = MAX_BUILT_BYTES + MAX_BUILT_FILES * (_PATH_BYTES + 16)
 
 
-class FilesError(ValueError):
+class PackedFilesError(ValueError):
     """Raised when packed files are not what their name says, or cannot be unpacked."""
 
 
-class _Entry(msgspec.Struct, array_like=True, frozen=True):
+class _PackedFile(msgspec.Struct, array_like=True, frozen=True):
     """A file, or a folder if ``data`` is None. ``path`` are the bytes of its name, with ``/`` between folders."""
 
     path: bytes
@@ -52,22 +52,22 @@ def name_of(packed: bytes) -> str:
     return sha256(packed).hexdigest()
 
 
-def _entries(folder: Path, before: bytes) -> Iterator[_Entry]:
+def _entries(folder: Path, before: bytes) -> Iterator[_PackedFile]:
     for child in sorted(folder.iterdir(), key=lambda path: os.fsencode(path.name)):
         status = child.lstat()
         path = before + os.fsencode(child.name)
         if stat.S_ISDIR(status.st_mode):
-            yield _Entry(path, None)
+            yield _PackedFile(path, None)
             yield from _entries(child, path + b"/")
         elif stat.S_ISREG(status.st_mode):
-            yield _Entry(path, child.read_bytes(), bool(status.st_mode & stat.S_IXUSR))
+            yield _PackedFile(path, child.read_bytes(), bool(status.st_mode & stat.S_IXUSR))
 
 
 def unpack(packed: bytes, folder: Path) -> None:
     """Write packed files into an empty folder.
 
     Raises:
-        FilesError: they are too many or too long, or a path leaves the folder.
+        PackedFilesError: they are too many or too long, or a path leaves the folder.
         OSError: the disk cannot take them.
     """
     entries = _decode(packed)
@@ -80,23 +80,23 @@ def unpack(packed: bytes, folder: Path) -> None:
             path.chmod(0o755 if entry.executable else 0o644)
 
 
-def _decode(packed: bytes) -> list[_Entry]:
+def _decode(packed: bytes) -> list[_PackedFile]:
     if len(packed) > _MOST_BYTES:
-        raise FilesError(f"packed files of {len(packed)} bytes, expected at most {_MOST_BYTES}")
+        raise PackedFilesError(f"packed files of {len(packed)} bytes, expected at most {_MOST_BYTES}")
     try:
-        entries = msgspec.msgpack.decode(packed, type=list[_Entry])
+        entries = msgspec.msgpack.decode(packed, type=list[_PackedFile])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise FilesError(f"no packed files: {error}") from error
+        raise PackedFilesError(f"no packed files: {error}") from error
     if len(entries) > MAX_BUILT_FILES:
-        raise FilesError(f"{len(entries)} files, expected at most {MAX_BUILT_FILES}")
+        raise PackedFilesError(f"{len(entries)} files, expected at most {MAX_BUILT_FILES}")
     folders = set[bytes]()
     for entry in entries:
         home, slash, name = entry.path.rpartition(b"/")
         there = home in folders if slash else True
         if name in (b"", b".", b"..") or b"\0" in name or not there or len(entry.path) > _PATH_BYTES:
-            raise FilesError(f"the path {entry.path!r:.80}, expected one below the folder")
+            raise PackedFilesError(f"the path {entry.path!r:.80}, expected one below the folder")
         if os.name == "nt" and (b"\\" in name or b":" in name):
-            raise FilesError(f"the path {entry.path!r:.80}, expected one that Windows can have")
+            raise PackedFilesError(f"the path {entry.path!r:.80}, expected one that Windows can have")
         if entry.data is None:
             folders.add(entry.path)
     return entries
@@ -125,11 +125,11 @@ class ProgramCache:
         """Unpack a program, and return its folder.
 
         Raises:
-            FilesError: the files are not those that ``name`` promises, or cannot be unpacked.
+            PackedFilesError: the files are not those that ``name`` promises, or cannot be unpacked.
             OSError: the disk cannot take them.
         """
         if name_of(packed) != name:
-            raise FilesError(f"the files have the SHA-256 {name_of(packed)}, expected {name}")
+            raise PackedFilesError(f"the files have the SHA-256 {name_of(packed)}, expected {name}")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._make_room()
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
@@ -142,7 +142,7 @@ class ProgramCache:
         finally:
             delete_tree(new)
         if not path.is_dir():
-            raise FilesError(f"{path} could not be made")
+            raise PackedFilesError(f"{path} could not be made")
         return path
 
     def _make_room(self) -> None:

@@ -281,7 +281,6 @@ class ClusterVenue:
         return Order(Job(match.number, (match.event, match.pairing), seconds, tuple(files)), make, files, silence)
 
     def _place_of(self, worker: Worker) -> dict[str, Any]:
-        """Return what the record of a game says about the place where it is played."""
         if not self._contest.file.programs.normalise_time:
             return {"worker": worker.number}
         factor = time_factor(self._records.workers, worker.number)

@@ -67,7 +67,7 @@ from .order import (
     decode_order,
     encode,
 )
-from .program_files import FilesError, ProgramCache
+from .program_files import PackedFilesError, ProgramCache
 
 PROGRESS_SECONDS = 1.0
 """The interval at which turns are passed on while a match is played. The live page of the host shows them."""
@@ -183,7 +183,7 @@ def _reason(error: BaseException) -> str:
     """Return the text of a failure: of one that is expected its message, else its traceback."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:  # each nursery adds one
         error = error.exceptions[0]
-    if isinstance(error, BotFailed | OSError | OrderError | FilesError):
+    if isinstance(error, BotFailed | OSError | OrderError | PackedFilesError):
         return str(error)[-FAILURE_CHARS:] or type(error).__name__
     return "".join(traceback.format_exception(error))[-FAILURE_CHARS:]
 

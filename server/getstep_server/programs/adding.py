@@ -122,9 +122,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
 
 
 @dataclass(frozen=True)
-class _Played:
-    """A program that plays by a convention."""
-
+class _Playable:
     plan: Plan
     job: ProgramJob
     built: Built
@@ -146,7 +144,7 @@ class _Trials:
         self._source, self._home, self._games, self._tick = source, home, games, tick
         self._protections, self._startup_seconds = protections, startup_seconds
         self._built: list[tuple[Plan, Path, Built]] = []
-        self._played: list[_Played] = []
+        self._played: list[_Playable] = []
         self._refused: list[tuple[str, str]] = []
 
     def play(self, plan: Plan, *, alone: bool) -> None:
@@ -168,11 +166,11 @@ class _Trials:
             startup = min(startup, seconds)
             tick = lambda what: self._tick(f"as {plan.convention}: {what}")  # noqa: E731 - it is one with this plan
         try:
-            self._played.append(_Played(plan, job, built, try_program(job, games, startup, tick)))
+            self._played.append(_Playable(plan, job, built, try_program(job, games, startup, tick)))
         except ProgramRefused as refused:
             self._refused.append((plan.convention, str(refused)))
 
-    def chosen(self) -> _Played:
+    def chosen(self) -> _Playable:
         """Return the program as it plays.
 
         Raises:
@@ -216,7 +214,6 @@ class _Trials:
 
 
 def _shortened(game: TrialGame, seconds: float) -> TrialGame:
-    """Return a game with at most so many seconds for each move."""
     control = game.control
     return game if control.seconds <= seconds else replace(game, control=TimeControl("move", seconds))
 

@@ -154,7 +154,6 @@ def _build_errors(folder: Path) -> Iterator[None]:
 
 
 def _named(plan: Plan) -> str:
-    """Return a name of what builds the program."""
     return plan.build[0] if plan.build[0] != "/bin/sh" else "the command build"
 
 

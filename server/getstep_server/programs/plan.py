@@ -342,7 +342,6 @@ def _by_language(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
 
 
 def _language(source: Source, entry: SourceFile | None) -> tuple[Language, list[SourceFile]]:
-    """Return the language of a program, and the files that are written in it."""
     found = _by_language(source.files)
     if entry is not None:
         found = {name: files for name, files in found.items() if entry in files}

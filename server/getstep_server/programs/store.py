@@ -110,7 +110,6 @@ class ProgramStore:
 
     @staticmethod
     def _numbers(folder: Path) -> list[int]:
-        """Return the numbers that are names in a folder, in order."""
         try:
             return sorted(int(path.name) for path in folder.iterdir() if _is_number(path.name))
         except FileNotFoundError:

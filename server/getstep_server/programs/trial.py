@@ -103,6 +103,7 @@ class _Trial:
         began = time.monotonic()
         try:
             for number in (1, 2):
+                # The first game finds most faults; the one with the other colour is played if that was quick.
                 if number == 1 or time.monotonic() - began < TRIAL_SECOND_SECONDS:
                     results.append(self._play_one(number))
         except _TimeIsUp:

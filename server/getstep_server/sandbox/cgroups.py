@@ -162,7 +162,6 @@ def _delegated(folder: Path) -> bool:
 
 
 def _remove_stale(at: CgroupParent) -> None:
-    """Remove cgroups of servers that no longer run."""
     for folder in at.folder.glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if owner.isdecimal() and not Path("/proc", owner).exists():

@@ -279,7 +279,6 @@ def _suspend(program: SandboxedProcess) -> tuple[bool, str]:
 
 
 def _read_to_end(program: SandboxedProcess, deadline: float) -> str:
-    """Return the beginning of what the program writes to its output."""
     said = b""
     while len(said) < MIB:
         readable, _, _ = select.select([program.stdout], [], [], max(0.0, deadline - time.monotonic()))

@@ -114,7 +114,6 @@ _Block: TypeAlias = tuple[Instruction, ...]
 
 
 def _answers(machine: str, *, children: bool, name_address: int | None) -> dict[int, _Block]:
-    """Return the block of each named call by its number."""
     answers: dict[int, _Block] = {}
     for table, block in (
         (syscalls.ALLOWED, (_return(_ALLOW),)),
