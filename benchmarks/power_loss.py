@@ -33,9 +33,11 @@ from getstep_server.cli import main as cli
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding
+from tests.support.contests import make_contest
 from tests.support.ledger import OnRecord, audit, on_record, read_ledger
-from tests.support.processes import Program, Server, free_port, write_contest
-from tests.support.sqlite_store import connection_of
+from tests.support.processes import Program, Server, free_port
+from tests.support.records import connection_of
+from tests.support.scripts import SCRIPTS
 
 SHUTDOWN = 0x8004587D
 """The ioctl: EXT4_IOC_SHUTDOWN, _IOR('X', 125, __u32)."""
@@ -48,7 +50,7 @@ TEAMS = 8
 THINK_SECONDS = 0.01
 LONGEST_LIFE_SECONDS = 4.0
 
-BOTS = Path(__file__).parents[1] / "tests" / "e2e" / "crash_bots.py"
+BOTS = SCRIPTS / "crash_bots.py"
 
 
 @dataclass
@@ -123,7 +125,15 @@ class Contest:
         self._lives: list[Server] = []
         self._logged_before = 0
         port = free_port()
-        write_contest(folder, [""] * TEAMS, game="linkage", port=port, move_seconds=60.0, absent_seconds=600.0)
+        make_contest(
+            folder,
+            TEAMS,
+            on_disk=True,
+            patient=True,
+            event={"game": "linkage", "move_seconds": 60.0},
+            server={"port": port},
+            start={"absent_seconds": 600.0},
+        )
         os.sync()
         arguments = map(str, (port, ledger, TEAMS, THINK_SECONDS, 1))
         self._bots = Program([sys.executable, str(BOTS), *arguments])

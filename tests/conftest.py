@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.compilers import install, missing
+from tests.support.languages import install, missing
 
 # Keep compiled modules, even where the environment (often that of a container) says not to. Without them each
 # process of the tests compiles the assertions of 200 modules (8 s), and each of hundreds of servers its own (0.2).

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from benchmarks import _contender, judge
-from tests.support.compilers import need
+from tests.support.languages import need
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 

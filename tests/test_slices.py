@@ -15,8 +15,8 @@ import pytest
 from benchmarks import _contender, slices
 from benchmarks._contender import Sample
 from benchmarks.slices import report
-from tests.support.compilers import need
 from tests.support.interrupted_contest import wait_until
+from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
 
 BUSY = (Sample(100, 0.02, 0.4), Sample(100, 0.01, 0.4))

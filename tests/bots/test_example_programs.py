@@ -19,9 +19,8 @@ from getstep.local_matches.series import Plan, entrant, run
 from getstep.programs.program import identity_of
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER
 from getstep_engines import GAMES
-from tests.support.built_programs import add, contest_of, needs_sandbox
-from tests.support.compilers import need
-from tests.support.example_programs import EXAMPLES, LANGUAGES, TOOLS, example
+from tests.support.languages import EXAMPLES, SUFFIXES, TOOLS, example, need
+from tests.support.submitted_programs import add, contest_of, needs_sandbox
 
 
 def copied(convention: str, language: str, folder: Path) -> Path:
@@ -55,12 +54,12 @@ def games_won(convention: str, program: Path, games: int, opponent: str = "rando
     return results.won
 
 
-FILES = [(convention, language) for convention in CONVENTIONS for language in LANGUAGES]
+FILES = [(convention, language) for convention in CONVENTIONS for language in SUFFIXES]
 
 
 def test_there_is_an_example_for_each_convention_and_language() -> None:
     wanted = {example(*file) for file in FILES}
-    assert wanted == {path for path in EXAMPLES.rglob("*") if path.suffix in LANGUAGES}
+    assert wanted == {path for path in EXAMPLES.rglob("*") if path.suffix in SUFFIXES}
 
 
 @pytest.mark.parametrize("language", TOOLS)

@@ -14,8 +14,9 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import tournament_of
 from tests.support.browser import GONE, LAPTOP, PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
-from tests.support.processes import Program, write_contest
+from tests.support.processes import Program
 from tests.support.random_results import make_up
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def test_an_old_key_steers_nothing(host: Host, visitor: Visitor) -> None:
 @pytest.fixture
 def stage(programs: Programs, tmp_path: Path) -> Stage:
     """Two teams that play two matches of hop, up to move 4."""
-    return Stage(programs, write_contest(tmp_path / "played", ["", ""]), 2, moves=4)
+    return Stage(programs, make_contest(tmp_path / "played", on_disk=True, patient=True).folder, 2, moves=4)
 
 
 @pytest.mark.long

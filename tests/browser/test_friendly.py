@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.board_clicks import play_on
-from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling, play_on
+from tests.support.contests import make_contest, token_of
 from tests.support.paced_contest import BOT, Stage
-from tests.support.processes import token_of, write_contest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.processes import Programs
 
-EVENT = "options = {size = 6}\nsettings = {legs = 1}\n"
+EVENT = {"game": "pseudo_tonga", "options": {"size": 6}, "settings": {"legs": 1}}
 
 
 @pytest.mark.long
 def test_a_person_plays_a_friendly_match_to_the_end_and_the_contest_does_not_notice(
     programs: Programs, tmp_path: Path, visitor: Visitor
 ) -> None:
-    folder = write_contest(tmp_path / "contest", ["", ""], game="pseudo_tonga", events=(EVENT,))
+    folder = make_contest(tmp_path / "contest", 2, EVENT, on_disk=True, patient=True).folder
     stage = Stage(programs, folder, 1, moves=0)
     stage.server.expect("Team 1")
     page = visitor.open(f"{stage.url}play", PHONE)

@@ -11,9 +11,9 @@ import pytest
 
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.contests import make_contest
 from tests.support.interrupted_contest import wait_until
 from tests.support.paced_contest import Stage, is_running
-from tests.support.processes import write_contest
 from tests.support.quick import quick
 
 if TYPE_CHECKING:
@@ -27,7 +27,9 @@ NAME = "<img src=x onerror=alert(1)>"
 @pytest.fixture
 def stage(programs: Programs, tmp_path: Path) -> Stage:
     """Two teams, one with a hostile name, that play hop up to move 4, and one team that does not come."""
-    folder = write_contest(tmp_path / "contest", ["", "", ""], events=("settings = {legs = 1}\n",))
+    folder = make_contest(
+        tmp_path / "contest", 3, on_disk=True, patient=True, event={"settings": {"legs": 1}}
+    ).folder
     teams = folder / "teams.toml"
     teams.write_text(teams.read_text().replace('"Team 2"', f"'{NAME}'"))
     return Stage(programs, folder, 2, moves=4)

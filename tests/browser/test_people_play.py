@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from getstep_engines import GAMES
-from tests.support.board_clicks import begin, play_on
-from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.browser import SCREENS, Visitor, barriers, begin, expect_text, no_sideways_scrolling, play_on
+from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
-from tests.support.processes import Programs, write_contest
+from tests.support.processes import Programs
 from tests.support.quick import quick
 
 OVER = re.compile("^(You won|You lost|A draw): ")
@@ -21,9 +21,9 @@ OVER = re.compile("^(You won|You lost|A draw): ")
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A contest whose teams do not come; its page is shared by all tests."""
-    folder = write_contest(
-        tmp_path_factory.mktemp("play") / "contest", ["", ""], events=("settings = {legs = 1}\n",)
-    )
+    folder = make_contest(
+        tmp_path_factory.mktemp("play") / "contest", 2, on_disk=True, patient=True, event={"settings": {"legs": 1}}
+    ).folder
     with pytest.MonkeyPatch.context() as monkeypatch:
         programs = Programs(monkeypatch)
         yield Stage(programs, folder, 0)

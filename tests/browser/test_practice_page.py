@@ -15,8 +15,7 @@ from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Entrant, Plan
 from getstep_engines import GAMES
 from getstep_server.web.practice import PracticePage
-from tests.support.board_clicks import play_on
-from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling, play_on
 from tests.support.patience import PATIENCE_SECONDS
 
 

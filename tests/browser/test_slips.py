@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep.wire import MAX_NAME
-from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.limits import MAX_SEATS
 from getstep_server.reports.slips import PAPERS, as_html
-from getstep_server.validation import validated
+from tests.support.contests import make_contest
 from tests.support.quick import quick
 
 if TYPE_CHECKING:
@@ -26,15 +25,13 @@ EVENTS = [{"name": f"event {n}", "game": "chain_reaction", "budget_seconds": 100
 
 
 def slips(paper: str | None) -> str:
-    file = validated(
-        ContestFile,
-        {"contest": {"name": "W" * MAX_NAME}, "event": EVENTS, "server": {"port": 65535, "web_port": 65534}},
-    )
-    teams = {
-        9000 + n: Team(id=9000 + n, name=name, token="kq3m-x7fd-29pt", seats=MAX_SEATS)
+    teams = [
+        {"id": 9000 + n, "name": name, "token": "kq3m-x7fd-29pt", "seats": MAX_SEATS}
         for n, name in enumerate(NAMES)
-    }
-    return as_html(Contest(Path("autumn"), file, teams), HOST, paper)
+    ]
+    server = {"host": "0.0.0.0", "port": 65535, "web_port": 65534}
+    contest = make_contest(Path("autumn"), teams, *EVENTS, contest={"name": "W" * MAX_NAME}, server=server)
+    return as_html(contest, HOST, paper)
 
 
 SIZES = {"a4": (595, 842), "letter": (612, 792)}

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.board_clicks import play_on
-from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling, play_on
+from tests.support.contests import make_contest, token_of
 from tests.support.paced_contest import Stage
-from tests.support.processes import token_of, write_contest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.processes import Programs
 
-EVENT = "options = {size = 6}\nsettings = {legs = 1}\n"
+EVENT = {"game": "pseudo_tonga", "options": {"size": 6}, "settings": {"legs": 1}}
 
 
 def log_in(page: Any, team: int) -> None:
@@ -27,7 +26,7 @@ def log_in(page: Any, team: int) -> None:
 
 
 def test_a_person_plays_for_a_team_to_the_end(programs: Programs, tmp_path: Path, visitor: Visitor) -> None:
-    folder = write_contest(tmp_path / "contest", ["", ""], game="pseudo_tonga", events=(EVENT,))
+    folder = make_contest(tmp_path / "contest", 2, EVENT, on_disk=True, patient=True).folder
     stage = Stage(programs, folder, 1, moves=2)
     page = visitor.open(f"{stage.url}play", PHONE)
     page.get_by_role("link", name="Log in for your team").click()
@@ -58,7 +57,7 @@ def test_a_person_plays_for_a_team_to_the_end(programs: Programs, tmp_path: Path
 def test_a_bot_keeps_its_seat_unless_the_person_takes_it(
     programs: Programs, tmp_path: Path, visitor: Visitor
 ) -> None:
-    folder = write_contest(tmp_path / "contest", ["", ""], game="pseudo_tonga", events=(EVENT,))
+    folder = make_contest(tmp_path / "contest", 2, EVENT, on_disk=True, patient=True).folder
     stage = Stage(programs, folder, 1, moves=0)
     stage.server.expect("Team 1")
     page = visitor.open(f"{stage.url}own")

@@ -15,9 +15,8 @@ from getstep_conformance.client import VECTORS, CaseError, cases
 from getstep_conformance.client._bot_rules import board_for, move_for
 from getstep_conformance.client._case import cases_in, sort_key
 from getstep_server.cli.main import run_command
-from tests.support.client_commands import CLASSIC_CLIENT, TEST_BOT, WRONG_CLIENT
 from tests.support.golden import assert_golden
-from tests.support.scripts import conformance_bot
+from tests.support.scripts import CLASSIC_CLIENT, TEST_BOT, WRONG_CLIENT, conformance_bot
 
 ROOT = Path(__file__).parents[2]
 PATIENT = "--patience=60"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.processes import MakeContest, Programs, write_contest
+from tests.support.contests import MakeContest, make_contest
+from tests.support.processes import Programs
 
 
 @pytest.fixture
@@ -21,11 +22,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Programs]:
         started.end()
 
 
-@pytest.fixture
-def make_contest(tmp_path: Path) -> MakeContest:
-    """Makes a contest folder; see `write_contest`."""
+@pytest.fixture(name="make_contest")
+def _make_contest(tmp_path: Path) -> MakeContest:
+    """Makes a contest folder for bots that are processes; see `make_contest`."""
 
-    def make(teams: Sequence[str], **settings: Any) -> Path:
-        return write_contest(tmp_path / "contest", teams, **settings)
+    def make(*arguments: Any, **tables: Any) -> Path:
+        return make_contest(tmp_path / "contest", *arguments, on_disk=True, patient=True, **tables).folder
 
     return make

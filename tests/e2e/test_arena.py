@@ -15,9 +15,10 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.formats.arena import HOUSE_TEAMS
 from getstep_server.storage.contest_state import tournament_of
+from tests.support.contests import make_contest
 from tests.support.ledger import OnRecord, audit, on_record, read_ledger
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.processes import free_port, write_contest
+from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ class ArenaUnderFire:
         self._head: str | None = None
         self._think_seconds = think_seconds
         self._gate = folder.with_suffix(".gate")
-        settings = f'matches = {matches}, pause_seconds = 0, house_bots = ["random"]'
-        event = f'format = "arena"\nsettings = {{ {settings} }}\n'
-        write_contest(folder, [""] * teams, events=[event], port=self.port)
+        settings = {"matches": matches, "pause_seconds": 0, "house_bots": ["random"]}
+        event = {"format": "arena", "settings": settings}
+        make_contest(folder, teams, event, on_disk=True, patient=True, server={"port": self.port})
         self.staying = self.come(f"1-{stay}")
 
     def come(self, teams: str) -> Program:

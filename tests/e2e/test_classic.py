@@ -28,10 +28,11 @@ from tests.support.ledger import on_record
 from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
+    from tests.support.contests import MakeContest
     from tests.support.output import ServerOutput
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.processes import Programs
 
-CLASSIC = "classic = true"
+CLASSIC = {"classic": True}
 MISSED_SECONDS = 6.0
 """A limit that one client misses on purpose, and nobody else however busy the machine is."""
 
@@ -118,7 +119,9 @@ def sample_bot(name: str) -> Path:
 
 
 def test_classic_and_new_clients_play_a_tournament(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([CLASSIC, CLASSIC, "", ""], classic_port=0, move_seconds=MISSED_SECONDS)
+    folder = make_contest(
+        [CLASSIC, CLASSIC, {}, {}], event={"move_seconds": MISSED_SECONDS}, server={"classic_port": 0}
+    )
     server = programs.serve(folder)
     naps = ["--sleep-every", "61", str(NAP_SECONDS), "--most-sleeps", "1"]
     sloppy = ["--drop-every", "13", "--answer-nothing-every", "11", *naps]
@@ -147,7 +150,7 @@ def faults_of(result: Result, team: int) -> int:
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="this system delays acknowledgements as it likes")
 def test_an_answer_in_three_sends_costs_no_thinking_time(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([CLASSIC, CLASSIC], classic_port=0)
+    folder = make_contest([CLASSIC, CLASSIC], server={"classic_port": 0})
     server = programs.serve(folder)
     clients = [programs.classic(server, team) for team in (1, 2)]
     assert server.wait() == 0
@@ -160,7 +163,7 @@ def test_an_answer_in_three_sends_costs_no_thinking_time(programs: Programs, mak
 
 
 def test_classic_clients_reconnect_to_a_restarted_server(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([CLASSIC, CLASSIC], classic_port=0)
+    folder = make_contest([CLASSIC, CLASSIC], server={"classic_port": 0})
     server = programs.serve(folder)
     clients = [programs.classic(server, team, "--sleep-every", "1", "0.02") for team in (1, 2)]
     clients[0].expect("turn 3: ")
@@ -187,8 +190,8 @@ REFUSED = {
 def test_a_refused_client_is_held_for_a_moment_and_disconnected(
     programs: Programs, make_contest: MakeContest, team: int, why: str
 ) -> None:
-    elsewhere = f'{CLASSIC}\nclassic_address = "192.0.2.1"'
-    server = programs.serve_in_thread(make_contest(["", elsewhere, CLASSIC], classic_port=0))
+    elsewhere = {**CLASSIC, "classic_address": "192.0.2.1"}
+    server = programs.serve_in_thread(make_contest([{}, elsewhere, CLASSIC], server={"classic_port": 0}))
     began = time.monotonic()
     with line(server, team) as refused:
         refused.wait_closed()
@@ -200,14 +203,14 @@ def test_a_refused_client_is_held_for_a_moment_and_disconnected(
 @pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::"])
 def test_a_pinned_team_plays_from_its_address(programs: Programs, make_contest: MakeContest, host: str) -> None:
-    pinned = f'{CLASSIC}\nclassic_address = "127.0.0.1"'
-    server = programs.serve_in_thread(make_contest([pinned, CLASSIC], classic_port=0, host=host))
+    pinned = {**CLASSIC, "classic_address": "127.0.0.1"}
+    server = programs.serve_in_thread(make_contest([pinned, CLASSIC], server={"classic_port": 0, "host": host}))
     with line(server, 1):
         server.expect("Team 1 connected from")
 
 
 def test_a_storm_of_refused_clients_disturbs_nobody(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([CLASSIC, CLASSIC], classic_port=0)
+    folder = make_contest([CLASSIC, CLASSIC], server={"classic_port": 0})
     server = programs.serve(folder)
     began = time.monotonic()
     with storm(server, STORM) as comebacks:
@@ -250,7 +253,9 @@ def storm(server: ServerOutput, size: int) -> Iterator[list[int]]:
 def test_a_client_that_reconnects_all_the_time_is_held_and_uses_no_memory(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    server = programs.serve(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=0.5))
+    server = programs.serve(
+        make_contest([CLASSIC, CLASSIC], event={"move_seconds": 0.5}, server={"classic_port": 0})
+    )
     programs.classic(server, 1, "--drop-every", "1")
     honest = programs.classic(server, 2)
     server.expect("^! .*Team 1.* too_many_logins: ")
@@ -277,7 +282,10 @@ def test_the_classic_wire_is_refused_for_other_games(
     option: list[str],
     named: str,
 ) -> None:
-    folder = make_contest([CLASSIC, CLASSIC], game="linkage", classic_port=setting)
+    folder = make_contest([CLASSIC, CLASSIC], event={"game": "linkage"})
+    if setting is not None:
+        file = folder / "contest.toml"
+        file.write_text(file.read_text().replace("\nport = 0\n", f"\nport = 0\nclassic_port = {setting}\n"))
     assert run_command(["run", str(folder), *option]) == 2
     printed = capsys.readouterr()
     assert named in printed.err
@@ -291,7 +299,7 @@ def test_the_classic_wire_is_refused_for_other_games(
 def test_a_client_that_reconnects_during_its_turn_gets_the_same_question(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     programs.classic(server, 2)
     with line(server, 1) as before:
         asked = before.question()
@@ -305,7 +313,7 @@ def test_a_client_that_reconnects_during_its_turn_gets_the_same_question(
 
 
 def test_a_second_connection_replaces_the_first(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     programs.classic(server, 2)
     with line(server, 1) as first:
         asked = first.question()
@@ -319,7 +327,7 @@ def test_a_second_connection_replaces_the_first(programs: Programs, make_contest
 
 
 def test_stale_answers_do_not_end_the_wait(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     programs.classic(server, 2)
     with line(server, 1) as client:
         asked = client.question()
@@ -334,7 +342,9 @@ def test_stale_answers_do_not_end_the_wait(programs: Programs, make_contest: Mak
 
 @pytest.mark.long  # its limit is 6 s of waiting; the tournament above has a client that answers after a limit
 def test_an_answer_after_the_limit_is_stale(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0, move_seconds=MISSED_SECONDS))
+    server = programs.serve_in_thread(
+        make_contest([CLASSIC, CLASSIC], event={"move_seconds": MISSED_SECONDS}, server={"classic_port": 0})
+    )
     programs.classic(server, 2)
     with line(server, 1) as client:
         missed = client.question()
@@ -366,7 +376,7 @@ def unheld(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hostile_client_loses_the_match(
     programs: Programs, make_contest: MakeContest, unheld: None, code: str, numbers: Callable[[Question], list[int]]
 ) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     programs.classic(server, 2)
     with line(server, 1) as client:
         client.send(*numbers(client.question()))
@@ -378,7 +388,7 @@ def test_a_hostile_client_is_held_plays_the_next_match_and_gets_goodbye(
     programs: Programs, make_contest: MakeContest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "SHUTDOWN_SECONDS", 0.1)  # the time for clients that are away
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     other = programs.classic(server, 2)
     with line(server, 1) as client:
         asked = client.question()
@@ -395,7 +405,7 @@ def test_a_hostile_client_is_held_plays_the_next_match_and_gets_goodbye(
 
 
 def test_too_many_stale_answers_are_hostile(programs: Programs, make_contest: MakeContest, unheld: None) -> None:
-    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], classic_port=0))
+    server = programs.serve_in_thread(make_contest([CLASSIC, CLASSIC], server={"classic_port": 0}))
     programs.classic(server, 2)
     with line(server, 1) as client:
         asked = client.question()

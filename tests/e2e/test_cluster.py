@@ -10,7 +10,7 @@ import signal
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,15 +19,15 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, verify
-from tests.support.built_programs import needs_sandbox
 from tests.support.hosted_programs import LOOP, RANDOM, game_heads, kill, limits_of_a_hung_program
 from tests.support.interrupted_contest import wait_until
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.slurm import Slurm, needs_slurm
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = [pytest.mark.long, needs_sandbox]
 
@@ -79,13 +79,16 @@ PAGE = (Path(__file__).parents[2] / "docs/host-programs.md").read_text(encoding=
 (RUN,) = re.findall(r"^getstep-server run .*--dask.*$", PAGE, re.MULTILINE)
 """The command of the page that plays a contest on a cluster."""
 
-EVENTS = ["settings.legs = 1\n", 'game = "pseudo_tonga"\nformat = "swiss"\nsettings.rounds = 2\noptions.size = 6\n']
+EVENTS: list[dict[str, Any]] = [
+    {"settings": {"legs": 1}},
+    {"game": "pseudo_tonga", "format": "swiss", "settings": {"rounds": 2}, "options": {"size": 6}},
+]
 
 
 def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    folder = filled(make_contest([""] * 4, game="longest_path", events=EVENTS))
+    folder = filled(make_contest(4, *EVENTS, event={"game": "longest_path"}))
     alone = Path(shutil.copytree(folder, tmp_path / "alone"))
     program, command, _, *options = shlex.split(RUN)
     assert (program, command) == ("getstep-server", "run")
@@ -106,7 +109,7 @@ def test_a_contest_on_workers_has_the_same_table_as_on_one_machine(
 def test_a_program_that_a_worker_had_to_end_costs_its_opponent_three_limits(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = make_contest(["", ""], events=["settings.legs = 1\n"], move_seconds=0.1)
+    folder = make_contest(2, event={"move_seconds": 0.1, "settings": {"legs": 1}})
     add_program(folder, 1, GETSTEP, LOOP)
     add_program(folder, 2, GETSTEP, RANDOM)
     server = programs.serve(folder, "--dask", "local:1", "--now")
@@ -126,9 +129,7 @@ def _workers_of_pairings(folder: Path) -> dict[tuple[int, int], set[int]]:
 def test_workers_the_process_and_the_host_are_killed_and_every_result_is_on_record_once(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = filled(
-        make_contest([""] * 4, game="longest_path", events=["settings.legs = 2\n"]), 'sandbox = "none"\n'
-    )
+    folder = filled(make_contest(4, event={"game": "longest_path", "settings": {"legs": 2}}), 'sandbox = "none"\n')
     server = programs.serve(folder, "--dask", "local:2", "--now")
     server.expect(r"^\[1/12\]", seconds=WAIT_SECONDS)
     (process,) = processes("getstep_server.cluster.process", server.pid)
@@ -151,9 +152,7 @@ def test_workers_are_jobs_of_slurm_that_are_submitted_again(
     programs: Programs, make_contest: MakeContest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The only job is cancelled in mid-contest. SLURM does the same when the time of a job is over."""
-    folder = filled(
-        make_contest(["", ""], game="longest_path", events=("settings = {legs = 24}\n",)), 'sandbox = "none"\n'
-    )
+    folder = filled(make_contest(2, event={"game": "longest_path", "settings": {"legs": 24}}), 'sandbox = "none"\n')
     file = tmp_path / "slurm.yaml"
     file.write_text(
         f"jobs: 1\nqueue: lab\ncores: 2\nmemory: 1 GB\nwalltime: '00:10:00'\npython: {sys.executable}\n"
@@ -179,7 +178,7 @@ def test_workers_are_jobs_of_slurm_that_are_submitted_again(
 def test_a_job_that_slurm_refuses_is_told(
     programs: Programs, make_contest: MakeContest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = filled(make_contest(["", ""], game="longest_path"), 'sandbox = "none"\n')
+    folder = filled(make_contest(2, event={"game": "longest_path"}), 'sandbox = "none"\n')
     (tmp_path / "slurm.yaml").write_text("queue: nowhere\ncores: 1\nmemory: 1 GB\n")
     with Slurm() as slurm:
         for name, value in slurm.environment.items():

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 
 PLANS = [
-    Plan("linkage", 8, 0.015, {}),  # has passes
-    Plan("chain_reaction", 6, 0.01, {}),
-    Plan("pseudo_tonga", 6, 0.01, {"budget_seconds": 600.0}),  # one clock for a whole match
-    Plan("hop", 5, 0.002, {}),  # many turns, and faults that only cost one
+    Plan("linkage", 8, 0.015),  # has passes
+    Plan("chain_reaction", 6, 0.01),
+    Plan("pseudo_tonga", 6, 0.01, {"event": {"budget_seconds": 600.0}}),  # one clock for a whole match
+    Plan("hop", 5, 0.002),  # many turns, and faults that only cost one
 ]
 USUAL = 10
 CRASHES = int(os.environ.get("GETSTEP_CRASHES", USUAL))
@@ -85,7 +85,7 @@ def test_pairings_are_stored_as_a_whole_or_not_at_all(
     programs: Programs, tmp_path: Path, figures: Figures, point: str
 ) -> None:
     for n in range(AT_EACH_POINT * len(PLAYED)):
-        contest = Crashes(programs, tmp_path / f"contest-{n}", Plan("linkage", 2, 0.0, {}), figures)
+        contest = Crashes(programs, tmp_path / f"contest-{n}", Plan("linkage", 2, 0.0), figures)
         kills = [Kill(point)]
         contest.survive(kills)
         assert not kills

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.long, needs_postgres]
 
 CRASHES = int(os.environ.get("GETSTEP_CRASHES", "25"))
-PLAN = Plan("linkage", 8, 0.015, {})
+PLAN = Plan("linkage", 8, 0.015)
 
 
 class Victim(Enum):

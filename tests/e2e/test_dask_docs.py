@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.programs.version import GETSTEP
-from tests.support.built_programs import needs_sandbox, trust_sandbox
+from tests.support.contests import make_contest
 from tests.support.ledger import on_record
-from tests.support.processes import free_port, write_contest
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.processes import free_port
+from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox, trust_sandbox
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs
@@ -78,7 +78,7 @@ def test_a_lab_is_started_as_the_page_says(
     (worker,) = re.findall(r"^while sleep 2; do\n(.*?)^done$", WORKER, re.MULTILINE | re.DOTALL)
     shell.start(f"exec {worker.strip()}")
 
-    folder = write_contest(tmp_path / "autumn", ["", ""], game="longest_path")
+    folder = make_contest(tmp_path / "autumn", 2, on_disk=True, patient=True, event={"game": "longest_path"}).folder
     trust_sandbox(folder)
     for team in (1, 2):
         add_program(folder, team, GETSTEP, GET_STEP)

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from getstep_server.programs.version import GETSTEP
-from tests.support.built_programs import needs_sandbox, trust_sandbox
+from tests.support.contests import make_contest
 from tests.support.dask_cluster import Lab, kill_all
 from tests.support.interrupted_contest import wait_until
 from tests.support.ledger import ANNOUNCED, audit, on_record
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.processes import write_contest
-from tests.support.submitted_programs import add_program
+from tests.support.submitted_programs import add_program, needs_sandbox, trust_sandbox
 
 if TYPE_CHECKING:
     from tests.support.processes import Programs, Server
@@ -47,7 +46,7 @@ def get_step(board, is_black):
 
 def contest_with_programs(folder: Path) -> Path:
     """Make a contest in which each team has a program."""
-    write_contest(folder, [""] * TEAMS, game="longest_path")
+    make_contest(folder, TEAMS, on_disk=True, patient=True, event={"game": "longest_path"})
     trust_sandbox(folder)
     for team in range(1, TEAMS + 1):
         add_program(folder, team, GETSTEP, PROGRAM.format(team=team))

@@ -16,7 +16,8 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import SERVER, free_port
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 
@@ -38,7 +39,7 @@ def decided(folder: Path) -> list[str]:
 
 
 def test_a_contest_is_corrected_while_it_runs(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 4, game="linkage", port=free_port())
+    folder = make_contest(4, event={"game": "linkage"}, server={"port": free_port()})
     hosted = Hosted(programs, folder, 4)
     server = hosted.start()
     hosted.in_the_middle(1, 2, turns=2)
@@ -74,7 +75,7 @@ def test_a_contest_is_corrected_while_it_runs(programs: Programs, make_contest: 
 @pytest.mark.long
 def test_decisions_while_no_server_runs(programs: Programs, make_contest: MakeContest) -> None:
     """One match in progress is not continued, and one is played from its beginning."""
-    folder = make_contest([""] * 4, game="linkage", port=free_port())
+    folder = make_contest(4, event={"game": "linkage"}, server={"port": free_port()})
     hosted = Hosted(programs, folder, 4)
     hosted.start()
     hosted.kill_in_the_middle(1, 2)

@@ -19,8 +19,8 @@ from getstep_server.config.contest import load_contest
 from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus
 from getstep_server.storage.contest_state import results_of, tournament_of
-from tests.support.process_list import bots_of, no_bots_on
-from tests.support.screen import OnTerminal
+from tests.support.processes import bots_of, no_bots_on
+from tests.support.terminal import OnTerminal
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs

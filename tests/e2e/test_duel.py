@@ -23,8 +23,8 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.convention_programs import PROGRAMS
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.process_list import all_commands, bots_of, no_bots_on
-from tests.support.screen import OnTerminal
+from tests.support.processes import all_commands, bots_of, no_bots_on
+from tests.support.terminal import OnTerminal
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs

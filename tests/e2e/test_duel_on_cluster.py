@@ -19,11 +19,11 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.archives import zipped
-from tests.support.built_programs import needs_sandbox
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 SERVER = [sys.executable, "-m", "getstep_server"]
 PAGE = (Path(__file__).parents[2] / "docs/host.md").read_text(encoding="utf-8")
@@ -67,8 +67,8 @@ def test_a_duel_on_two_workers_ends_with_its_verdict(programs: Programs, tmp_pat
 @pytest.mark.long  # 10 s; `tests/server` holds how pairings are placed
 @needs_sandbox
 def test_a_gauntlet_on_two_workers(programs: Programs, make_contest: MakeContest) -> None:
-    settings = "settings.challengers = [1]\nsettings.legs = 2\n"
-    folder = make_contest(["", "", ""], game="longest_path", events=[f'format = "gauntlet"\n{settings}'])
+    gauntlet = {"game": "longest_path", "format": "gauntlet", "settings": {"challengers": [1], "legs": 2}}
+    folder = make_contest(3, gauntlet)
     for team in (1, 2, 3):
         add_program(folder, team, "getstep", GET_STEP)
     server = programs.serve(folder, "--now", "--dask", "local:2")

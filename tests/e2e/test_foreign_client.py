@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import MakeContest, Program, Programs, Server, token_of
+from tests.support.contests import MakeContest, token_of
+from tests.support.processes import Program, Programs, Server
 
 CLIENT = Path(__file__).with_name("foreign_client.mjs")
 NODE = shutil.which("node")
@@ -22,7 +23,7 @@ def foreign(programs: Programs, server: Server, team: int, *options: str) -> Pro
 
 
 def test_it_plays_a_contest_to_its_end(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve(make_contest(["", ""]))
+    server = programs.serve(make_contest())
     clients = [foreign(programs, server, team) for team in (1, 2)]
     assert server.wait() == 0
     assert [client.wait() for client in clients] == [0, 0]
@@ -31,7 +32,7 @@ def test_it_plays_a_contest_to_its_end(programs: Programs, make_contest: MakeCon
 
 
 def test_it_reconnects_during_a_match(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve(make_contest(["", ""]))
+    server = programs.serve(make_contest())
     clients = [foreign(programs, server, 1, "--drop-after", "5"), foreign(programs, server, 2, "--drop-open", "3")]
     assert server.wait() == 0
     assert [client.wait() for client in clients] == [0, 0]
@@ -41,7 +42,7 @@ def test_it_reconnects_during_a_match(programs: Programs, make_contest: MakeCont
 
 
 def test_it_understands_a_refusal(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve(make_contest(["", ""]))
+    server = programs.serve(make_contest())
     where = ["--host", "127.0.0.1", "--port", str(server.port)]
     client = programs.start(str(NODE), str(CLIENT), *where, "--team", "1", "--token", "wrong-token")
     assert client.wait() == 1

@@ -16,10 +16,11 @@ import pytest
 
 from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES
 from getstep_server.storage.recovery import left_running
+from tests.support.contests import make_contest
 from tests.support.interrupted_contest import wait_until
 from tests.support.ledger import audit, on_record, read_ledger
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.processes import free_port, write_contest
+from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Contest:
 
     def __init__(self, programs: Programs, folder: Path, game: str) -> None:
         port = free_port()
-        write_contest(folder, [""] * TEAMS, game=game, port=port)
+        make_contest(folder, TEAMS, on_disk=True, patient=True, event={"game": game}, server={"port": port})
         self.disk = SmallDisk(programs, folder)
         self.ledger = folder.with_name("ledger")
         self.servers: list[Program] = []

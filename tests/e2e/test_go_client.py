@@ -15,7 +15,7 @@ import pytest
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.support.compilers import need
+from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import Programs
 

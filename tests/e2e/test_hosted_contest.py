@@ -23,17 +23,16 @@ from getstep_server.runtime import hosted
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.support.built_programs import add, needs_sandbox, trust_sandbox
-from tests.support.compilers import need
 from tests.support.convention_programs import PROGRAMS as CONVENTION_PROGRAMS
-from tests.support.example_programs import LANGUAGES, TOOLS, example
 from tests.support.hosted_programs import descendants, game_heads, kill, wait_for, wait_for_end
+from tests.support.languages import SUFFIXES, TOOLS, example, need
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import free_port
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.submitted_programs import GET_STEP, add, add_program, needs_sandbox, trust_sandbox
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = [needs_sandbox, pytest.mark.long]
 
@@ -65,7 +64,7 @@ def get_step(board, is_black, turn):
 def entrants() -> Iterator[tuple[int, str, str]]:
     """Yield each team with a program, its convention and its language."""
     for n, conventions in enumerate(PROGRAMS.values()):
-        for place, (convention, language) in enumerate(zip(conventions, LANGUAGES, strict=True), start=1):
+        for place, (convention, language) in enumerate(zip(conventions, SUFFIXES, strict=True), start=1):
             yield n * TEAMS + place, convention, language
 
 
@@ -89,10 +88,10 @@ def test_16_programs_and_4_bots_play_a_contest_whose_server_is_killed_twice(
     need(*{tool for tools in TOOLS.values() for tool in tools})
     assert {convention for _, convention, _ in entrants()} == set(CONVENTIONS)
     events = [
-        f'name = "{game}"\ngame = "{game}"\nteams = {[*range(first, first + TEAMS)]}\nsettings.legs = 1\n'
+        {"name": game, "game": game, "teams": [*range(first, first + TEAMS)], "settings": {"legs": 1}}
         for game, first in zip(PROGRAMS, range(1, 21, TEAMS), strict=True)
     ]
-    folder = make_contest([""] * 20, events=events, port=free_port(), absent_seconds=PATIENCE_SECONDS)
+    folder = make_contest(20, *events, server={"port": free_port()}, start={"absent_seconds": PATIENCE_SECONDS})
     with (folder / "contest.toml").open("a") as file:
         file.write(f"[programs]\ncores = 2\nstartup_seconds = {PATIENCE_SECONDS}\n")
     monkeypatch.setattr(adding, "try_program", lambda *_: "not tried")  # `test_an_example_on_the_host` does that
@@ -186,10 +185,10 @@ def test_programs_that_use_four_fifths_of_their_limit_in_8_matches_at_once_miss_
 ) -> None:
     """Two seconds are left for the way of a move: starts, pipes, suspension, and a busy machine."""
     events = [
-        f'name = "event {n}"\ngame = "{game}"\nteams = [{2 * n + 1}, {2 * n + 2}]\nsettings.legs = 1\n'
+        {"name": f"event {n}", "game": game, "teams": [2 * n + 1, 2 * n + 2], "settings": {"legs": 1}}
         for n, (game, *_) in enumerate(PAIRS)
     ]
-    folder = make_contest([""] * 16, events=events, move_seconds=LIMIT_SECONDS)
+    folder = make_contest(16, *events, event={"move_seconds": LIMIT_SECONDS})
     with (folder / "contest.toml").open("a") as file:
         file.write(f"[programs]\ncores = 8\nstartup_seconds = {PATIENCE_SECONDS}\n")
     for team, convention in enumerate((convention for _, *pair in PAIRS for convention in pair), start=1):

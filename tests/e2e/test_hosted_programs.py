@@ -21,7 +21,6 @@ from getstep_server.reports.report import as_html, load_report_data
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.support.built_programs import needs_sandbox
 from tests.support.convention_programs import PROGRAMS
 from tests.support.hosted_programs import (
     LOOP,
@@ -34,10 +33,11 @@ from tests.support.hosted_programs import (
 )
 from tests.support.interrupted_contest import CRASH_SERVER, wait_until
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = needs_sandbox
 
@@ -45,7 +45,7 @@ pytestmark = needs_sandbox
 def test_hosted_programs_and_a_bot_on_the_network(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    folder = make_contest(["", "", ""], game="longest_path", events=["settings.legs = 1\n"])
+    folder = make_contest(3, event={"game": "longest_path", "settings": {"legs": 1}})
     versions = {
         1: add_program(folder, 1, "prodrive", PROGRAMS["prodrive"]),
         2: add_program(folder, 2, GETSTEP, GET_STEP),
@@ -98,7 +98,7 @@ def hosted_processes(parent: int) -> list[int]:
 def test_a_program_that_the_host_had_to_end_costs_its_opponent_three_limits(
     programs: Programs, make_contest: MakeContest, judges: int
 ) -> None:
-    folder = make_contest(["", ""], events=["settings.legs = 1\n"], move_seconds=0.1, judges=judges)
+    folder = make_contest(2, event={"move_seconds": 0.1, "settings": {"legs": 1}}, server={"judges": judges})
     add_program(folder, 1, GETSTEP, LOOP)
     add_program(folder, 2, GETSTEP, RANDOM)
     assert programs.serve_in_thread(folder).wait() == 0
@@ -112,7 +112,7 @@ def test_a_late_program_has_missed_its_limit_on_a_host_that_was_late_itself(
 ) -> None:
     """The judge gives the host's own lateness back, and what the host says of a program it has ended comes then."""
     monkeypatch.setattr(StallMonitor, "stall_since", lambda *_: 1.5)
-    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"], move_seconds=0.2)
+    folder = make_contest(2, event={"game": "longest_path", "move_seconds": 0.2, "settings": {"legs": 1}})
     add_program(folder, 1, GETSTEP, LOOP)
     add_program(folder, 2, GETSTEP, GET_STEP)
     assert programs.serve_in_thread(folder).wait() == 0
@@ -123,7 +123,7 @@ def test_a_late_program_has_missed_its_limit_on_a_host_that_was_late_itself(
 def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_turns(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
+    folder = make_contest(2, event={"game": "longest_path", "settings": {"legs": 1}})
     add_program(folder, 1, GETSTEP, "import sys\nprint('no opening book', file=sys.stderr)\nsys.exit(9)\n")
     add_program(folder, 2, GETSTEP, GET_STEP, id_line="Longest, Blaise, 1")
     with (folder / "contest.toml").open("a") as file:
@@ -145,7 +145,7 @@ def test_hosted_programs_wait_for_nobody_and_one_that_does_not_start_costs_its_t
 @pytest.mark.long
 def test_a_process_that_dies_is_the_fault_of_the_server(programs: Programs, make_contest: MakeContest) -> None:
     """The match is void, and played again with the version that is in use by then."""
-    folder = make_contest(["", ""], game="longest_path", events=["settings.legs = 1\n"])
+    folder = make_contest(2, event={"game": "longest_path", "settings": {"legs": 1}})
     add_program(folder, 1, GETSTEP, "def get_step(board, is_black):\n    while True: pass\n")
     add_program(folder, 2, GETSTEP, GET_STEP)
     server = programs.serve_in_thread(folder)
@@ -168,8 +168,8 @@ def test_a_process_that_dies_is_the_fault_of_the_server(programs: Programs, make
 def test_a_round_of_a_ladder_is_played_by_the_versions_that_it_began_with(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    ladder = 'format = "ladder"\nsettings.rounds = 2\nsettings.games = 2\n'
-    folder = make_contest(["", ""], game="longest_path", events=[ladder])
+    ladder = {"game": "longest_path", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
+    folder = make_contest(2, ladder)
     add_program(folder, 1, GETSTEP, GET_STEP)
     (tmp_path / "bot.py").write_text(GATED)
     server = programs.serve_in_thread(folder)
@@ -210,10 +210,10 @@ def test_a_server_that_is_killed_again_and_again(programs: Programs, make_contes
     }
     conventions = [convention for pair in teams.values() for convention in pair]
     events = [
-        f'name = "{game}"\ngame = "{game}"\nteams = [{2 * n + 1}, {2 * n + 2}]\nsettings.legs = 2\n'
+        {"name": game, "game": game, "teams": [2 * n + 1, 2 * n + 2], "settings": {"legs": 2}}
         for n, game in enumerate(teams)
     ]
-    folder = make_contest([""] * len(conventions), events=events)
+    folder = make_contest(len(conventions), *events)
     with (folder / "contest.toml").open("a") as file:
         file.write("[programs]\ncores = 2\n")
     for team, convention in enumerate(conventions, start=1):
@@ -269,7 +269,7 @@ def test_a_program_that_is_started_in_each_turn_goes_on_with_its_files(
     programs: Programs, make_contest: MakeContest
 ) -> None:
     """The server is killed between the answer and the journal, and after the journal was written."""
-    folder = make_contest(["", ""], game="linkage", events=["settings.legs = 1\n"])
+    folder = make_contest(2, event={"game": "linkage", "settings": {"legs": 1}})
     for team in (1, 2):
         add_program(folder, team, "linkage", REMEMBERS)
     kept = folder / "programs" / ".kept"

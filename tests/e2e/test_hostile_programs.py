@@ -12,11 +12,11 @@ from getstep_server.programs.version import GETSTEP
 from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.support.built_programs import needs_sandbox
-from tests.support.submitted_programs import GET_STEP, add_program
+from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = needs_sandbox
 
@@ -73,7 +73,7 @@ def test_hostile_programs_cost_nobody_else_a_turn_and_the_server_no_match(
     programs: Programs, make_contest: MakeContest
 ) -> None:
     sources = [*PLAY_ON.values(), *(f"def get_step(board, is_black):\n    {line}\n" for line in FAIL.values())]
-    folder = make_contest([""] * (1 + len(sources)), game="longest_path", events=["settings.legs = 1\n"])
+    folder = make_contest(1 + len(sources), event={"game": "longest_path", "settings": {"legs": 1}})
     for team, source in enumerate([GET_STEP, *sources], 1):
         add_program(folder, team, GETSTEP, source)
     server = programs.serve_in_thread(folder)

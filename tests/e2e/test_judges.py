@@ -22,9 +22,10 @@ from getstep_server.runtime import judge_process
 from getstep_server.storage.journal import segments
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
+from tests.support.contests import make_contest
 from tests.support.crashes import Crashes, Figures, Plan
 from tests.support.ledger import on_record
-from tests.support.servers import Player, first_legal, make_contest, running, seated
+from tests.support.servers import Player, first_legal, running, seated
 
 if TYPE_CHECKING:
     from tests.support.processes import Programs, Server
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="judge processes need sockets that can be passed on"
 )
 
-PLAN = Plan("pseudo_tonga", 4, 0.012, {"judges": 2})
+PLAN = Plan("pseudo_tonga", 4, 0.012, {"server": {"judges": 2}})
 """It lasts some seconds, and longer if matches are played again."""
 
 KILLS = 4
@@ -101,7 +102,7 @@ async def test_a_judge_process_judges_and_may_die(tmp_path: Path, monkeypatch: p
 def test_nothing_announced_is_lost_when_the_server_dies(programs: Programs, tmp_path: Path) -> None:
     """Its judge processes die with it, and the matches go on where they were."""
     figures, dice = Figures(), random.Random(17)
-    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0, {}), figures)
+    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0), figures)
     undisturbed.survive([])
     disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
     kills = 0
@@ -122,7 +123,7 @@ def test_nothing_announced_is_lost_when_the_server_dies(programs: Programs, tmp_
 def test_no_result_is_lost_when_judge_processes_die(programs: Programs, tmp_path: Path) -> None:
     """Their matches are played again, and each has one record that counts."""
     figures, dice = Figures(), random.Random(18)
-    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0, {}), figures)
+    undisturbed = Crashes(programs, tmp_path / "undisturbed", Plan("pseudo_tonga", 4, 0.0), figures)
     undisturbed.survive([])
     disturbed = Crashes(programs, tmp_path / "disturbed", PLAN, figures)
     server = disturbed.running()

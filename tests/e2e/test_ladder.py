@@ -14,13 +14,14 @@ from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
-from tests.support.processes import token_of
+from tests.support.contests import token_of
 
 if TYPE_CHECKING:
     from getstep_server.records.result import Result
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
-LADDER = 'format = "ladder"\nsettings.games = 2\nsettings.rounds = 1\n'
+LADDER = {"game": "linkage", "format": "ladder", "settings": {"games": 2, "rounds": 1}}
 JOINS, LEAVES = 5, 2
 
 
@@ -68,7 +69,7 @@ def climbed(order: list[int], played: list[Result]) -> list[int]:
 
 @pytest.mark.long
 def test_a_ladder_over_three_runs(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 4, game="linkage", events=[LADDER])
+    folder = make_contest(4, LADDER)
     order = [1, 2, 3, 4]
     orders = []
     for round_ in (1, 2, 3):

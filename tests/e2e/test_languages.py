@@ -19,19 +19,20 @@ from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
+from tests.support.contests import MakeContest, token_of
 from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
 from tests.support.fake_server import start as begin
 from tests.support.languages import QUICK_START, compile_cpp, compile_csharp, compile_java, need
 from tests.support.output import ServerOutput
-from tests.support.processes import MakeContest, Program, Programs, token_of
+from tests.support.processes import Program, Programs
 
-PACKAGES = {
-    "cpp": ("g++", "g++"),
-    "java": ("javac", "default-jdk-headless"),
-    "csharp": ("mcs", "mono-mcs mono-runtime"),
-    "javascript": ("node", "nodejs"),
+TOOLS = {
+    "cpp": ("g++",),
+    "java": ("javac",),
+    "csharp": ("mcs", "mono"),
+    "javascript": ("node",),
 }
-"""The tool that each language needs here, and the package of the system that has it."""
+"""The tools that each language needs here."""
 
 every_language = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 
@@ -60,9 +61,9 @@ def plays_without_a_fault(
     language: Language, game: str, programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
     """Play a contest of the first bot against itself."""
-    need(*PACKAGES[language.name])
+    need(*TOOLS[language.name])
     command = built(language, tmp_path / "bot", game)
-    folder = make_contest(["", ""], game=game)
+    folder = make_contest(2, event={"game": game})
     server = programs.serve_in_thread(folder)
     bots = [start(programs, command, server, team, tmp_path / "bot") for team in (1, 2)]
     assert server.wait() == 0
@@ -90,7 +91,7 @@ def test_a_first_bot_plays(programs: Programs, make_contest: MakeContest, tmp_pa
 
 def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
     """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
-    need(*PACKAGES[name])
+    need(*TOOLS[name])
     if name in ("java", "csharp"):  # whose files have the names of their classes
         bot = bot.title().replace("_", "")
     source = Path(str(LANGUAGES[name].folder)) / "bots" / f"{bot}{LANGUAGES[name].suffix}"
@@ -246,7 +247,7 @@ COUNTERS = {
 @pytest.mark.parametrize("name", COUNTERS)
 def test_the_latest_10000_results_are_kept(name: str, tmp_path: Path) -> None:
     """A ladder goes on for months, and a false server may end a match in no time."""
-    need(*PACKAGES[name])
+    need(*TOOLS[name])
     source = tmp_path / f"Count{LANGUAGES[name].suffix}"
     source.write_text(COUNTERS[name])
     if name == "java":
@@ -280,12 +281,12 @@ def test_a_bot_in_javascript_that_ends_its_thread_or_never_returns(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
     """Each costs its turn. The thread is started again, and the end of the contest ends the program."""
-    need(*PACKAGES["javascript"])
+    need(*TOOLS["javascript"])
     for name, content in LANGUAGES["javascript"].sdk_files():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "mischief.mjs").write_text(MISCHIEF)
     command = ["node", str(tmp_path / "mischief.mjs")]
-    server = programs.serve_in_thread(make_contest(["", ""], move_seconds=1))
+    server = programs.serve_in_thread(make_contest(2, event={"move_seconds": 1}))
     bots = [start(programs, command, server, team, tmp_path) for team in (1, 2)]
     assert server.wait() == 0
     assert [bot.wait() for bot in bots] == [0, 0]
@@ -300,7 +301,7 @@ def test_the_bot_that_searches(name: str, programs: Programs, make_contest: Make
     """It beats the first bot within its time, on points: on a busy machine it may lose one of two games."""
     search = of_sdk(name, "search_pseudo_tonga", tmp_path)
     first = built(LANGUAGES[name], tmp_path / "bot", "pseudo_tonga")
-    folder = make_contest(["", ""], game="pseudo_tonga", budget_seconds=3)
+    folder = make_contest(2, event={"game": "pseudo_tonga", "budget_seconds": 3})
     server = programs.serve_in_thread(folder)
     bots = [start(programs, command, server, team, tmp_path / "bot") for team, command in ((1, search), (2, first))]
     assert server.wait() == 0

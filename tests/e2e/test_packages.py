@@ -28,7 +28,8 @@ from tests.support.patience import INSTALL_SECONDS
 from tests.support.plugins import OTHELLO
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 ROOT = Path(__file__).parents[2]
 VERSION = getstep.__version__
@@ -272,7 +273,7 @@ def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
     contestant: Environment, programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
     run(contestant.scripts / "getstep", "new", "my_bot.py", "--game", "hop", cwd=tmp_path)
-    server = programs.serve(make_contest(["", ""]))
+    server = programs.serve(make_contest())
     bots = [
         programs.play(server, tmp_path / "my_bot.py", 1, python=(str(contestant.python), "-I", "-u")),
         programs.play(server, tmp_path / "my_bot.py", 2),

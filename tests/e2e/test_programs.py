@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
+from tests.support.contests import token_of
 from tests.support.convention_programs import PROGRAMS
-from tests.support.processes import token_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 
 def test_programs_play_a_contest(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     """Two programs and two conventions of the same game; each program is started again for each match."""
-    folder = make_contest(["", ""], game="chain_reaction")
+    folder = make_contest(2, event={"game": "chain_reaction"})
     server = programs.serve_in_thread(folder)
     players = []
     for team, convention in ((1, "csefest-console"), (2, "csefest-file")):

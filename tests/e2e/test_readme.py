@@ -28,10 +28,10 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.sandbox.probes import PROBES
 from getstep_server.storage.contest_state import results_of
 from tests.support.archives import zipped
-from tests.support.built_programs import contest_of, needs_sandbox
-from tests.support.compilers import need
 from tests.support.convention_programs import LINKAGE, PROGRAMS
+from tests.support.languages import need
 from tests.support.patience import INSTALL_SECONDS
+from tests.support.submitted_programs import contest_of, needs_sandbox
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs

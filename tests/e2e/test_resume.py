@@ -14,7 +14,8 @@ from tests.support.ledger import on_record
 from tests.support.processes import free_port
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 
@@ -29,7 +30,7 @@ CTRL_C = pytest.param(signal.SIGINT, marks=pytest.mark.long)  # as SIGTERM; a qu
 def test_a_match_that_was_stopped_is_resumed(
     programs: Programs, make_contest: MakeContest, stop: signal.Signals
 ) -> None:
-    hosted = Hosted(programs, make_contest([""] * 4, game="linkage", port=free_port()), 4)
+    hosted = Hosted(programs, make_contest(4, event={"game": "linkage"}, server={"port": free_port()}), 4)
     server = hosted.start()
     hosted.in_the_middle(1, 2)
     server.signal(stop)
@@ -43,7 +44,7 @@ def test_a_match_that_was_stopped_is_resumed(
 
 
 def test_a_torn_last_line_is_cut_off_and_reported(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest(["", ""], game="longest_path", port=free_port())
+    folder = make_contest(2, event={"game": "longest_path"}, server={"port": free_port()})
     hosted = Hosted(programs, folder, 2)
     hosted.go_on()
     server = hosted.start(CRASH_SERVER, "turn-torn", "10")
@@ -59,7 +60,7 @@ def test_a_torn_last_line_is_cut_off_and_reported(programs: Programs, make_conte
 def test_a_damaged_journal_stops_the_start_and_nothing_is_touched(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    hosted = Hosted(programs, make_contest([""] * 4, game="linkage", port=free_port()), 4)
+    hosted = Hosted(programs, make_contest(4, event={"game": "linkage"}, server={"port": free_port()}), 4)
     hosted.start()
     hosted.kill_in_the_middle(1, 2)
     damaged = hosted.segment
@@ -96,7 +97,9 @@ def test_a_damaged_journal_stops_the_start_and_nothing_is_touched(
 def test_time_that_was_used_stays_used(programs: Programs, make_contest: MakeContest) -> None:
     """A turn takes a second before the server dies; after it, the bot never answers."""
     budget_ms = 5000.0
-    folder = make_contest(["", ""], game="pseudo_tonga", port=free_port(), budget_seconds=budget_ms / 1000)
+    folder = make_contest(
+        2, event={"game": "pseudo_tonga", "budget_seconds": budget_ms / 1000}, server={"port": free_port()}
+    )
     hosted = Hosted(programs, folder, 2, until=3)
     hosted.start(CRASH_SERVER, "turn-written", "4")
     wait_until(lambda: len(hosted.asked(1)) == 3)
@@ -128,7 +131,7 @@ def test_time_that_was_used_stays_used(programs: Programs, make_contest: MakeCon
 def test_a_second_run_names_the_server_that_holds_the_contest_and_changes_nothing(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = make_contest(["", ""], game="longest_path")
+    folder = make_contest(2, event={"game": "longest_path"})
     hosted = Hosted(programs, folder, 2)
     first = hosted.start()
     hosted.in_the_middle(1)
@@ -145,7 +148,7 @@ def test_a_second_run_names_the_server_that_holds_the_contest_and_changes_nothin
 def test_a_bot_that_was_disconnected_at_the_end_gets_its_goodbye(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    hosted = Hosted(programs, make_contest(["", ""], game="linkage", port=free_port()), 2)
+    hosted = Hosted(programs, make_contest(2, event={"game": "linkage"}, server={"port": free_port()}), 2)
     hosted.go_on()
     assert hosted.start(CRASH_SERVER, "after-announcing", "2").wait() == -signal.SIGKILL
     output = hosted.play_on()

@@ -18,11 +18,13 @@ from getstep_server.records.result import Result
 from getstep_server.reports.event_lines import NAME_CELLS
 from getstep_server.reports.text_table import truncate_middle
 from getstep_server.storage.contest_state import results_of
-from tests.support.processes import free_port, token_of
-from tests.support.screen import OnTerminal
+from tests.support.contests import token_of
+from tests.support.processes import free_port
+from tests.support.terminal import OnTerminal
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Program, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Program, Programs
 
 COMMAND = [sys.executable, "-m", "getstep_server"]
 BOT = Path(str(getstep_bots.__file__)).with_name("random_bot.py")
@@ -86,7 +88,7 @@ TERM = pytest.param(signal.SIGTERM, marks=pytest.mark.long)  # as SIGINT; a quic
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, TERM, signal.SIGKILL], ids=lambda stop: stop.name)
 def test_a_stopped_contest_is_resumed(programs: Programs, make_contest: MakeContest, stop: signal.Signals) -> None:
-    folder = make_contest([""] * 4, game="longest_path", port=free_port())
+    folder = make_contest(4, event={"game": "longest_path"}, server={"port": free_port()})
     first = programs.serve(folder)
     bots = [programs.play(first, gated_bot(folder, 2), team) for team in range(1, 5)]
     first.expect(r"^\[3/12\] ")
@@ -120,7 +122,7 @@ def test_a_stopped_contest_is_resumed(programs: Programs, make_contest: MakeCont
 
 
 def test_the_second_ctrl_c_does_not_wait_for_anybody(programs: Programs, make_contest: MakeContest) -> None:
-    server = programs.serve(make_contest(["", ""]), server=("-c", FAREWELL_FOR_EVER))
+    server = programs.serve(make_contest(), server=("-c", FAREWELL_FOR_EVER))
     with socket.create_connection(("127.0.0.1", server.port)) as client:
         assert client.recv(4096)  # hello; it says nothing, and does not close
         server.signal(signal.SIGINT)
@@ -145,7 +147,7 @@ def play_on(programs: Programs, terminal: OnTerminal, team: int, bot: Path = BOT
 
 
 def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 3, absent_seconds=0.5)
+    folder = make_contest(3, start={"absent_seconds": 0.5})
     with run_on_terminal(folder) as terminal:
         terminal.expect("Starts when all teams are here, or when you press Enter. Ctrl-C stops cleanly.")
         bot = gated_bot(folder, 0)
@@ -171,7 +173,7 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
 
 
 def test_all_there_starts_it_while_it_waits_for_enter(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 2, game="chain_reaction")
+    folder = make_contest(2, event={"game": "chain_reaction"})
     with run_on_terminal(folder) as terminal:
         bots = [play_on(programs, terminal, team) for team in (1, 2)]
         assert terminal.wait() == 0
@@ -181,7 +183,7 @@ def test_all_there_starts_it_while_it_waits_for_enter(programs: Programs, make_c
 
 
 def test_ctrl_c_on_a_terminal(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest([""] * 2, game="longest_path")
+    folder = make_contest(2, event={"game": "longest_path"})
     with run_on_terminal(folder) as terminal:
         for team in (1, 2):
             play_on(programs, terminal, team, gated_bot(folder, 0))
@@ -201,7 +203,7 @@ NAMES = (
 
 
 def test_long_names_and_markup_on_80_columns(programs: Programs, make_contest: MakeContest) -> None:
-    folder = named(make_contest([""] * 2, game="pseudo_tonga"), *NAMES)
+    folder = named(make_contest(2, event={"game": "pseudo_tonga"}), *NAMES)
     ada, other = (re.escape(truncate_middle(name, NAME_CELLS)) for name in NAMES)
     with run_on_terminal(folder) as terminal:
         play_on(programs, terminal, 1)

@@ -16,11 +16,12 @@ from getstep.wire import GetStep, Start, Step, Welcome
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
-from tests.support.processes import token_of
+from tests.support.contests import token_of
 from tests.support.servers import Player, first_legal
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs, Server
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs, Server
 
 SEATS = 3
 BOT = sample_bots()["random_bot"]
@@ -73,7 +74,7 @@ async def play_on(player: Player, start: Start) -> None:
 def test_three_bots_of_a_team_play_at_once_and_one_returns_to_its_match(
     programs: Programs, make_contest: MakeContest
 ) -> None:
-    folder = make_contest([f"seats = {SEATS}", "", "", ""], game="linkage")
+    folder = make_contest([{"seats": SEATS}, {}, {}, {}], event={"game": "linkage"})
     server = programs.serve(folder)
     for team in (2, 3, 4):
         programs.play(server, BOT, team)

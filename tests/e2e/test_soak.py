@@ -25,7 +25,8 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Program, Programs, Server
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Program, Programs, Server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc and connects from 127.0.0.0/8")
 
@@ -42,7 +43,7 @@ MATCHES = ceil(SOAK_SECONDS / MATCH_SECONDS)
 GROWTH_KB = 10 * 1024
 FEW_FILES = 48
 PATIENCE = PATIENCE_SECONDS + 5 * SOAK_SECONDS
-HOSTILE_LIMIT = "move_seconds = 6.0\n"
+HOSTILE_LIMIT = {"move_seconds": 6.0}
 """The limit of hostile teams, whose cases wait for missed limits. Honest teams must not miss theirs."""
 
 LOGINS_FOR_EVER = """\
@@ -58,16 +59,17 @@ BOTS = SCRIPTS / "soak_bots.py"
 ATTACKERS = SCRIPTS / "soak_attackers.py"
 
 
-def events() -> list[str]:
+def events() -> list[dict[str, Any]]:
     """Return the events.
 
     Honest teams play in pairs, ``MATCHES`` times, and hostile teams in groups of four, again and again.
     """
-    groups = [(range(team, team + 2), MATCHES, "") for team in range(1, HONEST, 2)]
+    groups: list[tuple[range, int, dict[str, Any]]]
+    groups = [(range(team, team + 2), MATCHES, {}) for team in range(1, HONEST, 2)]
     hostile = range(HONEST + 1, HONEST + HOSTILE, HOSTILE_GROUP)
     groups += [(range(team, team + HOSTILE_GROUP), 2 * HOSTILE_ROUNDS, HOSTILE_LIMIT) for team in hostile]
     return [
-        f'name = "{number}"\nteams = {list(teams)}\nsettings.legs = {legs}\n{limit}'
+        {"name": str(number), "teams": list(teams), "settings": {"legs": legs}, **limit}
         for number, (teams, legs, limit) in enumerate(groups, start=1)
     ]
 
@@ -90,8 +92,8 @@ def memory_kb(server: Server) -> int:
 
 
 def contest_folder(make_contest: MakeContest) -> Path:
-    teams = [""] * HONEST + ["classic = true"] * HOSTILE
-    return make_contest(teams, events=events(), classic_port=0, absent_seconds=3600)
+    teams = [*[{}] * HONEST, *[{"classic": True}] * HOSTILE]
+    return make_contest(teams, *events(), server={"classic_port": 0}, start={"absent_seconds": 3600})
 
 
 def undisturbed(programs: Programs, make_contest: MakeContest, log: Path) -> Any:
@@ -167,7 +169,7 @@ def check_honest(log: Any) -> None:
 def test_a_server_without_file_descriptors_still_takes_teams_in(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    folder = make_contest(["", ""], game="linkage")
+    folder = make_contest(2, event={"game": "linkage"})
     command = f'ulimit -n {FEW_FILES}; exec {sys.executable} -c "$0" run {folder} --plain'
     server = programs.start("sh", "-c", command, LOGINS_FOR_EVER)
     port = int(server.expect(r"^Listening on \S+, port (\d+)")[1])

@@ -10,7 +10,8 @@ import pytest
 import getstep_bots
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 BOT = Path(str(getstep_bots.__file__)).with_name("random_bot.py")
 LOOP = """\
@@ -24,7 +25,7 @@ def get_step(board, is_black):
 def test_a_bot_in_an_endless_loop(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
     loop = tmp_path / "loop.py"
     loop.write_text(LOOP, encoding="utf-8")
-    server = programs.serve(make_contest(["", ""], move_seconds=0.3))
+    server = programs.serve(make_contest(2, event={"move_seconds": 0.3}))
     hung = programs.play(server, loop, 1)
     programs.play(server, BOT, 2)
     server.expect(

@@ -16,7 +16,8 @@ from tests.old_contests.contests import unpack
 from tests.support.interrupted_contest import wait_until
 
 if TYPE_CHECKING:
-    from tests.support.processes import MakeContest, Programs
+    from tests.support.contests import MakeContest
+    from tests.support.processes import Programs
 
 
 def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_the_address_is_one_that_others_can_reach() -> None:
 
 
 def test_the_page_is_told_which_teams_are_connected(programs: Programs, make_contest: MakeContest) -> None:
-    folder = make_contest(["", ""])
+    folder = make_contest()
     server = programs.serve(folder)
     bot = folder / "bot.py"
     bot.write_text("def get_step(board, is_black):\n    raise SystemExit\n")

@@ -23,11 +23,12 @@ from typing import Any
 
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.store import Store
-from tests.support.example_programs import example
+from tests.support.contests import token_of
 from tests.support.golden import UPDATE, assert_golden
 from tests.support.interrupted_contest import wait_until
+from tests.support.languages import example
 from tests.support.postgres import PostgresServer
-from tests.support.processes import CLASSIC_CLIENT, Program, Server, Started, token_of
+from tests.support.processes import CLASSIC_CLIENT, Program, Server, Started
 
 from .contests import HERE, course, facts, in_utc, pack, transcript
 

@@ -19,8 +19,24 @@ from getstep.client.connection import ServerConnection, connect
 from getstep.client.match import position_text
 from getstep.client.settings import Address
 from getstep.wire import CLOSED, Goodbye, Penalty, Step, Welcome
-from tests.support.fake_server import BOARD, OVER, TEAM, TOKEN, FakeServer, Session, ask, end, right_proof, start
-from tests.support.fake_server_clients import MOVE, WIRE_MOVE, always, one_question, only_over, play
+from tests.support.fake_server import (
+    BOARD,
+    MOVE,
+    OVER,
+    TEAM,
+    TOKEN,
+    WIRE_MOVE,
+    FakeServer,
+    Session,
+    always,
+    ask,
+    end,
+    one_question,
+    only_over,
+    play,
+    right_proof,
+    start,
+)
 from tests.support.patience import PATIENCE_SECONDS
 
 # --- a contest ---------------------------------------------------------------------------------------------

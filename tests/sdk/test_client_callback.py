@@ -11,8 +11,7 @@ import pytest
 
 import getstep
 from getstep.wire import CLOSED, MAX_TEXT, Raised, Step
-from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start
-from tests.support.fake_server_clients import play
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, play, start
 
 
 def answer_to_one_question(get_step: Callable[..., Any]) -> Any:

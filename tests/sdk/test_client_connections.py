@@ -14,18 +14,26 @@ from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
 from getstep.wire import CLOSED, Goodbye, Hello, Step
-from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start, until_closed
-from tests.support.fake_server_clients import (
+from tests.support.fake_server import (
     ENDINGS,
     MOVE,
+    OVER,
+    TEAM,
+    TOKEN,
     WIRE_MOVE,
+    FakeServer,
+    Session,
     SlowBot,
     _goes,
     _resets,
     always,
+    ask,
+    end,
     one_question,
     only_over,
     play,
+    start,
+    until_closed,
 )
 
 # --- connections that end ----------------------------------------------------------------------------------

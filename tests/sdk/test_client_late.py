@@ -13,8 +13,20 @@ import pytest
 from getstep.client.match import Match
 from getstep.text import Console
 from getstep.wire import CLOSED, LateAnswer, Penalty, Step
-from tests.support.fake_server import OVER, FakeServer, Session, ask, end, missed, start
-from tests.support.fake_server_clients import MOVE, WIRE_MOVE, SlowBot, always, play
+from tests.support.fake_server import (
+    MOVE,
+    OVER,
+    WIRE_MOVE,
+    FakeServer,
+    Session,
+    SlowBot,
+    always,
+    ask,
+    end,
+    missed,
+    play,
+    start,
+)
 from tests.support.patience import PATIENCE_SECONDS
 
 

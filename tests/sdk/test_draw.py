@@ -25,8 +25,8 @@ from getstep.draw.terminal import (
 )
 from getstep_engines import GAMES, Look, Piece, Touched
 from getstep_engines.look import PALETTE, SHAPES, THEMES
+from tests.support.games import picture, played
 from tests.support.golden import assert_golden
-from tests.support.pictures import picture, played
 
 EVERY_GAME = pytest.mark.parametrize("name", GAMES)
 SVG = "{http://www.w3.org/2000/svg}"

@@ -32,8 +32,8 @@ from getstep.programs.program import (
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
-from tests.support.compilers import need
 from tests.support.convention_programs import PROGRAMS
+from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")

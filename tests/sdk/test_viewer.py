@@ -10,7 +10,7 @@ import pytest
 from getstep.draw import Picture, draw_terminal, draw_text, viewer
 from getstep.draw.viewer import FRAMES_PER_SECOND, Frame, Key, Place, read_keys, render
 from getstep_engines import GAMES
-from tests.support.pictures import picture
+from tests.support.games import picture
 
 SIZES = [(80, 24), (200, 60), (60, 15), (30, 8), (10, 3), (1, 1)]
 

@@ -27,8 +27,8 @@ from getstep_server.config.contest import load_contest
 from getstep_server.events import Announced, AnnouncedAsAnother, Bus, Event, Listening, NotAnnounced
 from getstep_server.net import announcer
 from getstep_server.net.announcer import announce, own_addresses, service_label
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.processes import write_contest
 
 # --- the names and the addresses --------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ def test_a_machine_without_multicast_says_so_once_and_tries_again(
 
 @pytest.fixture
 def contest(tmp_path: Path) -> Path:
-    return write_contest(tmp_path / "autumn", ["", ""])
+    return make_contest(tmp_path / "autumn", on_disk=True, patient=True).folder
 
 
 async def listening(

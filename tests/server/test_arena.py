@@ -30,9 +30,10 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.validation import ValidationError, validated
 from tests.support.arenas import arena, play
+from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
 from tests.support.formats import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
-from tests.support.servers import make_contest, running
+from tests.support.servers import running
 from tests.support.tournament_host import Host, result_of
 
 pytestmark = pytest.mark.usefixtures("jumping_time")

@@ -41,11 +41,12 @@ from getstep_server.net.seat import Seat
 from getstep_server.runtime.start import StartCondition
 from getstep_server.text import escape_control_chars
 from tests.support.attack import QUICK, TARGET, runner_at
+from tests.support.contests import make_contest, token_of
 from tests.support.conversations import rows
 from tests.support.golden import assert_golden
 from tests.support.judge_processes import judges_here
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Recorder, make_contest, running, token_of
+from tests.support.servers import Recorder, running
 
 
 @pytest.fixture

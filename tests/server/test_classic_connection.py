@@ -21,7 +21,8 @@ from getstep_server.net.seat import Seat, seats_of
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.mailbox import MatchMailbox
 from tests.support.classic_wire import answer_bytes, ints
-from tests.support.servers import Recorder, make_contest
+from tests.support.contests import make_contest
+from tests.support.servers import Recorder
 
 MOVE = ((4, 2), (4, 3))
 PILED_UP = MAX_STALE_ANSWERS + 10

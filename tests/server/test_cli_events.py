@@ -16,7 +16,7 @@ from getstep_server.reports.slips import as_text
 from getstep_server.reports.tables import EVENTS_SHOWN, all_tables
 from getstep_server.storage.contest_state import tournament_of
 from tests.support.command import Command
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import Host
 
 

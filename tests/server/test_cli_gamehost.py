@@ -19,9 +19,9 @@ from getstep_server.cli._parser import EXIT_NO_GAME
 from getstep_server.cli.gamehost import Played, play
 from getstep_server.cli.main import main
 from getstep_server.storage.database import StoreError
-from tests.support.built_programs import needs_sandbox
 from tests.support.command import Command, Ran
 from tests.support.convention_programs import PRODRIVE
+from tests.support.submitted_programs import needs_sandbox
 
 
 def first_empty(board: Board, _is_black: bool) -> tuple[int, int]:

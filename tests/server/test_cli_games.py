@@ -16,8 +16,8 @@ from getstep_server.config.contest import load_contest, teams_path
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.text import cell_len
 from tests.support.command import Command
+from tests.support.contests import make_contest
 from tests.support.decisions import WHY, leave_running, said
-from tests.support.servers import make_contest
 from tests.support.tournament_host import Host
 
 pytestmark = pytest.mark.usefixtures("seeded")

@@ -10,11 +10,10 @@ import pytest
 from getstep_server.cli import programs
 from getstep_server.programs import trial
 from getstep_server.programs.store import ProgramStore
-from tests.support.built_programs import contest_of, needs_sandbox
 from tests.support.command import Command
 from tests.support.convention_programs import PROGRAMS
 from tests.support.golden import assert_golden
-from tests.support.stored_programs import stored
+from tests.support.submitted_programs import contest_of, needs_sandbox, stored
 
 
 @pytest.fixture
@@ -49,7 +48,7 @@ def test_a_program_that_is_refused(command: Command, contest: Path) -> None:
 
 @needs_sandbox
 def test_a_host_without_a_sandbox_is_warned(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    contest_of(Path("autumn"), "longest_path", '[programs]\nsandbox = "none"\n')
+    contest_of(Path("autumn"), "longest_path", sandbox="none")
     Path("bot.py").write_text("def", encoding="utf-8")
     ran = command("programs", "add", "autumn", "1", "bot.py")
     assert ran.err.startswith(

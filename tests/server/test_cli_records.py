@@ -12,8 +12,8 @@ import pytest
 
 from getstep_server.config.contest import Contest
 from tests.support.command import Command
-from tests.support.screen import OnTerminal
 from tests.support.tampering import Forged
+from tests.support.terminal import OnTerminal
 
 
 @pytest.fixture

@@ -29,8 +29,8 @@ from getstep_server.errors import UsageError
 from getstep_server.events import ClusterChanged, ClusterConnected, ClusterTrouble, Event, WorkersRefused
 from getstep_server.reports.event_lines import EventLines
 from getstep_server.reports.progress_state import ProgressState
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import make_contest
 
 # --- messages ----------------------------------------------------------------------------------------------------
 

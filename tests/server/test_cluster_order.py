@@ -28,7 +28,7 @@ from getstep_server.cluster.order import (
 from getstep_server.cluster.order import OrderError as Wrong
 from getstep_server.records.game import ProgramEntry, game_header, match_state_of
 from getstep_server.records.match import Match
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 
 SPEC = ProgramSpec(number=1, convention="getstep", command=("python", "bot.py"), language="Python", files="a" * 64)
 SPEC_FIELDS = {"number": 1, "convention": "getstep", "command": ["python"], "language": "Python", "files": "a" * 64}

@@ -34,10 +34,9 @@ from getstep_server.cluster.worker import play_order, prove_worker
 from getstep_server.records.game import match_state_of
 from getstep_server.sandbox.check import Finding
 from getstep_server.sandbox.probes import PROBES
-from tests.support.built_programs import needs_sandbox
-from tests.support.cluster_orders import NEVER, order_of, packed
+from tests.support.cluster import NEVER, order_of, packed
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.submitted_programs import GET_STEP
+from tests.support.submitted_programs import GET_STEP, needs_sandbox
 
 Order = tuple[bytes, dict[str, bytes]]
 
@@ -218,7 +217,7 @@ CHILD = """\
 import sys
 from pathlib import Path
 from getstep_server.cluster.worker import play_order
-from tests.support.cluster_orders import NEVER, order_of
+from tests.support.cluster import NEVER, order_of
 play_order(*order_of(Path(sys.argv[1]), NEVER, NEVER))
 """
 

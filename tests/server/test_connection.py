@@ -36,8 +36,9 @@ from getstep_server.net import registry as registry_module
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat, seats_of
 from getstep_server.runtime.start import StartCondition
+from tests.support.contests import make_contest, token_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Player, Recorder, connected, first_legal, make_contest, running, seated, token_of
+from tests.support.servers import Player, Recorder, connected, first_legal, running, seated
 
 
 def frame(body: bytes) -> bytes:
@@ -165,7 +166,7 @@ async def test_welcome_and_start_name_the_increment(tmp_path: Path) -> None:
     ("login", "reason"),
     [
         ({"team": 1, "token": "wrong-token"}, "bad_token"),
-        ({"team": 99, "token": "token-of-team-1"}, "unknown_team"),
+        ({"team": 99, "token": "test-token-1"}, "unknown_team"),
         ({"team": 1, "version": 2}, "unsupported_version"),
     ],
 )

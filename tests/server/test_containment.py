@@ -35,8 +35,9 @@ from getstep_server.runtime.run_log import EventThrottle
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.journal import Journal
 from getstep_server.storage.store import Store
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Player, Running, connected, make_contest, running, seated
+from tests.support.servers import Player, Running, connected, running, seated
 
 SHORT = {"game": "linkage"}  # at most 24 turns
 

@@ -10,7 +10,7 @@ import pytest
 from getstep_engines import GAMES, TimeControl
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.formats import FORMATS
-from tests.support.contest_files import CONTEST, HOP, NOT_INSTALLED, complaint, folder_with
+from tests.support.contests import CONTEST, HOP, NOT_INSTALLED, complaint, folder_with
 
 
 def test_no_comment_is_glued_to_its_setting(tmp_path: Path) -> None:

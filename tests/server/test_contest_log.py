@@ -66,10 +66,9 @@ from getstep_server.records.reasons import DecisionKind
 from getstep_server.runtime import contest_log as log_module
 from getstep_server.runtime.contest_log import ContestLog, log_path
 from getstep_server.tournament.combined import Tables
-from tests.support.contest_log import lines_of
+from tests.support.contests import make_contest, token_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.records import SCHEDULE, result_of
-from tests.support.servers import make_contest, token_of
+from tests.support.records import SCHEDULE, lines_of, result_of
 
 MATCH = SCHEDULE[0]
 FIRST, SECOND = MATCH.teams

@@ -14,8 +14,9 @@ from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import Crosstable, crosstable_table
 from getstep_server.tournament.standings import standings
 from tests.support.command import Command
+from tests.support.contests import make_contest
 from tests.support.quick import quick
-from tests.support.tables import NAMES, SCORINGS, named, played, shown, widest
+from tests.support.tables import NAMES, SCORINGS, played, shown, widest
 
 
 def crosstable_of(contest: Contest, results: Sequence[Result]) -> Crosstable:
@@ -28,7 +29,7 @@ def lines_of(contest: Contest, results: Sequence[Result], width: int = 80) -> li
 
 
 def hop(names: Sequence[str], **scoring: Any) -> Contest:
-    return named(names, {"game": "hop", "scoring": scoring})
+    return make_contest(Path("test"), names, {"game": "hop", "scoring": scoring})
 
 
 def grid(lines: Sequence[str], teams: int) -> list[str]:
@@ -96,7 +97,7 @@ def test_a_pairing_without_matches_is_a_dot() -> None:
 @pytest.mark.parametrize("width", [80, 50])
 def test_opponents_that_do_not_fit_are_split_into_blocks(width: int) -> None:
     """Together the blocks have every cell once; each block has the teams and their totals."""
-    contest = named(NAMES["wide"], {"game": "pseudo_tonga"})
+    contest = make_contest(Path("test"), NAMES["wide"], {"game": "pseudo_tonga"})
     results = played(contest, legs=2)
     table = crosstable_of(contest, results)
     lines = lines_of(contest, results, width)

@@ -22,7 +22,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError, parse
 from getstep_server.reports.tables import all_tables
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import (
     AT,
     KNOCKOUT,

@@ -14,8 +14,8 @@ from getstep_server.formats import FORMATS
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import RecordError
+from tests.support.contests import make_contest
 from tests.support.quick import quick
-from tests.support.servers import make_contest
 from tests.support.tournament_host import KNOCKOUT, LADDER, SWISS, DecidingHost, Host, assert_it_can_be_made_again
 
 EVENTS: dict[str, dict[str, Any]] = {

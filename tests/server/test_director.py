@@ -35,8 +35,9 @@ from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.tournament import Tournament
+from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, MemoryStore, Stage, numbers, slow
-from tests.support.servers import make_contest, round_robin, running, seated
+from tests.support.servers import round_robin, running, seated
 
 # --- the order of play ---------------------------------------------------------------------------------------
 

@@ -24,8 +24,9 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.tournament import Tournament
+from tests.support.contests import make_contest
 from tests.support.director import SMALL, WHY, DecidedStage, MemoryStore, slow
-from tests.support.servers import make_contest, running, seated
+from tests.support.servers import running, seated
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 
@@ -164,7 +165,7 @@ async def test_a_result_on_stale_state(
 
 async def test_pairings_on_stale_state(tmp_path: Path, autojump_clock: MockClock) -> None:
     """A team has withdrawn while the next round was being paired."""
-    swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
+    swiss: dict[str, Any] = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
 
     class Busy(MemoryStore):
         async def save(self, *records: Any, **more: Any) -> None:
@@ -184,7 +185,7 @@ async def test_a_result_that_comes_while_a_thread_pairs(
     tmp_path: Path, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last result of a round is stored while a decision starts the pairing of the next one."""
-    swiss = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
+    swiss: dict[str, Any] = {"event": {**SMALL["event"], "format": "swiss", "settings": {"rounds": 2, "legs": 1}}}
     stage = DecidedStage(make_contest(tmp_path, 4, **swiss))
     real, released = Recorder._next_pairings, trio.Event()
 

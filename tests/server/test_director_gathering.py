@@ -13,8 +13,9 @@ from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, MatchEnded, MatchStarted, Waiting
 from getstep_server.records.match import Match
 from getstep_server.runtime.presence import PATIENCES, Gathering, resume_patience
+from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
-from tests.support.servers import make_contest, round_robin
+from tests.support.servers import round_robin
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

@@ -18,8 +18,8 @@ from getstep_server.records.game import validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import parse
 from getstep_server.reports.corrections import correction_facts
+from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
-from tests.support.servers import make_contest
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

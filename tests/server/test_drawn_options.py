@@ -18,9 +18,10 @@ from getstep_server.records.record import RecordError
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, verify
+from tests.support.contests import make_contest
 from tests.support.played_contests import Scene, clumsy, play_scenes
 from tests.support.random_results import make_up
-from tests.support.servers import connected, make_contest, running, seated
+from tests.support.servers import connected, running, seated
 from tests.support.tampering import Forged
 
 SIZES = set(range(6, 17, 2))

@@ -15,7 +15,8 @@ from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, verify
-from tests.support.servers import Running, connected, make_contest, running, seated
+from tests.support.contests import make_contest
+from tests.support.servers import Running, connected, running, seated
 from tests.support.tournament_host import with_teams
 
 SMALL = {"game": "pseudo_tonga", "options": {"size": 6}}

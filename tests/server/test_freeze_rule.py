@@ -16,11 +16,11 @@ from getstep_server.records.reasons import DecisionKind
 from getstep_server.runtime import freeze_rule
 from getstep_server.runtime.freeze_rule import FreezeRule
 from getstep_server.tournament.combined import Tables
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import make_contest
 from tests.support.tournament_host import DecidingHost, result_of
 
-FREEZE = {"page": {"freeze_minutes": 5}}
+FREEZE: dict[str, Any] = {"page": {"freeze_minutes": 5}}
 
 
 class Run:

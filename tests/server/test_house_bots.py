@@ -25,10 +25,11 @@ from getstep_server.reports.slips import as_text
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
 from tests.support.arenas import arena, play, with_house
+from tests.support.contests import make_contest
 from tests.support.director import DecidedStage, slow
 from tests.support.formats import make
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import make_contest, running
+from tests.support.servers import running
 
 RANDOM, GREEDY = HOUSE_TEAMS["random"], HOUSE_TEAMS["greedy"]
 

@@ -44,11 +44,11 @@ from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.store import Store
 from getstep_server.tournament.combined import Tables
-from tests.support.contest_log import lines_of
+from tests.support.contests import make_contest
 from tests.support.incidents import Clock, an_incident, counts
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.records import SCHEDULE, result_of
-from tests.support.servers import connected, make_contest, running, seated
+from tests.support.records import SCHEDULE, lines_of, result_of
+from tests.support.servers import connected, running, seated
 
 FLOOD = 100_000
 

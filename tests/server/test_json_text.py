@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from getstep_server.json_text import JsonError, decode, encode
-from tests.support.json_lines import compact
+from tests.support.records import compact
 
 
 @pytest.mark.parametrize(

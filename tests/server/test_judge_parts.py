@@ -24,8 +24,9 @@ from getstep_server.play.judge import start_message
 from getstep_server.storage.journal import Journal, JournalError, read, segments, tag_of
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.recovery import inherit, left_running
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import make_contest, round_robin
+from tests.support.servers import round_robin
 
 ENTRY = b'{"player":0,"move":[0,0]}'
 

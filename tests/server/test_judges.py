@@ -39,9 +39,10 @@ from getstep_server.storage.recovery import Inheritance, inherit
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.text import utc_time
+from tests.support.contests import make_contest
 from tests.support.judge_processes import JudgeHere, judges_here
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Player, Running, connected, first_legal, make_contest, running, seated
+from tests.support.servers import Player, Running, connected, first_legal, running, seated
 
 SHORT: dict[str, Any] = {"game": "pseudo_tonga", "options": {"size": 6}}
 

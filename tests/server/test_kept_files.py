@@ -23,10 +23,9 @@ from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.sandbox import PLAYING, FilesError, Protections, SandboxError
 from getstep_server.tournament.tournament import Tournament
-from tests.support.built_programs import needs_sandbox
 from tests.support.journals import Kept
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.submitted_programs import add_program
+from tests.support.submitted_programs import add_program, needs_sandbox
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs are hosted on Linux")
 

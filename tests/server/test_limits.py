@@ -44,11 +44,11 @@ from getstep_server.storage.journal import Journal, JournalError, read, segments
 from getstep_server.storage.store import Store
 from tests.support import limits_removed
 from tests.support.attack import TARGET, runner_at
+from tests.support.contests import make_contest
 from tests.support.journals import Kept
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.records import PAIRINGS
-from tests.support.servers import Recorder, connected, make_contest, running, seated
-from tests.support.sqlite_store import connection_of
+from tests.support.records import PAIRINGS, connection_of
+from tests.support.servers import Recorder, connected, running, seated
 
 # --- the tool ---------------------------------------------------------------------------------------------------
 

@@ -18,8 +18,9 @@ from getstep_server.net import connection, login_queue, wire_connection
 from getstep_server.net import listener as listening
 from getstep_server.net.login_queue import LoginQueue
 from getstep_server.net.registry import ConnectionRegistry
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Recorder, make_contest
+from tests.support.servers import Recorder
 
 CROWD = 300
 

@@ -24,10 +24,10 @@ from getstep_server.reports.progress import Progress
 from getstep_server.reports.qr_code import qr_code
 from getstep_server.tournament.combined import Combined, Tables
 from getstep_server.tournament.standings import standings
+from tests.support.contests import make_contest
 from tests.support.golden import assert_golden
-from tests.support.json_lines import compact
 from tests.support.progress import LiveView, ended, result_of
-from tests.support.servers import make_contest
+from tests.support.records import compact
 from tests.support.tables import WIDE, shown
 
 NAMES = ["Die lange Mannschaft aus dem Winkel 1234", f"{WIDE}", "🦘🏆🚀 Kängurus", "Ada"]

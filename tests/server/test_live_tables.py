@@ -17,7 +17,7 @@ from getstep_server.text import join_limited
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.tournament import Tournament
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import KNOCKOUT, LADDER, SWISS, Host
 
 HOP: dict[str, Any] = {"game": "hop"}

@@ -39,12 +39,10 @@ from getstep_server.runtime.live_tables import LiveTables
 from getstep_server.text import fold
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.standings import standings
+from tests.support.contests import make_contest
 from tests.support.golden import assert_golden
-from tests.support.progress import LiveView, ToScreen, ended, result_of
-from tests.support.progress_samples import ADA, FIRST, HOSTILE, LONG, THREE
-from tests.support.screen import Screen
-from tests.support.servers import make_contest
-from tests.support.tables import contest_of
+from tests.support.progress import ADA, FIRST, HOSTILE, LONG, THREE, LiveView, ToScreen, ended, result_of
+from tests.support.terminal import Screen
 from tests.support.tournament_host import Host
 
 pytestmark = pytest.mark.usefixtures("on_a_lan")
@@ -174,7 +172,7 @@ def test_a_large_contest_in_a_small_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 10), (40, 24), (200, 60)])
 def test_the_view_never_grows_out_of_the_terminal(width: int, height: int) -> None:
-    contest = contest_of(*LONG)
+    contest = make_contest(Path("test"), LONG)
     view = LiveView(contest, width=width, height=height)
     with view.progress.shown():
         view.progress(ContestStarted(0, 1560))
@@ -191,7 +189,7 @@ def test_the_view_never_grows_out_of_the_terminal(width: int, height: int) -> No
 
 
 def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
-    contest = contest_of(*LONG[:3], game="pseudo_tonga")
+    contest = make_contest(Path("test"), LONG[:3], event={"game": "pseudo_tonga"})
     view = LiveView(contest)
     results = [result_of(contest, n, scores=(400000, 6)) for n in (1, 2)]
     with view.progress.shown():
@@ -205,7 +203,7 @@ def test_numbers_are_whole_and_names_are_cut_at_80_columns() -> None:
 
 
 def test_a_result_of_long_names_fits_a_line_with_its_reason() -> None:
-    contest = contest_of(*LONG[:2])
+    contest = make_contest(Path("test"), LONG[:2])
     view = LiveView(contest)
     with view.progress.shown():
         view.progress(ended(contest, result_of(contest)))
@@ -215,7 +213,7 @@ def test_a_result_of_long_names_fits_a_line_with_its_reason() -> None:
 
 
 def test_names_are_whole_in_the_table_that_stays() -> None:
-    contest = contest_of(*LONG[:3])
+    contest = make_contest(Path("test"), LONG[:3])
     screen = Screen(80, 24)
     console = Console(file=ToScreen(screen), force_terminal=True, width=80, _environ={})
     console.print(standings_table(contest, contest.events[0], standings(list(contest.teams), [result_of(contest)])))
@@ -226,7 +224,7 @@ def test_names_are_whole_in_the_table_that_stays() -> None:
 
 
 def test_the_table_shows_the_criteria_that_separate_teams() -> None:
-    contest = contest_of("A", "B", "C", "D", "E", "F")
+    contest = make_contest(Path("test"), "ABCDEF")
     pairs = [(1, 2), (2, 3), (4, 1)]  # the first player has won: A and B are tied, but A has beaten B
     results = [result_of(contest, match=Match(n, 1, n, 1, *pair, "hop")) for n, pair in enumerate(pairs, start=1)]
     screen = Screen(80, 24)
@@ -248,7 +246,7 @@ def test_the_table_shows_the_criteria_that_separate_teams() -> None:
 
 
 def test_names_are_no_markup() -> None:
-    contest = contest_of("[bold red]Ada[/]", ":boom:")
+    contest = make_contest(Path("test"), ["[bold red]Ada[/]", ":boom:"])
     view = LiveView(contest)
     with view.progress.shown():
         view.progress(ended(contest, result_of(contest)))

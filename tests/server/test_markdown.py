@@ -17,7 +17,7 @@ from msgspec.structs import replace as replace_fields
 from getstep_server.reports.export import TABLES, WRITERS, table_as_markdown
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import Host
 
 HOSTILE = [

@@ -13,9 +13,10 @@ import trio
 from getstep_server.cli.main import run_command
 from getstep_server.events import MatchEnded
 from getstep_server.incident import Incident
+from tests.support.contests import make_contest, token_of
 from tests.support.conversations import PROTOCOL
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import make_contest, running, token_of
+from tests.support.servers import running
 
 
 def minimal_client(folder: Path) -> Path:

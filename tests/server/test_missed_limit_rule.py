@@ -14,9 +14,9 @@ from getstep_server.records.reasons import Reason
 from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import result_line
 from getstep_server.validation import validated
+from tests.support.contests import make_contest
 from tests.support.director import Stage
 from tests.support.memory_peers import honest
-from tests.support.servers import make_contest
 from tests.support.tournament_host import DecidingHost, assert_it_can_be_made_again
 
 LADDER: dict[str, Any] = {"game": "linkage", "format": "ladder", "settings": {"rounds": 2, "games": 2}}

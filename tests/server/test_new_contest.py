@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, init_contest, load_contest
 from getstep_server.errors import ConfigError, UsageError
-from tests.support.contest_files import ALL_GAMES, CONTEST, HOP, OTHER, TEAM, folder_with
+from tests.support.contests import ALL_GAMES, CONTEST, HOP, OTHER, TEAM, folder_with
 
 # --- making one ----------------------------------------------------------------------------------------------
 

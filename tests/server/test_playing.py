@@ -22,10 +22,10 @@ from getstep_server.programs.playing import ErrorTail, ProgramJob, ProgramSessio
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from getstep_server.sandbox.proc import WaitWatch
-from tests.support.built_programs import needs_sandbox
-from tests.support.compilers import need
 from tests.support.convention_programs import PROGRAMS
+from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import needs_sandbox
 
 GET_STEP = """
 from getstep_engines import GAMES

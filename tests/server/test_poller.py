@@ -21,8 +21,9 @@ from getstep_server.incident import Incident
 from getstep_server.net import login_queue, poller, registry, timestamps
 from getstep_server.net.login_queue import LoginQueue
 from getstep_server.net.poller import EpollPoller, Poller, new_poller
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import connected, make_contest, running, seated
+from tests.support.servers import connected, running, seated
 
 Pair = tuple[socket.socket, socket.socket]
 

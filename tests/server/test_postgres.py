@@ -24,7 +24,7 @@ from getstep_server.storage.opening import database_exists
 from getstep_server.storage.postgres import PostgresDatabase
 from getstep_server.storage.store import Store
 from tests.support.command import Command
-from tests.support.contest_files import CONTEST, OTHER, TEAM
+from tests.support.contests import CONTEST, OTHER, TEAM
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.postgres import PostgresServer, needs_postgres
 from tests.support.random_results import make_up

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -28,9 +29,9 @@ from getstep_server.sandbox import mounts
 from getstep_server.sandbox.check import Finding
 from getstep_server.sandbox.probes import PROBES
 from tests.support.archives import zipped
-from tests.support.built_programs import add, contest_of, needs_sandbox
-from tests.support.compilers import need
 from tests.support.convention_programs import PROGRAMS
+from tests.support.languages import need
+from tests.support.submitted_programs import add, contest_of, needs_sandbox
 
 pytestmark = needs_sandbox
 
@@ -44,9 +45,9 @@ def get_step(board, is_black, turn):
 BOARD = "   0   .  ."
 
 
-def told(folder: Path, game: str, name: str, data: str | bytes, settings: str = "") -> list[str]:
+def told(folder: Path, game: str, name: str, data: str | bytes, **settings: Any) -> list[str]:
     """Return the lines that tell the author why a program is refused; nothing of it may be stored."""
-    contest = contest_of(folder / "c", game, settings)
+    contest = contest_of(folder / "c", game, **settings)
     with pytest.raises(ProgramRefused) as caught:
         add(contest, name, data)
     assert ProgramStore(contest.folder).versions(1) == []
@@ -108,7 +109,7 @@ def test_without_a_sandbox_programs_run_only_if_the_host_says_so(
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(ConfigError, match=r'bubblewrap.*sandbox = "none"'):
         add(contest_of(tmp_path, "longest_path"), "bot.py", PROGRAMS["prodrive"])
-    contest = contest_of(tmp_path, "longest_path", '[programs]\nsandbox = "none"\n')
+    contest = contest_of(tmp_path, "longest_path", sandbox="none")
     assert add(contest, "bot.py", PROGRAMS["prodrive"]).number == 1
 
 
@@ -423,7 +424,7 @@ def test_a_build_has_limited_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_build_cannot_leave_a_link(tmp_path: Path) -> None:
     """A link is not copied out of the sandbox."""
     assert built(tmp_path, "ln -s /etc/passwd bot")[0].startswith("there is no file ./bot after the build")
-    contest = contest_of(tmp_path / "none", "linkage", '[programs]\nsandbox = "none"\n')
+    contest = contest_of(tmp_path / "none", "linkage", sandbox="none")
     toml = "run = './bot'\nbuild = 'ln -s /etc/passwd bot'"
     with pytest.raises(ProgramRefused, match="made a link"):
         add(contest, "x.zip", zipped({"program.toml": toml.encode()}))
@@ -513,7 +514,7 @@ import os, signal, sys
 from pathlib import Path
 from types import SimpleNamespace
 from getstep_server.config.contest import load_contest
-from tests.support.built_programs import add
+from tests.support.submitted_programs import add
 class Killed(list):
     def append(self, text):
         if "move 5" in text:

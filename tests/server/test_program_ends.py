@@ -19,10 +19,10 @@ from getstep_server.programs.playing import ProgramJob, ProgramSession
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import MIB, PLAYING, SandboxError
-from tests.support.built_programs import add, contest_of, needs_sandbox
-from tests.support.compilers import need
 from tests.support.golden import assert_golden
+from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import add, contest_of, needs_sandbox
 
 pytestmark = [
     needs_sandbox,

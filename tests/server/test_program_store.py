@@ -15,7 +15,7 @@ from getstep_server.file_lock import lock
 from getstep_server.programs import store as store_module
 from getstep_server.programs.disk import delete_tree
 from getstep_server.programs.store import ProgramStore
-from tests.support.stored_programs import stored
+from tests.support.submitted_programs import stored
 
 
 @pytest.fixture

@@ -54,12 +54,10 @@ from getstep_server.reports.tables import brief_result_line, result_line
 from getstep_server.reports.text_table import truncate_middle
 from getstep_server.runtime.live_tables import LiveTables
 from getstep_server.tournament.combined import Tables
+from tests.support.contests import make_contest
 from tests.support.golden import assert_golden
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.progress import ended, result_of
-from tests.support.progress_samples import ADA, BLAISE, FIRST, HOSTILE, LONG, THREE
-from tests.support.servers import make_contest
-from tests.support.tables import contest_of
+from tests.support.progress import ADA, BLAISE, FIRST, HOSTILE, LONG, THREE, ended, result_of
 from tests.support.tournament_host import Host
 
 pytestmark = pytest.mark.usefixtures("on_a_lan")
@@ -255,7 +253,7 @@ def test_a_match_in_one_line() -> None:
 
 @pytest.mark.parametrize(("cells", "name_cells"), [(80, 18), (72, 14), (60, 8), (40, 18)])
 def test_names_give_way_to_the_reason_of_a_result(cells: int, name_cells: int) -> None:
-    contest = contest_of(*LONG[:2])
+    contest = make_contest(Path("test"), LONG[:2])
     line = brief_result_line(result_of(contest), contest.team_name, cells, NAME_CELLS)
     first, second = (truncate_middle(name, name_cells) for name in LONG[:2])
     assert line == f"#1 {first} 1–0 {second} (Black has 7 pieces home, White 5)"
@@ -263,14 +261,14 @@ def test_names_give_way_to_the_reason_of_a_result(cells: int, name_cells: int) -
 
 
 def test_a_short_name_leaves_its_room_to_a_long_one() -> None:
-    contest = contest_of("Ada", LONG[0])
+    contest = make_contest(Path("test"), ["Ada", LONG[0]])
     line = brief_result_line(result_of(contest), contest.team_name, 60, NAME_CELLS)
     assert line == f"#1 Ada 1–0 {truncate_middle(LONG[0], 14)} (Black has 7 pieces home, White 5)"
     assert cell_len(line) == 60
 
 
 def test_a_large_class_does_not_flood_its_own_list() -> None:
-    contest = contest_of(*(f"Team {n}" for n in range(1, 41)))
+    contest = make_contest(Path("test"), 40)
     (line,) = lines_of(contest, ADA, Throttled(ADA, 1))
     assert line.endswith(
         "1 of 40 teams connected, missing: " + ", ".join(f"Team {n}" for n in range(2, 10)) + " and 31 more"

@@ -22,8 +22,9 @@ from getstep_server import limits
 from getstep_server.net import connection
 from getstep_server.records.reasons import Reason, VoidReason
 from getstep_server.runtime import run
+from tests.support.contests import make_contest
 from tests.support.conversations import PROTOCOL, rows
-from tests.support.servers import connected, make_contest, running, seated
+from tests.support.servers import connected, running, seated
 
 TEXT = PROTOCOL.read_text(encoding="utf-8")
 MARKDOWN = " ".join(TEXT.split())

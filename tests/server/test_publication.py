@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomlkit
 import trio
 
 from getstep.referee import forfeit_scores
 from getstep_engines import GAMES, Player
 from getstep_server.cli.main import run_command
-from getstep_server.config.contest import load_contest
 from getstep_server.programs.publication import check_publication, published_path
 from getstep_server.programs.source import unzipped_source
 from getstep_server.programs.store import ProgramStore
@@ -35,6 +33,7 @@ from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.support.archives import zipped
+from tests.support.contests import make_contest
 from tests.support.site import following
 from tests.support.submitted_programs import GET_STEP, add_program
 
@@ -49,15 +48,7 @@ class Ladder:
     """A ladder of two teams with programs, whose rounds take no time. Team 1 begins at the top."""
 
     def __init__(self, folder: Path, store: Store) -> None:
-        tables = {
-            "contest": {"name": "Test"},
-            "event": [LADDER],
-            "programs": {"publish_after_weeks": 4},
-        }
-        (folder / "contest.toml").write_text(tomlkit.dumps(tables))
-        teams = [{"id": n, "name": f"Team {n}", "token": f"test-token-{n}"} for n in (1, 2)]
-        (folder / "teams.toml").write_text(tomlkit.dumps({"team": teams}))
-        self.contest = load_contest(folder)
+        self.contest = make_contest(folder, 2, LADDER, on_disk=True, programs={"publish_after_weeks": 4})
         self.store = store
         self.tournament = Tournament(self.contest)
         self.now = STARTED

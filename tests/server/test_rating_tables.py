@@ -25,7 +25,7 @@ from getstep_server.reports.ratings_table import ratings_table
 from getstep_server.tournament.ratings import REPLICATES, UNSURE, rate, ratings_of, replicates_for, tally_of
 from getstep_server.tournament.tournament import Tournament
 from tests.support.command import Command
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tables import NAMES, shown, widest
 from tests.support.tournament_host import Host
 

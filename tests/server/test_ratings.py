@@ -23,7 +23,7 @@ from getstep_server.records.match import Match
 from getstep_server.tournament._bradley_terry import ELO, Model, sums
 from getstep_server.tournament.estimate import Estimate
 from getstep_server.tournament.ratings import Rating, Ratings, Tally, rate, ratings_of, tally_of
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import Host, result_of
 
 Game: TypeAlias = tuple[int, int, int | None]

@@ -34,8 +34,8 @@ from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.tournament import Tournament
+from tests.support.contests import make_contest
 from tests.support.director import SMALL, MemoryStore
-from tests.support.servers import make_contest
 
 
 class Desk:

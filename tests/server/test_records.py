@@ -28,8 +28,8 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.validation import Model
 from tests.support import tournament_host as hosts
-from tests.support.json_lines import compact
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
+from tests.support.records import compact
 
 AT = "2024-10-05T14:30:00.000Z"
 ABOUT: dict[DecisionKind, dict[str, Any]] = {

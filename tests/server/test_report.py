@@ -24,11 +24,11 @@ from getstep_server.reports.report import CROSSTABLE_TEAMS, as_html, load_report
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.command import Command
+from tests.support.contests import token_of
 from tests.support.html_page import Page
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.played_contests import Scene, clumsy, play_scenes, scenes_of_decisions
 from tests.support.random_results import HOSTILE_NAMES, each_format, make_up
-from tests.support.servers import token_of
 from tests.support.tampering import Forged
 
 NAMES = [f"Team {letter}" for letter in "ABCDEFGHI"]

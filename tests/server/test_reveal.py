@@ -14,7 +14,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.tournament.reveal import Reveal
 from getstep_server.tournament.tournament import Tournament
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import AT, KNOCKOUT, LADDER, SWISS, DecidingHost, assert_it_can_be_made_again
 
 EVENTS: dict[str, list[dict[str, Any]]] = {

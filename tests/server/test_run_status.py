@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from getstep_server.storage.run_status import RunStatus, read_status, write_status
-from tests.support.json_lines import compact
+from tests.support.records import compact
 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from getstep_server.sandbox import HOME, PLAYING, Limits, Protections, SandboxedProcess, SandboxError, start
 from getstep_server.sandbox.files import Folder
-from tests.support.built_programs import needs_sandbox
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import needs_sandbox
 
 pytestmark = needs_sandbox
 

@@ -11,8 +11,8 @@ import pytest
 
 from getstep_server.sandbox import MIB, Limits, cgroups, start
 from getstep_server.sandbox.cgroups import Cgroup, CgroupParent, find_parent
-from tests.support.built_programs import needs_sandbox
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import needs_sandbox
 
 SHARED = """
 import mmap

@@ -15,8 +15,8 @@ from getstep_server.sandbox.hostile import __name__ as hostile
 from getstep_server.sandbox.hostile import files, kernel, network, processes, resources
 from getstep_server.sandbox.hostile.attempt import ATTEMPTS
 from getstep_server.sandbox.probes import PROBES, Part, Run
-from tests.support.built_programs import needs_sandbox
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.submitted_programs import needs_sandbox
 
 TOGETHER = {probe.name for probe in PROBES if probe.run is Run.TOGETHER}
 

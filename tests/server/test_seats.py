@@ -26,10 +26,9 @@ from getstep_server.incident import Incident
 from getstep_server.net.seat import Seat, choose_seat, seats_of
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.mailbox import MatchMailbox
+from tests.support.contests import incidents_noted, make_contest, with_seats
 from tests.support.director import SMALL, Stage
 from tests.support.memory_peers import after
-from tests.support.seats import incidents_noted, with_seats
-from tests.support.servers import make_contest
 
 START = Start(5, "hop", {}, True, "the other", "move", 5000, 100, False)
 

@@ -23,9 +23,9 @@ from getstep_server.records.record import parse
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.store import Store
+from tests.support.contests import incidents_noted, make_contest, with_seats
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.seats import incidents_noted, with_seats
-from tests.support.servers import Player, connected, first_legal, make_contest, running, seated
+from tests.support.servers import Player, connected, first_legal, running, seated
 
 
 async def keep_playing(port: int, team: int) -> None:

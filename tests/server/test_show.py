@@ -25,8 +25,8 @@ from getstep_server.storage.store import Store
 from getstep_server.text import cell_len
 from tests.support.command import Command
 from tests.support.played_contests import Scene, play_scenes
-from tests.support.screen import OnTerminal
 from tests.support.tampering import Forged
+from tests.support.terminal import OnTerminal
 
 SHOW = (sys.executable, "-m", "getstep_server", "show")
 

@@ -24,12 +24,12 @@ from getstep.languages import LANGUAGES, PACKED
 from getstep_engines import GAMES
 from getstep_server.addresses import lan_address
 from getstep_server.cli.main import run_command
-from getstep_server.config.contest import Contest, ContestFile, Team, load_contest
+from getstep_server.config.contest import Contest, Team, load_contest
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash, write_contestants_package
 from getstep_server.errors import ConfigError
 from getstep_server.reports.slips import address_to_type, as_html, as_text, commands
-from getstep_server.validation import validated
+from tests.support.contests import make_contest
 
 TEAMS = [
     Team(id=1, name="Ada", token="kq3m-x7fd-29pt"),
@@ -39,11 +39,10 @@ TEAMS = [
 
 
 def contest_of(*teams: Team, event: dict[str, Any] | None = None, **server: Any) -> Contest:
-    file = validated(
-        ContestFile,
-        {"contest": {"name": "Autumn & <i>co</i>"}, "event": [event or {"game": "hop"}], "server": server},
-    )
-    return Contest(Path("autumn"), file, {team.id: team for team in teams})
+    """Return a contest on the port of a new one."""
+    own = {"host": "0.0.0.0", "port": 7777, **server}
+    name = {"name": "Autumn & <i>co</i>"}
+    return make_contest(Path("autumn"), teams, event=event or {}, contest=name, server=own)
 
 
 HASH = "0123456789abcdef" * 4
@@ -109,18 +108,13 @@ def test_without_a_fixed_port_of_the_page_a_slip_names_the_file() -> None:
 
 def test_practice_needs_the_game_if_there_are_several() -> None:
     """`getstep practice` asks for one if a bot's file names several."""
-    file = validated(
-        ContestFile,
-        {"contest": {"name": "Autumn"}, "event": [{"name": "1", "game": "hop"}, {"name": "2", "game": "linkage"}]},
-    )
-    contest = Contest(Path("autumn"), file, {1: TEAMS[0]})
+    contest = make_contest(Path("autumn"), TEAMS[:1], {"name": "1"}, {"name": "2", "game": "linkage"})
     assert commands(contest, TEAMS[0], "192.0.2.7", HASH)["practice"] == "getstep practice my_bot.py --game hop"
 
 
 def test_a_slip_names_some_of_many_events() -> None:
-    limits = [{"name": f"E{n}", "game": "hop", "move_seconds": n} for n in range(1, 9)]
-    file = validated(ContestFile, {"contest": {"name": "Autumn"}, "event": limits})
-    page = as_text(Contest(Path("autumn"), file, {1: TEAMS[0]}), "192.0.2.7")
+    limits = [{"name": f"E{n}", "move_seconds": n} for n in range(1, 9)]
+    page = as_text(make_contest(Path("autumn"), TEAMS[:1], *limits, server={"port": 7777}), "192.0.2.7")
     assert "hop, 6 s a move; 2 more\n" in page
     assert longest(page) < 80
 

@@ -14,8 +14,9 @@ from getstep_server.events import MatchEnded, PlayerAskedAgain, PlayerStalled, T
 from getstep_server.incident import Incident
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Recorder, first_legal, make_contest, running, seated
+from tests.support.servers import Recorder, first_legal, running, seated
 
 LIMIT = 0.1
 

@@ -21,8 +21,7 @@ from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.disk import more_room_helps
 from getstep_server.storage.store import Conflict, Store
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.records import PAIRINGS, SCHEDULE, record_of, result_of
-from tests.support.sqlite_store import connection_of
+from tests.support.records import PAIRINGS, SCHEDULE, connection_of, record_of, result_of
 
 
 def results_in(store: Store) -> list[Result]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from getstep_engines import Player
-from getstep_server.config.contest import Contest, ContestFile
+from getstep_server.config.contest import Contest
 from getstep_server.formats import FORMATS
 from getstep_server.records.match import Match
 from getstep_server.reports.crosstable import Crosstable, crosstable_table
@@ -26,8 +27,10 @@ from getstep_server.reports.tables import (
 from getstep_server.reports.text_table import Column, TextTable, truncate_middle
 from getstep_server.tournament.combined import Combined
 from getstep_server.tournament.standings import Standing, separating, standings
-from getstep_server.validation import validated
-from tests.support.tables import NAMES, SCORINGS, contest_of, named, played, shown, widest
+from tests.support.contests import make_contest
+from tests.support.tables import NAMES, SCORINGS, played, shown, widest
+
+HERE = Path("test")
 
 
 def full(contest: Contest) -> list[Standing]:
@@ -53,7 +56,9 @@ ALL = ["won", "difference", "direct", "buchholz"]
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("kind", SCORINGS)
 def test_a_table_with_every_column_fits_80_columns(names: str, kind: str) -> None:
-    contest = named(NAMES[names], {"game": "longest_path", "scoring": {"kind": kind}, "tie_breaks": ALL})
+    contest = make_contest(
+        HERE, NAMES[names], {"game": "longest_path", "scoring": {"kind": kind}, "tie_breaks": ALL}
+    )
     rows = full(contest)
     table = standings_table(contest, contest.events[0], rows, title="Test")
     lines = shown(table)
@@ -68,8 +73,7 @@ def test_a_table_with_every_column_fits_80_columns(names: str, kind: str) -> Non
 
 def test_the_combined_table_fits() -> None:
     events = [{"game": "hop", "name": f"event {number}"} for number in range(EVENTS_SHOWN)]
-    file = validated(ContestFile, {"contest": {"name": "Test"}, "event": events})
-    contest = replace(contest_of(*NAMES["wide"]), file=file)
+    contest = make_contest(HERE, NAMES["wide"], *events)
     shares = {str(number): 100.0 for number in range(1, EVENTS_SHOWN + 1)}
     rows = [Combined(team, team, 800.0, shares, EVENTS_SHOWN, team) for team in contest.teams]
     lines = shown(combined_table(contest, rows))
@@ -83,14 +87,14 @@ def test_the_combined_table_fits() -> None:
 def test_the_tables_of_every_format_fit(format_: str, kind: str) -> None:
     settings = {"gauntlet": {"challengers": [1, 2]}}.get(format_, {})
     event = {"game": "linkage", "format": format_, "settings": settings, "scoring": {"kind": kind}}
-    contest = named(NAMES["wide"], event)
+    contest = make_contest(HERE, NAMES["wide"], event)
     lines = shown(standings_table(contest, contest.events[0], full(contest)))
     assert widest(lines) <= 80
     assert not any("…" in line for line in lines)
 
 
 def test_tie_breaks_are_columns_in_their_order_and_the_order_is_noted() -> None:
-    contest = named(NAMES["short"], {"game": "hop", "tie_breaks": ["buchholz", "direct", "won"]})
+    contest = make_contest(HERE, NAMES["short"], {"game": "hop", "tie_breaks": ["buchholz", "direct", "won"]})
     rows = standings(contest.teams, played(contest), tie_breaks=contest.events[0].tie_breaks)
     heading, *_, order = shown(standings_table(contest, contest.events[0], rows), width=100)
     words = heading.split()
@@ -99,7 +103,9 @@ def test_tie_breaks_are_columns_in_their_order_and_the_order_is_noted() -> None:
 
 
 def test_columns_that_separate_no_teams_are_left_out_only_for_lack_of_room() -> None:
-    contest = named(NAMES["long"], {"game": "linkage", "scoring": {"kind": "percentage"}, "tie_breaks": ALL})
+    contest = make_contest(
+        HERE, NAMES["long"], {"game": "linkage", "scoring": {"kind": "percentage"}, "tie_breaks": ALL}
+    )
     (event,) = contest.events
     rows = standings(contest.teams, played(contest), scoring=event.scoring, tie_breaks=event.tie_breaks)
     rows = [replace(row, points=100.0 - n) for n, row in enumerate(rows)]
@@ -116,7 +122,9 @@ def test_columns_that_separate_no_teams_are_left_out_only_for_lack_of_room() -> 
 
 
 def test_columns_that_separate_teams_are_never_left_out() -> None:
-    contest = named(NAMES["long"], {"game": "linkage", "scoring": {"kind": "percentage"}, "tie_breaks": ALL})
+    contest = make_contest(
+        HERE, NAMES["long"], {"game": "linkage", "scoring": {"kind": "percentage"}, "tie_breaks": ALL}
+    )
     (event,) = contest.events
     rows = standings(contest.teams, (), scoring=event.scoring, tie_breaks=event.tie_breaks)
     rows = [replace(row, direct=float(-n), buchholz=0.0, lot=None) for n, row in enumerate(rows)]
@@ -127,7 +135,7 @@ def test_columns_that_separate_teams_are_never_left_out() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5), st.sampled_from([0, 1, None])), max_size=12))
 def test_two_neighbours_differ_in_what_separates_them(games: list[tuple[int, int, Player | None]]) -> None:
-    contest = contest_of(*"ABCDE")
+    contest = make_contest(HERE, "ABCDE")
     one = played(contest)[0]
     results = [
         replace(one, match=Match(n, 1, n, 1, a, b, "hop"), winner=winner, scores=None)
@@ -208,7 +216,7 @@ def test_a_table_that_needs_its_short_headings_is_left_to_rich() -> None:
 @pytest.mark.parametrize("kind", ["short", "long", "unbroken", "wide"])
 @pytest.mark.parametrize("teams", [2, 5, 40])
 def test_a_plain_crosstable_is_as_rich_writes_it(kind: str, teams: int) -> None:
-    contest = named(NAMES[kind][:teams], {"game": "hop"})
+    contest = make_contest(HERE, NAMES[kind][:teams], {"game": "hop"})
     table = Crosstable(contest.events[0], standings(list(contest.teams), played(contest)), played(contest))
     view = crosstable_table(contest, table, title="Autumn, hop")
     assert view.plain(PIPE_WIDTH) == written_by_rich(view)

@@ -8,7 +8,7 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ConfigError
-from tests.support.contest_files import CONTEST, HOP, OTHER, TEAM, complaint, folder_with
+from tests.support.contests import CONTEST, HOP, OTHER, TEAM, complaint, folder_with
 
 TEAM_MISTAKES: dict[str, tuple[str, list[str]]] = {
     "no id": (

@@ -13,8 +13,9 @@ from getstep.wire import GetStep, Start, Step
 from getstep_server.events import MovePlayed, ServerLate, TurnFaulted
 from getstep_server.net import timestamps
 from getstep_server.net.listener import open_listener
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import first_legal, make_contest, running, seated
+from tests.support.servers import first_legal, running, seated
 
 stamped_only = pytest.mark.skipif(
     not timestamps.timestamps_supported(), reason="no kernel timestamps on this system"

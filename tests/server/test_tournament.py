@@ -15,7 +15,7 @@ from getstep_server.config.event import Scoring
 from getstep_server.records.reasons import DecisionKind, VoidReason
 from getstep_server.records.record import RecordError
 from getstep_server.tournament.tournament import Tournament
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 from tests.support.tournament_host import (
     KNOCKOUT,
     LADDER,

@@ -16,8 +16,8 @@ from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import Programs
 from getstep_server.records.result import Result
 from getstep_server.runtime.attempt import Attempt
+from tests.support.contests import make_contest
 from tests.support.director import SMALL, Stage
-from tests.support.servers import make_contest
 
 
 class OddVenue:

@@ -26,7 +26,6 @@ from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.tournament import Tournament
 from tests.support import tampered_decisions as forged_decisions
 from tests.support import tampered_stalling as forged_stalling
-from tests.support.json_lines import compact
 from tests.support.played_contests import (
     INCREMENT,
     Scene,
@@ -40,6 +39,7 @@ from tests.support.played_contests import (
     scenes_of_spending,
     scenes_of_stalling,
 )
+from tests.support.records import compact
 from tests.support.tampered_records import RAW, RESEALED, Forgery
 from tests.support.tampering import Forged
 

@@ -21,8 +21,9 @@ from getstep_server.web.friendly_game import FriendlySettings
 from getstep_server.web.http import Request, Response
 from getstep_server.web.people import People, _Place
 from getstep_server.web.person import Person
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Player, connected, first_legal, make_contest, seated
+from tests.support.servers import Player, connected, first_legal, seated
 
 HOST = "127.0.0.1"
 

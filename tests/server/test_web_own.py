@@ -27,9 +27,8 @@ from tests.old_contests.contests import unpack
 from tests.support.node import NEEDS_NODE, NODE, call_in_node
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import make_up
-from tests.support.site import following
-from tests.support.stored_programs import stored
-from tests.support.team_browser import STORED, TOKENS, Browser
+from tests.support.site import STORED, TOKENS, Browser, following
+from tests.support.submitted_programs import stored
 
 FAULTY = 3
 """The team that has made every mistake."""

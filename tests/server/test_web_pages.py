@@ -29,8 +29,8 @@ from getstep_server.web.http import EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
 from getstep_server.web.process import TableMaker, serve
 from tests.old_contests.contests import unpack
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.processes import write_contest
 from tests.support.site import Site, following
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
@@ -277,7 +277,7 @@ async def test_a_request_waits_until_the_records_are_read(tmp_path: Path, monkey
 
 
 async def test_a_contest_that_has_not_begun(tmp_path: Path) -> None:
-    folder = write_contest(tmp_path / "contest", ["", ""])
+    folder = make_contest(tmp_path / "contest", on_disk=True, patient=True).folder
     feed = Feed(folder)
     tables = TableMaker(feed)
     tables.reset()
@@ -308,7 +308,7 @@ async def test_only_a_database_server_that_is_away_is_waited_for(
         raise next(errors)
 
     monkeypatch.setattr(Feed, "_follow", follow)
-    folder = write_contest(tmp_path / "contest", ["", ""])
+    folder = make_contest(tmp_path / "contest", on_disk=True, patient=True).folder
     with Store(folder / "contest.db"), pytest.raises(FollowedAgainError if waits else type(error)):
         await Feed(folder).run(lambda: None)
 

@@ -26,7 +26,7 @@ from getstep_server.web.http import Request, Response
 from getstep_server.web.people import IDLE_SECONDS, People, _Place
 from getstep_server.web.person import Person, Refusal
 from getstep_server.web.sample_game import SampleGame, SampleSettings
-from tests.support.stored_programs import stored
+from tests.support.submitted_programs import stored
 
 HOP = {"game": "hop", "bot": "random_bot", "me": "0", "time": "patient"}
 

@@ -29,10 +29,9 @@ from getstep_server.web.http import HostCheck, HttpServer, Request, Response
 from getstep_server.web.submissions import Submission, Submissions
 from tests.old_contests.contests import unpack
 from tests.support.archives import zipped
-from tests.support.built_programs import contest_of, needs_sandbox
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.site import following
-from tests.support.team_browser import STORED, TOKENS, Browser
+from tests.support.site import STORED, TOKENS, Browser, following
+from tests.support.submitted_programs import contest_of, needs_sandbox
 
 WORKER = """
 import sys, json

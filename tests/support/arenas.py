@@ -8,8 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest, house_team
+from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL
-from tests.support.servers import connected, make_contest
+from tests.support.servers import connected
 
 
 def arena(folder: Path, teams: int = 4, **options: Any) -> Contest:

@@ -10,8 +10,9 @@ from getstep_conformance.attack import (
     Credential,
     Times,
 )
+from tests.support.contests import token_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.servers import Running, token_of
+from tests.support.servers import Running
 
 QUICK = Times(login=6.0, frame=2.0, refusal=0.2, grace=PATIENCE_SECONDS, prompt=PATIENCE_SECONDS)
 TARGET: dict[str, Any] = {"server": {"classic_port": 0}, "start": {"absent_seconds": 3600}}

@@ -10,8 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tests.support.contests import make_contest
 from tests.support.ledger import Audit, audit, on_record, read_ledger
-from tests.support.processes import free_port, write_contest
+from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
 from tests.support.scripts.crash_server import BEFORE_LISTENING
 
@@ -29,7 +30,8 @@ class Plan:
     game: str
     teams: int
     think_seconds: float
-    time: dict[str, Any]
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What contest.toml says beside them."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,15 @@ class Crashes:
         self._head: str | None = None
         self._ledger = folder.with_suffix(".ledger")
         port = free_port()
-        settings: dict[str, Any] = {"absent_seconds": 600.0, "database": database, **plan.time}
-        write_contest(folder, [""] * plan.teams, game=plan.game, port=port, **settings)
+        make_contest(
+            folder,
+            plan.teams,
+            on_disk=True,
+            patient=True,
+            event={"game": plan.game, **plan.tables.get("event", {})},
+            server={"port": port, **plan.tables.get("server", {}), **({"database": database} if database else {})},
+            start={"absent_seconds": 600.0},
+        )
         arguments = [str(port), str(self._ledger), str(plan.teams), str(plan.think_seconds), "1"]
         self._bots: Program = programs.start(sys.executable, str(BOTS), *arguments)
 

@@ -1,10 +1,14 @@
-"""Shared by the tests of every game: the games, the ways to start each, and random games."""
+"""The games, the ways to start each, random games, and pictures of each game."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import pytest
 
-from getstep_engines import GAMES
+from getstep.draw import Picture
+from getstep_engines import GAMES, State
 from getstep_engines.testing import Playout, playout, ways_to_start
 
 STARTS = [(name, options) for name, game in GAMES.items() for options in ways_to_start(game)]
@@ -19,3 +23,24 @@ EVERY_START = pytest.mark.parametrize(
 def playout_of(name: str, seed: int, **options: int) -> Playout:
     """Return a random game. Do not play on its states: they are shared."""
     return playout(GAMES[name], seed, options)
+
+
+# --- pictures of each game for the tests of the renderers: the same moves in every run --------------------------
+
+
+@cache
+def played(name: str, moves: int) -> tuple[State, tuple[Any, ...]]:
+    """Return the state after some moves that differ from each other, and the moves. Nobody may play on it."""
+    state, made = GAMES[name].start(), []
+    for number in range(moves):
+        legal = list(state.legal_moves())
+        made.append(legal[(number * 7 + 3) % len(legal)])
+        state.play(made[-1])
+    return state.copy(), tuple(made)
+
+
+def picture(name: str, moves: int = 12) -> Picture:
+    """Return the board after ``moves`` moves, with the marks of the last one."""
+    _, made = played(name, moves)
+    before, _ = played(name, moves - 1)
+    return Picture.after(GAMES[name], GAMES[name].trace(before, made[-1]))

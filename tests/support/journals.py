@@ -13,7 +13,7 @@ from getstep_server.records.game import game_header
 from getstep_server.records.match import Match
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import read, segments
-from tests.support.servers import make_contest
+from tests.support.contests import make_contest
 
 
 def match_of(game: str) -> Match:

@@ -25,8 +25,8 @@ from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.journal import Journal
+from tests.support.contests import make_contest
 from tests.support.memory_peers import MemoryPeer, Reply, honest
-from tests.support.servers import make_contest
 
 LAG = 0.1
 

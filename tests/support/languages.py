@@ -27,26 +27,17 @@ class Driver:
 
     Args:
         language: a name in `LANGUAGES`.
-        tool: the program that it needs, and what to install for it.
+        tools: the programs that it needs.
         build: builds it in a folder, and returns its command.
     """
 
     language: str
-    tool: tuple[str, str]
+    tools: tuple[str, ...]
     build: Callable[[Path], list[str]]
 
     def need(self) -> None:
-        """Skip the test if the tool is missing; fail in CI, where it must not be left out."""
-        need(*self.tool)
-
-
-def need(tool: str, package: str) -> None:
-    """Skip the test if a program is missing; fail in CI, where it must not be left out."""
-    if shutil.which(tool) is None:
-        reason = f"needs {tool}: apt install {package}"
-        if os.environ.get("GETSTEP_REQUIRE_BROWSER"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        """Skip the test if a tool is missing; fail in CI, where it must not be left out."""
+        need(*self.tools)
 
 
 def compile_cpp(source: Path, program: Path, flags: Sequence[str] = SANITIZED) -> Path:
@@ -103,8 +94,59 @@ def _csharp(folder: Path) -> list[str]:
 
 
 DRIVERS = [
-    pytest.param(Driver("javascript", ("node", "nodejs"), _javascript), id="javascript"),
-    pytest.param(Driver("cpp", ("g++", "g++"), _cpp), id="cpp", marks=pytest.mark.long),  # 10 s to compile
-    pytest.param(Driver("java", ("javac", "default-jdk-headless"), _java), id="java", marks=pytest.mark.long),
-    pytest.param(Driver("csharp", ("mcs", "mono-mcs mono-runtime"), _csharp), id="csharp", marks=pytest.mark.long),
+    pytest.param(Driver("javascript", ("node",), _javascript), id="javascript"),
+    pytest.param(Driver("cpp", ("g++",), _cpp), id="cpp", marks=pytest.mark.long),  # 10 s to compile
+    pytest.param(Driver("java", ("javac",), _java), id="java", marks=pytest.mark.long),
+    pytest.param(Driver("csharp", ("mcs", "mono"), _csharp), id="csharp", marks=pytest.mark.long),
 ]
+
+
+# --- compilers and runtimes of other languages, which a machine may lack ----------------------------------------
+
+REQUIRED = "GETSTEP_REQUIRE_BROWSER"
+PACKAGES = {
+    "g++": "g++",
+    "gcc": "gcc",
+    "go": "golang-go",
+    "javac": "default-jdk-headless",
+    "java": "default-jre-headless",
+    "mcs": "mono-mcs",
+    "mono": "mono-runtime",
+    "node": "nodejs",
+}
+"""The tools, and the package of Debian and Ubuntu that has each."""
+
+
+def missing() -> list[str]:
+    """Return the tools that are not installed."""
+    return [tool for tool in PACKAGES if shutil.which(tool) is None]
+
+
+def need(*tools: str) -> None:
+    """Skip this test if one of the tools is not installed; fail it in CI."""
+    absent = [tool for tool in tools if shutil.which(tool) is None]
+    if not absent:
+        return
+    why = f"needs {', '.join(absent)}: {install(absent)}"
+    if os.environ.get(REQUIRED):
+        pytest.fail(f"{REQUIRED} is set, and this {why}")
+    pytest.skip(why)
+
+
+def install(tools: list[str]) -> str:
+    """Return the command that installs tools."""
+    return f"apt install {' '.join(sorted({PACKAGES[tool] for tool in tools}))}"
+
+
+# --- the example programs of the conventions, and the tools that each language needs ----------------------------
+
+EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
+TOOLS = {".cpp": ("g++",), ".java": ("javac", "java"), ".cs": ("mcs", "mono")}
+SUFFIXES = (".py", *TOOLS)
+STEM = {"topcoder": {".py": "pseudo_tonga"} | dict.fromkeys(TOOLS, "PseudoTonga")}
+
+
+def example(convention: str, language: str) -> Path:
+    folder = EXAMPLES / convention.replace("-", "_")
+    stem = "Example" if language in (".java", ".cs") else "example"
+    return folder / f"{STEM.get(convention, {}).get(language, stem)}{language}"

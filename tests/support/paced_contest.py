@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.contests import token_of
 from tests.support.interrupted_contest import wait_until
-from tests.support.processes import token_of
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs, Server

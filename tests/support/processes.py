@@ -1,18 +1,21 @@
-"""Real programs for the tests of the whole: processes of their own, watched line by line, and their contests."""
+"""Real programs for the tests of the whole: processes of their own, watched line by line."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import pytest
 
+from tests.support.contests import token_of
 from tests.support.output import Output, ServerOutput
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripts import SCRIPTS
@@ -145,60 +148,36 @@ class Programs:
         return program
 
 
-MakeContest: TypeAlias = Callable[..., Path]
-
-
-def write_contest(
-    folder: Path,
-    teams: Sequence[str],
-    *,
-    game: str = "hop",
-    events: Sequence[str] = ("",),
-    move_seconds: float = PATIENCE_SECONDS,
-    budget_seconds: float | None = None,
-    port: int = 0,
-    classic_port: int | None = None,
-    host: str = "127.0.0.1",
-    absent_seconds: float = 4 * PATIENCE_SECONDS,
-    database: str | None = None,
-    judges: int = 1,
-) -> Path:
-    """Make a contest on free ports. ``teams`` has a line of TOML for each team, from id 1, beside its id and name.
-
-    ``events`` holds further lines of TOML for each event, which may set another game and limit for it. No honest
-    bot misses ``move_seconds`` on a busy machine, or comes after ``absent_seconds``; ``budget_seconds`` for all of
-    a player's moves takes the place of a limit for each.
-    The records are in the folder, or in ``database``.
-    """
-    folder.mkdir()
-    classic = "" if classic_port is None else f"classic_port = {classic_port}\n"
-    records = "" if database is None else f'database = "{database}"\n'
-    kind, seconds = ("move", move_seconds) if budget_seconds is None else ("budget", budget_seconds)
-    settings = {"game": f'game = "{game}"\n', "move_seconds": f"{kind}_seconds = {seconds}\n"}
-    played = "".join(
-        f"[[event]]\n{''.join(line for key, line in settings.items() if f'{key} = ' not in lines)}{lines}"
-        for lines in events
-    )
-    (folder / "contest.toml").write_text(
-        f'[contest]\nname = "Test"\nseed = 2019\n{played}'
-        f'[server]\nhost = "{host}"\nport = {port}\njudges = {judges}\n{classic}{records}'
-        f"[start]\nabsent_seconds = {absent_seconds}\n"
-    )
-    (folder / "teams.toml").write_text(
-        "".join(
-            f'[[team]]\nid = {number}\nname = "Team {number}"\ntoken = "{token_of(number)}"\n{line}\n'
-            for number, line in enumerate(teams, start=1)
-        )
-    )
-    return folder
-
-
 def free_port() -> int:
     """Return a port of the loopback interface that nobody uses, for a server that has to come back to it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
 
-def token_of(team: int) -> str:
-    """Return the token that `write_contest` gives a team."""
-    return f"test-token-{team}"
+# --- the bots that a command has started, as the system lists them ----------------------------------------------
+
+
+def bots_of(port: str) -> list[str]:
+    """Return the command lines of the bots that play on a port of this machine."""
+    return [line for line in all_commands() if "getstep play" in line and f"--port {port}" in line]
+
+
+def all_commands() -> list[str]:
+    if not Path("/proc/self/cmdline").exists():
+        listed = subprocess.run(["ps", "-axww", "-o", "command"], capture_output=True, text=True, check=True)
+        return listed.stdout.splitlines()
+    commands = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            commands.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return commands
+
+
+def no_bots_on(port: str) -> bool:
+    """Return True as soon as all bots are gone; False if some stay."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while bots_of(port):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

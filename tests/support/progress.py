@@ -1,4 +1,4 @@
-"""A progress view on a screen, and events of matches that have ended."""
+"""A progress view on a screen, its events, and texts that a terminal must not obey."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ import io
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, ConsoleDimensions
 
 from getstep_server.config.contest import Contest
-from getstep_server.events import MatchEnded
+from getstep_server.events import MatchEnded, TeamArrived
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.live_board import LiveBoard
 from getstep_server.reports.progress import Progress
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.standings import standings
+from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.screen import Screen
+from tests.support.terminal import Screen
 
 
 def result_of(contest: Contest, number: int = 1, **changed: Any) -> Result:
@@ -100,3 +102,14 @@ class LiveView:
                 return text
             assert time.monotonic() < deadline, text
             time.sleep(0.01)
+
+
+# --- events, names and texts for the tests of the progress that `run` shows -------------------------------------
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\u202e[bold red]:boom:[/]"
+"""Text that would clear the screen, set the window's title, overwrite the line, reverse the text, and is markup."""
+
+THREE = make_contest(Path("test"), ["Ada", "Blaise", "Charles"])
+FIRST = Match(1, 1, 1, 1, 1, 2, "hop")
+ADA, BLAISE = TeamArrived(1, "10.0.0.1", "getstep 0.1.0", False), TeamArrived(2, "10.0.0.2", "", True)
+LONG = [f"Die außerordentlich lange Mannschaft aus dem letzten Winkel {n}" for n in range(10, 50)]

@@ -10,12 +10,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import tomlkit
 import trio
 from msgspec.structs import replace
 
 from getstep_engines import Player
-from getstep_server.config.contest import Contest, contest_path, load_contest, teams_path
+from getstep_server.config.contest import Contest
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.decision import freeze_by_rule, record_of_decision
 from getstep_server.records.game import MatchLog, game_header, record_of_game
@@ -27,8 +26,8 @@ from getstep_server.storage.store import Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
-from tests.support.servers import token_of
-from tests.support.sqlite_store import connection_of
+from tests.support.contests import make_contest
+from tests.support.records import connection_of
 
 STARTED = 1.7e9
 
@@ -55,12 +54,7 @@ def make_up(
     The teams are the stronger the earlier they are in ``names``. After ``freeze`` matches the contest is frozen,
     and ``fate`` is the seed of the results from then on.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = {"contest": {"name": contest, "seed": seed}, "event": list(events)}
-    contest_path(folder).write_text(tomlkit.dumps(tables), encoding="utf-8")
-    teams = [{"id": n, "name": name, "token": token_of(n)} for n, name in enumerate(names, start=1)]
-    teams_path(folder).write_text(tomlkit.dumps({"team": teams}), encoding="utf-8")
-    made = load_contest(folder)
+    made = make_contest(folder, names, *events, on_disk=True, contest={"name": contest, "seed": seed})
     with Store(made.database) as store:
         store._run(lambda: connection_of(store).execute("PRAGMA synchronous = OFF"))  # nobody will miss it
         trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate)))

@@ -1,13 +1,18 @@
-"""Two matches, and the records that the store keeps of them."""
+"""Records: two matches and what the store keeps of them, the inside of a store, and the lines of a log."""
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 from getstep_server.records.game import MatchLog, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import Record
 from getstep_server.records.result import Result
+from getstep_server.storage.sqlite import SqliteDatabase
+from getstep_server.storage.store import Store
 from getstep_server.text import utc_time
 from tests.support.servers import round_robin
 
@@ -44,3 +49,30 @@ def record_of(result: Result, happened: MatchLog | None = None) -> Record:
         "software": "getstep-server 0.1.0",
     }
     return record_of_game(head, result, happened)
+
+
+# --- JSON as records have it, from the standard library: what the server writes is compared with it -------------
+
+
+def compact(value: object) -> bytes:
+    """Return a value as one line of JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+# --- the inside of a store in a file of SQLite ------------------------------------------------------------------
+
+
+def connection_of(store: Store) -> sqlite3.Connection:
+    """Return the store's own connection, for `Store._run`."""
+    database = store._db
+    assert isinstance(database, SqliteDatabase)
+    return database.connection
+
+
+# --- the lines of a contest's log -------------------------------------------------------------------------------
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    """Return every line of the log, oldest file first."""
+    files = sorted(folder.glob("contest.log*"), key=lambda path: path.name, reverse=True)
+    return [json.loads(line) for path in files for line in path.read_text("ascii").splitlines()]

@@ -1,44 +1,25 @@
-"""Contests and players for the server's tests, in the same process and over real loopback sockets."""
+"""Contests that run in the test's own process, and players over real loopback sockets."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import trio
 from msgspec import structs
 
 from getstep import wire
-from getstep.wire import Connection, End, GetStep, Goodbye, Hello, Join, Message, Role, Start, Step, Welcome
+from getstep.wire import Connection, GetStep, Goodbye, Hello, Join, Message, Role, Start, Step, Welcome
 from getstep_engines import GAMES
-from getstep_server.config.contest import Contest, ContestFile, Team
+from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, Listening, Publish
 from getstep_server.formats.round_robin import RoundRobin
 from getstep_server.records.match import Match
 from getstep_server.runtime.run import RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
-from getstep_server.validation import validated
+from tests.support.contests import token_of
 from tests.support.patience import PATIENCE_SECONDS
-
-
-def token_of(team: int) -> str:
-    """Return a test team's token."""
-    return f"token-of-team-{team}"
-
-
-def make_contest(folder: Path, teams: int = 2, *events: dict[str, Any], **tables: dict[str, Any]) -> Contest:
-    """Return a contest on a free loopback port, with tables of contest.toml changed.
-
-    Its events are ``events``, or else one of hop, with settings changed by ``event``.
-    """
-    contest = {"name": "Test", "seed": 1, **tables.pop("contest", {})}
-    server = {"host": "127.0.0.1", "port": 0, **tables.pop("server", {})}
-    played = list(events) or [{"game": "hop", **tables.pop("event", {})}]
-    file = validated(ContestFile, {"contest": contest, "event": played, "server": server, **tables})
-    roster = {n: Team(id=n, name=f"Team {n}", token=token_of(n), classic=True) for n in range(1, teams + 1)}
-    return Contest(folder, file, roster)
 
 
 def round_robin(teams: Sequence[int], game: str = "hop", **options: int) -> list[Match]:
@@ -227,6 +208,3 @@ async def seated(port: int, team: int) -> AsyncIterator[Player]:
     async with connected(port) as player:
         await player.login(team)
         yield player
-
-
-__all__ = ["End", "Player", "Recorder", "Running", "connected", "first_legal", "make_contest", "running", "seated"]

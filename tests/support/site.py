@@ -1,4 +1,4 @@
-"""The pages of a contest, asked for without a browser and without a socket."""
+"""The pages of a contest without a socket, and a browser that logs in to the area of a team."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from urllib.parse import urlencode
 
 import trio
 
+from getstep.wire import sign_page_login
 from getstep_server.web.app import App
 from getstep_server.web.feed import Feed
-from getstep_server.web.http import Request, Response
+from getstep_server.web.http import Answer, Request, Response
 from getstep_server.web.process import TableMaker
 from getstep_server.web.reveal import Steering
 
@@ -54,3 +55,48 @@ async def following(folder: Path, nursery: trio.Nursery, reveal: Callable[[Feed]
     nursery.start_soon(feed.run, ready)
     await loaded.wait()
     return Site(App(feed, tables, None if reveal is None else reveal(feed)))
+
+
+# --- a browser that logs in to the area of a team of the stored contest, without a page that runs ---------------
+
+STORED = "0.1.0-before-settings/finished"
+"""The old contest of these tokens."""
+
+TOKENS = {1: "t9pt-4qc2-gnde", 2: "gtta-vwsf-7gh6", 3: "sdku-u26c-4kp4"}
+
+
+class Browser:
+    """A browser at one address: it keeps its cookie."""
+
+    def __init__(self, app: App, address: str = "192.0.2.8") -> None:
+        self._app = app
+        self._address = address
+        self.cookie = ""
+
+    async def ask(self, path: str, form: Any = None, **headers: str) -> Answer:
+        target, _, query = path.partition("?")
+        fields = dict(one.split("=") for one in query.split("&") if one)
+        found = {"host": "192.0.2.7:8080", "cookie": self.cookie, **headers}
+        body = urlencode(form or {}).encode()
+        method = "GET" if form is None else "POST"
+        return await self._app(Request(method, target, fields, found, body, self._address))
+
+    async def get(self, path: str, form: Any = None, **headers: str) -> Response:
+        answer = await self.ask(path, form, **headers)
+        assert isinstance(answer, Response)
+        if cookie := dict(answer.headers).get("Set-Cookie"):
+            self.cookie = cookie.partition(";")[0]
+        return answer
+
+    async def json(self, path: str) -> Any:
+        answer = await self.get(path)
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
+
+    async def nonce(self) -> str:
+        return str((await self.json("/own/nonce.json"))["nonce"])
+
+    async def log_in(self, team: int | str, token: str, **changed: str) -> Response:
+        nonce = await self.nonce()
+        form = {"team": str(team), "nonce": nonce, "mac": sign_page_login(token, nonce)}
+        return await self.get("/own/login", {**form, **changed})

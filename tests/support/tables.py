@@ -5,19 +5,15 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 from random import Random
-from typing import Any
 
-from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
 from getstep_engines import Player
-from getstep_server.config.contest import Contest, ContestFile, Team
+from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.validation import validated
 
 WIDE = "寿限無寿限無五劫の擦り切れ海砂利水魚の水行末雲来末風来末"
 NAMES = {
@@ -40,13 +36,6 @@ def shown(*tables: RenderableType, width: int = 80) -> list[str]:
 
 def widest(lines: Sequence[str]) -> int:
     return max(cell_len(line.rstrip()) for line in lines)
-
-
-def named(names: Sequence[str], event: dict[str, Any]) -> Contest:
-    """Return a contest of one event."""
-    contest = contest_of(*names)
-    tables = {"contest": {"name": "Test"}, "event": [event]}
-    return replace(contest, file=validated(ContestFile, tables))
 
 
 def played(contest: Contest, *, legs: int = 4) -> list[Result]:
@@ -72,9 +61,3 @@ def played(contest: Contest, *, legs: int = 4) -> list[Result]:
 
 
 SCORINGS = ["points", "signed_roots", "percentage"]
-
-
-def contest_of(*names: str, game: str = "hop") -> Contest:
-    file = validated(ContestFile, {"contest": {"name": "Test"}, "event": [{"game": game}]})
-    teams = {n: Team(id=n, name=name, token="12345678") for n, name in enumerate(names, start=1)}
-    return Contest(Path("test"), file, teams)

@@ -16,7 +16,7 @@ from getstep_server.records.record import parse
 from getstep_server.records.result import Result
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
-from tests.support.servers import token_of
+from tests.support.contests import token_of
 
 SWISS = {"game": "hop", "format": "swiss", "settings": {"rounds": 3, "legs": 1}}
 LADDER: dict[str, Any] = {"game": "linkage", "format": "ladder", "settings": {"rounds": 3, "games": 2}}
