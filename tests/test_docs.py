@@ -27,7 +27,7 @@ from getstep_server.limits import LOST_ATTEMPTS
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("*.md", "docs/**/*.md", "sdk/*.md", "bots/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "sdk/*.md", "bots/**/*.md", "tests/**/*.md")
     for path in ROOT.glob(pattern)
 )
 README_LINES = 120
@@ -273,6 +273,25 @@ def test_pre_commit_runs_what_ci_runs() -> None:
 def test_editors_take_the_line_length_of_ruff() -> None:
     ruff = tomllib.loads(text_of("pyproject.toml"))["tool"]["ruff"]
     assert f"max_line_length = {ruff['line-length']}\n" in text_of(".editorconfig")
+
+
+# --- the first test of a newcomer -------------------------------------------------------------------------------
+
+
+async def test_the_test_that_contributors_copy_passes(tmp_path: Path) -> None:
+    (example,) = blocks("CONTRIBUTING.md", "python")
+    defined: dict[str, Any] = {}
+    exec(compile(example, "CONTRIBUTING.md", "exec"), defined)
+    (test,) = (value for name, value in defined.items() if name.startswith("test_"))
+    await test(tmp_path)
+
+
+def test_the_page_of_the_tests_names_each_module_that_they_share() -> None:
+    page = text_of("tests/support/README.md")
+    listed = re.findall(r"`([a-z_/]+\.py)`", page.partition("## All modules")[2])
+    folder = ROOT / "tests" / "support"
+    modules = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py") if path.name != "__init__.py"}
+    assert sorted(listed) == sorted(modules)
 
 
 # --- settings ---------------------------------------------------------------------------------------------------
