@@ -18,7 +18,7 @@ from getstep.wire import GetStep, Goodbye, Start, Step
 from getstep_server.children import keeping, process
 from getstep_server.events import JudgeEnded, MatchEnded, ServerFault
 from getstep_server.records.record import parse
-from getstep_server.runtime import judge_process
+from getstep_server.runtime import judges as judges_venue
 from getstep_server.storage.journal import segments
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
@@ -68,7 +68,7 @@ async def test_a_judge_process_judges_and_may_die(tmp_path: Path, monkeypatch: p
         started.append(await process.start(command, files=files))
         return started[-1]
 
-    monkeypatch.setattr(judge_process, "start", start)
+    monkeypatch.setattr(judges_venue, "start", start)
     monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 3600.0)
     short = {"game": "pseudo_tonga", "options": {"size": 6}}
     contest = make_contest(tmp_path, server={"judges": 2}, event=short)

@@ -510,7 +510,7 @@ async def test_the_command_fails_if_something_is_not_as_expected(
     async with running(make_contest(tmp_path)) as server:
         code = await trio.to_thread.run_sync(run_command, ["attack", f"127.0.0.1:{server.port}", "--case", "4.9"])
         assert code == 0
-        monkeypatch.setattr(connection.Connection, "_violation", lambda self, code, detail: self._stop(code))
+        monkeypatch.setattr(connection.ClientConnection, "_violation", lambda self, code, detail: self._stop(code))
         code = await trio.to_thread.run_sync(run_command, ["attack", f"127.0.0.1:{server.port}", "--case", "4.9"])
         assert code == 1
         text = capsys.readouterr().out

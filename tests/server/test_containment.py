@@ -120,7 +120,7 @@ BY_STEP: dict[str, tuple[Any, str, Callable[..., bool]]] = {
         lambda self, fields: self.role is Role.SERVER and fields["type"] == "step",
     ),
     "session: receiving": (wire_connection.WireConnection, "_received", lambda self, data, at: STEP in data),
-    "session: deadlines": (connection.Connection, "_set_deadline", lambda self, *_: self.seat is not None),
+    "session: deadlines": (connection.ClientConnection, "_set_deadline", lambda self, *_: self.seat is not None),
     "seat: taking an answer": (Seat, "answer", lambda *_: True),
     "table: putting": (MatchMailbox, "put", lambda *_: True),
 }
@@ -143,7 +143,7 @@ async def test_it_ends_the_connection_that_answered(
 
 BY_LOGIN = {
     "session: constructing": (wire_connection.WireConnection, "__init__"),
-    "session: running": (connection.Connection, "_live"),
+    "session: running": (connection.ClientConnection, "_live"),
     "session: greeting": (wire_connection.WireConnection, "_greet"),
     "session: encoding": (wire_connection.WireConnection, "_encode"),
     "session: admitting": (ConnectionRegistry, "over_limit"),

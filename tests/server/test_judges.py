@@ -31,7 +31,7 @@ from getstep_server.play.judge import play_match
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
-from getstep_server.runtime import judge_process
+from getstep_server.runtime import judges as judges_venue
 from getstep_server.runtime.judges import check_judges
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.journal import segments
@@ -210,7 +210,7 @@ async def test_a_match_that_the_host_calls_off_begins_anew(tmp_path: Path) -> No
 async def test_a_judge_that_does_not_return_a_match_is_killed(
     tmp_path: Path, here: list[JudgeHere], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_process, "ANSWER_SECONDS", 0.0)
+    monkeypatch.setattr(judges_venue, "ANSWER_SECONDS", 0.0)
     real = judges_process.JudgeProcess._do
 
     def deaf(self: Any, message: Any, nursery: Any) -> None:
@@ -227,7 +227,7 @@ async def test_a_judge_that_does_not_return_a_match_is_killed(
             await player.until(GetStep)
             await decide(contest, DecisionKind.REPLAY, start.match)
             goodbye = await player.until(Goodbye)
-            assert (goodbye.reason, goodbye.retry_ms) == ("shutting_down", judge_process.RETRY_MS)
+            assert (goodbye.reason, goodbye.retry_ms) == ("shutting_down", judges_venue.RETRY_MS)
         await server.recorder.wait_for(JudgeEnded)
         nursery.start_soon(keep_playing, server.port, 1)
         await server.finished()
@@ -282,7 +282,7 @@ async def test_without_any_judge_process_the_server_judges(tmp_path: Path, monke
         await trio.lowlevel.checkpoint()
         raise OSError("no more processes")
 
-    monkeypatch.setattr(judge_process, "start", start)
+    monkeypatch.setattr(judges_venue, "start", start)
     monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 3600.0)
     contest = contest_of(tmp_path)
     async with running(contest) as server, trio.open_nursery() as nursery:
@@ -305,7 +305,7 @@ async def test_a_judge_process_that_has_ended_gets_no_further_match(
         assert go_on.wait(PATIENCE_SECONDS)
         return inherit(folder, writer)
 
-    monkeypatch.setattr(judge_process, "inherit", slow_inherit)
+    monkeypatch.setattr(judges_venue, "inherit", slow_inherit)
     contest = contest_of(tmp_path)
     try:
         async with running(contest) as server, trio.open_nursery() as nursery:
@@ -360,7 +360,7 @@ async def test_a_connection_that_comes_when_the_match_is_over_is_served_again(
     contest = contest_of(tmp_path, settings={"legs": 1})
     held: list[tuple[Any, Any]] = []
     taken: list[str] = []
-    real_lend, real_take = judge_process.JudgeHandle.bring, judge_process.JudgeHandle._take
+    real_lend, real_take = judges_venue.JudgeHandle.bring, judges_venue.JudgeHandle._take
     real_bring, real_judge = judges_process.JudgeProcess._bring, judges_process.JudgeProcess._judge
 
     def too_late(self: Any, seat: Any, connection: Any) -> None:
@@ -383,8 +383,8 @@ async def test_a_connection_that_comes_when_the_match_is_over_is_served_again(
             taken.append(type(message).__name__)
         real_take(self, message)
 
-    monkeypatch.setattr(judge_process.JudgeHandle, "bring", too_late)
-    monkeypatch.setattr(judge_process.JudgeHandle, "_take", take)
+    monkeypatch.setattr(judges_venue.JudgeHandle, "bring", too_late)
+    monkeypatch.setattr(judges_venue.JudgeHandle, "_take", take)
     monkeypatch.setattr(judges_process.JudgeProcess, "_bring", hold)
     monkeypatch.setattr(judges_process.JudgeProcess, "_judge", bring_after)
     async with running(contest) as server, seated(server.port, 2), seated(server.port, 1) as old:

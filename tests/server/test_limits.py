@@ -31,7 +31,7 @@ from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, DatabaseLocked, DiskFull, DiskUsable, TeamArrived
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.net import registry as registry_module
-from getstep_server.net.connection import Connection
+from getstep_server.net.connection import ClientConnection
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.records.pairings import record_of_pairings
@@ -123,7 +123,7 @@ def test_so_many_connections_and_no_more(tmp_path: Path, most: int, addresses: i
     for number in range(most):
         address = f"10.0.{number % addresses // 256}.{number % addresses % 256}"
         assert registry.over_limit(address) is None
-        registry.add(cast(Connection, CountedConnection(address)))
+        registry.add(cast(ClientConnection, CountedConnection(address)))
     over_limit = registry.over_limit("10.0.0.0" if addresses == 1 else "10.1.0.0")
     assert over_limit is not None
     assert len(over_limit) == most // addresses
@@ -151,9 +151,9 @@ async def test_a_login_does_not_look_at_each_of_ten_thousand_seats(
 def test_the_address_with_most_connections_loses_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry_module, "MAX_CONNECTIONS", 12)
     registry = ConnectionRegistry(make_contest(tmp_path), {}, Recorder())
-    flood = [cast(Connection, CountedConnection("10.0.0.1")) for _ in range(8)]
-    first = cast(Connection, CountedConnection("10.0.0.2"))
-    for connection in (first, *flood, *(cast(Connection, CountedConnection("10.0.0.3")) for _ in range(3))):
+    flood = [cast(ClientConnection, CountedConnection("10.0.0.1")) for _ in range(8)]
+    first = cast(ClientConnection, CountedConnection("10.0.0.2"))
+    for connection in (first, *flood, *(cast(ClientConnection, CountedConnection("10.0.0.3")) for _ in range(3))):
         registry.add(connection)
     over_limit = registry.over_limit("10.0.0.4")
     assert over_limit is not None

@@ -60,12 +60,14 @@ class Door:
 
     def __init__(self, folder: Path, watch: StoppedWatch | None = None, seconds: float = 0.0) -> None:
         self.registry = ConnectionRegistry(make_contest(folder), {}, Recorder())
-        self.taken: list[connection.Connection] = []
+        self.taken: list[connection.ClientConnection] = []
         self.open = 0
         """The most that were open when one was made, with it."""
         self._watch, self._seconds = watch or StoppedWatch(), seconds
 
-    def connect(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> connection.Connection:
+    def connect(
+        self, registry: ConnectionRegistry, sock: socket.socket, address: str
+    ) -> connection.ClientConnection:
         self._watch.now += self._seconds
         self.taken.append(wire_connection.WireConnection(registry, sock, address))
         self.open = max(self.open, sum(one.fileno() != -1 for one in self.taken))
@@ -129,14 +131,14 @@ async def test_during_matches_the_door_itself_has_its_share(
 ) -> None:
     accepted = 0
 
-    def refuse(sock: socket.socket, *_: object, **__: object) -> None:
+    def refuse(*_: object) -> bool:
         nonlocal accepted
         accepted += 1
         watch.now += 0.001
-        sock.close()
+        return False
 
-    monkeypatch.setattr(listening, "_queue", refuse)
     door, began = Door(tmp_path), trio.current_time()
+    monkeypatch.setattr(door.registry.logins, "admit", refuse)
     monkeypatch.setattr(door.registry.accept_throttle, "_is_playing", lambda: True)
     async with trio.open_nursery() as nursery:
         door.serve(crowd, nursery)

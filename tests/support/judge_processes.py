@@ -11,7 +11,7 @@ import trio
 
 from getstep_server.children import process
 from getstep_server.judges import process as judges_process
-from getstep_server.runtime import judge_process
+from getstep_server.runtime import judges as judges_venue
 
 
 class JudgeHere:
@@ -57,7 +57,7 @@ def judges_here(monkeypatch: pytest.MonkeyPatch) -> list[JudgeHere]:
         started.append(JudgeHere(*files))
         return started[-1]
 
-    monkeypatch.setattr(judge_process, "start", start)
-    for module in (judge_process, process):
+    monkeypatch.setattr(judges_venue, "start", start)
+    for module in (judges_venue, process):
         monkeypatch.setattr(module, "kill", JudgeHere.kill)
     return started

@@ -19,7 +19,7 @@ from getstep_server.events import Event, MovePlayed, Publish, TeamArrived, TeamL
 from getstep_server.incident import Incident
 from getstep_server.limits import JUDGE_BACKLOG_BYTES
 from getstep_server.net.classic import ClassicConnection
-from getstep_server.net.connection import Connection, SavedConnection
+from getstep_server.net.connection import ClientConnection, SavedConnection
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Peer, Seat, Shared
 from getstep_server.net.wire_connection import WireConnection
@@ -53,7 +53,7 @@ from .messages import (
 PROGRESS_SECONDS = 0.5
 """The time between two reports to the server."""
 
-_WIRES: dict[str, type[Connection]] = {wire.__name__: wire for wire in (WireConnection, ClassicConnection)}
+_WIRES: dict[str, type[ClientConnection]] = {wire.__name__: wire for wire in (WireConnection, ClassicConnection)}
 _NOT_PASSED_ON = (MovePlayed, TeamArrived, TeamLeft)
 """Moves cost too much, and travel as turns. The server itself publishes the coming and going of teams."""
 
@@ -108,7 +108,7 @@ class JudgeProcess:
         self._scheduler = DeadlineScheduler()
         self._registry = ConnectionRegistry(self._contest, {}, self._publish, batch=self._journal.batch)
         self._matches: dict[int, _LentMatch] = {}
-        self._connections: dict[Connection, int] = {}
+        self._connections: dict[ClientConnection, int] = {}
         """The connections that are served here, with their numbers."""
 
     async def run(self, messages: AsyncIterator[ToJudge]) -> None:
@@ -158,7 +158,7 @@ class JudgeProcess:
             seat.connection = self._adopt(lent.number, lent.connection, seat, nursery)
         return seat
 
-    def _adopt(self, number: int, saved: SavedConnection, seat: Seat, nursery: trio.Nursery) -> Connection:
+    def _adopt(self, number: int, saved: SavedConnection, seat: Seat, nursery: trio.Nursery) -> ClientConnection:
         sock = socket.socket(fileno=self._channel.take_file())
         connection = _WIRES[saved.wire](self._registry, sock, saved.address)
         connection.adopt(saved, seat)
@@ -189,7 +189,7 @@ class JudgeProcess:
         connections = []
         for seat in match.seats:
             seat.release()
-            if isinstance(seat.connection, Connection):
+            if isinstance(seat.connection, ClientConnection):
                 connection, seat.connection = seat.connection, None
                 connections.append((self._connections.pop(connection), connection.give_back()))
         log, totals = match.sheet.log, match.sheet.totals
@@ -225,7 +225,7 @@ class JudgeProcess:
         )
 
     def _lost(self, connection: Peer, why: str) -> None:
-        number = self._connections.pop(connection, None) if isinstance(connection, Connection) else None
+        number = self._connections.pop(connection, None) if isinstance(connection, ClientConnection) else None
         if number is not None:
             self._channel.send(ConnectionEnded(number, why))
 

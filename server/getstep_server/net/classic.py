@@ -17,14 +17,14 @@ from getstep.wire.classic import ClassicReader, question_bytes, stop_bytes
 from getstep_server.addresses import plain
 from getstep_server.limits import CLASSIC_REFUSAL_SECONDS, MAX_STALE_ANSWERS
 
-from .connection import _READING, Connection, PeerClosed, State, has_hung_up
+from .connection import READING, ClientConnection, PeerClosed, State, has_hung_up
 from .registry import ConnectionRegistry
 from .seat import Seat, choose_seat
 
 _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 
 
-class ClassicConnection(Connection):
+class ClassicConnection(ClientConnection):
     """A connection that speaks the classic wire."""
 
     client = "classic"
@@ -87,7 +87,7 @@ class ClassicConnection(Connection):
         self._reader.feed(data)
         if self.seat is None and self._reader.team is not None:
             self._login(self._reader.team)
-        while self._state in _READING and (answer := self._reader.next_answer()) is not None:
+        while self._state in READING and (answer := self._reader.next_answer()) is not None:
             self._frame_began = None
             self._answered(*answer, at, stamped=stamped)
         return self._reader.partial

@@ -17,9 +17,9 @@ REFUSED    nothing: the goodbye to a wrong login is held     the login limiter's
 CLOSING    the client to read the goodbye and close          LINGER_SECONDS      the end
 =========  ================================================  ==================  ===========================
 
-Each connection has a task of its own from greeting to goodbye (`Connection.run`). It holds the one deadline of the
-current state; every change of state cancels its wait. An exception in it, or in a read, ends this connection only:
-an exception that escaped would end the whole server.
+Each connection has a task of its own from greeting to goodbye (`ClientConnection.run`). It holds the one deadline
+of the current state; every change of state cancels its wait. An exception in it, or in a read, ends this connection
+only: an exception that escaped would end the whole server.
 
 Three callers use a connection, and none of them may wait. The poller calls `poll` when the socket is readable. The
 judge calls `poll` as well, to see whether an answer has arrived that was not read yet. A seat calls `send` and
@@ -87,7 +87,7 @@ class State(Enum):
     CLOSING = "closing"
 
 
-_READING = (State.LOGIN, State.SEATED)
+READING = (State.LOGIN, State.SEATED)
 # In Python 3.11, looking up a member of an Enum takes longer than a call.
 _CLOSING, _LENT = State.CLOSING, State.LENT
 
@@ -135,7 +135,7 @@ class SavedConnection(Struct, frozen=True):
     last_received_ns: int
 
 
-class Connection(ABC):
+class ClientConnection(ABC):
     """A connection over a non-blocking socket. A subclass knows what the bytes mean."""
 
     client = ""
@@ -255,7 +255,7 @@ class Connection(ABC):
 
     def poll(self) -> None:
         """Receive once and process what arrived; never raises. See also `seat.Peer`."""
-        if self._state not in _READING:
+        if self._state not in READING:
             return
         try:
             self._read()
@@ -367,7 +367,7 @@ class Connection(ABC):
             self._wait.deadline = trio.current_time() + LOGIN_SECONDS
             self._greet()
         await self._serve()
-        if self._state in _READING:
+        if self._state in READING:
             self._timed_out()
         if self._state is State.REFUSED:
             await self._hold_back()

@@ -32,7 +32,7 @@ from getstep_server.limits import (
 )
 from getstep_server.net import timestamps
 
-from .connection import Connection, has_hung_up
+from .connection import ClientConnection, has_hung_up
 from .login_queue import Work
 from .registry import ConnectionRegistry
 from .syn_filter import drop_from
@@ -44,7 +44,7 @@ if sys.platform != "win32":
 BACKLOG = 4096
 """The connections that the kernel keeps until they are accepted; Linux allows so many (``somaxconn``)."""
 
-MakeConnection: TypeAlias = Callable[[ConnectionRegistry, socket.socket, str], Connection]
+MakeConnection: TypeAlias = Callable[[ConnectionRegistry, socket.socket, str], ClientConnection]
 
 
 def open_listener(host: str, port: int) -> socket.socket:
@@ -153,40 +153,40 @@ async def accept_forever(
     Not `trio.serve_tcp`: it accepts one connection per turn of the loop (280 ms for 100 connections under load,
     against 17 ms here), and an exception in a handler ends it.
     """
+    room, logins = _room(listener), registry.logins
+    most_waiting = int(min(MAX_WAITING_CONNECTIONS, room / WAITING_ROOM))
     async with trio.open_nursery() as filtering:
         filtering.start_soon(_filter_floods, listener, registry)
-        await _accept(listener, make_connection, registry, nursery)
-        filtering.cancel_scope.cancel()
-
-
-async def _accept(
-    listener: socket.socket,
-    make_connection: MakeConnection,
-    registry: ConnectionRegistry,
-    nursery: trio.Nursery,
-) -> None:
-    room = _room(listener)
-    while listener.fileno() != -1:
-        try:
-            await trio.lowlevel.wait_readable(listener)
-        except trio.ClosedResourceError:
-            return
-        worked, end = thread_time(), perf_counter() + ACCEPT_SECONDS
-        for taken in range(ACCEPTS_AT_ONCE):
+        while listener.fileno() != -1:
             try:
-                sock, peer = listener.accept()
-            except BlockingIOError:
+                await trio.lowlevel.wait_readable(listener)
+            except trio.ClosedResourceError:
                 break
-            except OSError as error:
-                if not taken:  # later, an empty queue may be the cause: accept reports a full file table first
-                    await _accept_failed(error, registry)
-                break
-            full = len(registry.connections) + registry.logins.waiting >= room
-            admit = partial(_admit, sock, peer[0], make_connection, registry, nursery)
-            _queue(sock, peer[0], admit, registry, room, full=full)
-            if full or perf_counter() >= end:
-                break  # if full: the evicted connection needs a turn of the loop to close
-        await registry.accept_throttle.rest(thread_time() - worked)
+            worked, end = thread_time(), perf_counter() + ACCEPT_SECONDS
+            for taken in range(ACCEPTS_AT_ONCE):
+                try:
+                    sock, (address, *_) = listener.accept()
+                except BlockingIOError:
+                    break
+                except OSError as error:
+                    if not taken:  # later, an empty queue may be the cause: accept reports a full file table first
+                        await _accept_failed(error, registry)
+                    break
+                full = len(registry.connections) + logins.waiting >= room
+                if full and (
+                    # A source that already has connections waiting gets no further one at the cost of others.
+                    logins.has_waiting(address) or not registry.evict_oldest(registry.largest_source())
+                ):
+                    sock.close()
+                    break
+                sock.setblocking(False)
+                admit = partial(_admit, sock, address, make_connection, registry, nursery)
+                if not logins.admit(address, Work(admit, sock.close), most_waiting):
+                    sock.close()  # its source has as many waiting as it may
+                if full or perf_counter() >= end:
+                    break  # if full: the evicted connection needs a turn of the loop to close
+            await registry.accept_throttle.rest(thread_time() - worked)
+        filtering.cancel_scope.cancel()
 
 
 def _room(listener: socket.socket) -> float:
@@ -236,26 +236,6 @@ async def _filter_floods(listener: socket.socket, registry: ConnectionRegistry) 
         if not drop_from(listener, registry.logins.blocked):
             return
         await trio.sleep(FILTER_SECONDS)
-
-
-def _queue(
-    sock: socket.socket,
-    address: str,
-    admit: Callable[[], float],
-    registry: ConnectionRegistry,
-    room: float,
-    *,
-    full: bool,
-) -> None:
-    """Admit an accepted connection later; close it at once if its address has too many that wait."""
-    logins = registry.logins
-    if full and (logins.has_waiting(address) or not registry.evict_oldest(registry.largest_source())):
-        sock.close()
-        return
-    sock.setblocking(False)
-    most = int(min(MAX_WAITING_CONNECTIONS, room // WAITING_ROOM))
-    if not logins.admit(address, Work(admit, sock.close), most):
-        sock.close()
 
 
 WAITING_ROOM = 8

@@ -17,7 +17,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.text import escape_control_chars
 
-from .connection import _READING, FULL_RETRY_MS, Connection, PeerClosed
+from .connection import FULL_RETRY_MS, READING, ClientConnection, PeerClosed
 from .registry import ConnectionRegistry
 from .seat import Seat, choose_seat, hosted_program
 
@@ -26,7 +26,7 @@ SOFTWARE = f"getstep-server {getstep_server.__version__}"
 wire.pack_boards_with(msgspec.msgpack.Encoder().encode)  # in a fifth of msgpack's time
 
 
-class WireConnection(Connection):
+class WireConnection(ClientConnection):
     """A connection that speaks the protocol of protocol.md."""
 
     def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
@@ -61,7 +61,7 @@ class WireConnection(Connection):
             self.seat.answer(self, step, at, stamped=stamped)
             return False
         self._wire.receive_data(data)
-        while self._state in _READING:
+        while self._state in READING:
             event = self._wire.next_event()
             if event is wire.NEED_DATA:
                 return True

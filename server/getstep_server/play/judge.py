@@ -38,7 +38,7 @@ _PENDING, _FAILED = WriteResult.PENDING, WriteResult.FAILED
 
 
 @dataclass(slots=True)
-class _Progress:
+class _MatchInPlay:
     """A match while it is played."""
 
     match: Match
@@ -73,7 +73,7 @@ async def play_match(
     state, clocks = sheet.match_state, sheet.match_state.clocks
     mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
     commit = AwaitCommit(sheet.on_commit)
-    await mailbox.play(_turns(_Progress(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
+    await mailbox.play(_turns(_MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
     outcome = state.outcome
     if outcome is None:
         raise RuntimeError("the turns are over, and the match is not")
@@ -118,41 +118,41 @@ def start_message(match: Match, opponent: str, control: TimeControl, lag: float,
     )
 
 
-def _turns(p: _Progress) -> MatchScript:
-    while p.state.outcome is None:
-        yield from _turn(p)
-    for player in list(p.skipped):
-        _close_question(p, player)
+def _turns(m: _MatchInPlay) -> MatchScript:
+    while m.state.outcome is None:
+        yield from _turn(m)
+    for player in list(m.skipped):
+        _close_question(m, player)
 
 
-def _turn(p: _Progress) -> MatchScript:
+def _turn(m: _MatchInPlay) -> MatchScript:
     """Ask the player on turn, wait for its answer, and decide the turn."""
-    state = p.state
+    state = m.state
     player = state.state.to_move
     clocks = state.clocks
     limit = clocks.limit(player)
-    p.late = 0.0
+    m.late = 0.0
     if limit <= 0:  # the budget is spent: the player is not asked, and has no network allowance left to play on
         yield Run(trio.lowlevel.checkpoint)
-        yield from _missed(p, player, limit, 0.0)
+        yield from _missed(m, player, limit, 0.0)
         return
-    if state.is_stalled(player) and (yield from _skipped(p, player)):
+    if state.is_stalled(player) and (yield from _skipped(m, player)):
         return
-    asked = p.seats[player].ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
+    asked = m.seats[player].ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
     deadline = asked + limit + clocks.lag
     received = yield WaitUntil(deadline)
     if received is None or received.at > deadline:
-        received = yield from _overdue(p, player, asked, deadline, received)
+        received = yield from _overdue(m, player, asked, deadline, received)
     if received is None:
-        yield from _missed(p, player, limit, trio.current_time() - asked)
+        yield from _missed(m, player, limit, trio.current_time() - asked)
     elif isinstance(received.what, ProtocolViolation):
-        yield from _forfeit(p, received, received.what)
+        yield from _forfeit(m, received, received.what)
     else:
-        yield from _judge(p, player, received.what, _ms(received.at - asked), stamped=received.stamped)
+        yield from _judge(m, player, received.what, _ms(received.at - asked), stamped=received.stamped)
 
 
 def _overdue(
-    p: _Progress, player: Player, asked: float, deadline: float, received: Received | None
+    m: _MatchInPlay, player: Player, asked: float, deadline: float, received: Received | None
 ) -> Generator[Effect, Any, Received | None]:
     """Return an answer that still counts as on time, or None. Called when none had been read by ``deadline``.
 
@@ -160,22 +160,22 @@ def _overdue(
     late is on time. An answer that arrived late is late, even if it is read before the deadline fires. Time in
     which the server itself was stalled is given back to the player if it is more than the network allowance.
     """
-    received = received or _poll(p, player)
+    received = received or _poll(m, player)
     while received is None or not (
-        isinstance(received.what, ProtocolViolation) or received.at <= deadline + p.late
+        isinstance(received.what, ProtocolViolation) or received.at <= deadline + m.late
     ):
-        late = p.scheduler.stalls.stall_since(asked, deadline + p.late)
-        if late <= max(p.late, p.state.clocks.lag):  # no stall, or no further one
+        late = m.scheduler.stalls.stall_since(asked, deadline + m.late)
+        if late <= max(m.late, m.state.clocks.lag):  # no stall, or no further one
             if received is not None:
-                p.seats[player].note_sign_of_life()
+                m.seats[player].note_sign_of_life()
             return None
-        p.late = late
-        p.publish(ServerLate(p.match, player, late))
-        received = received or (yield WaitUntil(deadline + late)) or _poll(p, player)
+        m.late = late
+        m.publish(ServerLate(m.match, player, late))
+        received = received or (yield WaitUntil(deadline + late)) or _poll(m, player)
     return received
 
 
-def _skipped(p: _Progress, player: Player) -> Generator[Effect, Any, bool]:
+def _skipped(m: _MatchInPlay, player: Player) -> Generator[Effect, Any, bool]:
     """Skip the turn of a stalled player, or prepare to ask it again.
 
     A stalled player is sent nothing: it does not read, and 200 penalties and questions would fill its buffers. Its
@@ -185,87 +185,87 @@ def _skipped(p: _Progress, player: Player) -> Generator[Effect, Any, bool]:
         True if the turn is over.
     """
     yield Run(trio.lowlevel.checkpoint)  # both may be stalled: other tasks run between any two of their turns
-    seat, received = p.seats[player], p.mailbox.take()
+    seat, received = m.seats[player], m.mailbox.take()
     if received is not None and isinstance(received.what, ProtocolViolation):
-        yield from _forfeit(p, received, received.what)
+        yield from _forfeit(m, received, received.what)
         return True
     if not seat.is_silent:
-        if player in p.skipped:
-            p.publish(PlayerAskedAgain(p.match, player, p.skipped[player]))
-            _close_question(p, player)
+        if player in m.skipped:
+            m.publish(PlayerAskedAgain(m.match, player, m.skipped[player]))
+            _close_question(m, player)
         return False
-    p.skipped[player] = p.skipped.get(player, 0) + 1
-    yield from _fault(p, referee.stalled(p.state))
+    m.skipped[player] = m.skipped.get(player, 0) + 1
+    yield from _fault(m, referee.stalled(m.state))
     return True
 
 
-def _close_question(p: _Progress, player: Player) -> None:
+def _close_question(m: _MatchInPlay, player: Player) -> None:
     """Close the question that a stalled player was left with."""
-    skipped = p.skipped.pop(player)
-    detail = f"nothing heard for {STALLED_MISSES} limits: {p.state.game.penalty}"
+    skipped = m.skipped.pop(player)
+    detail = f"nothing heard for {STALLED_MISSES} limits: {m.state.game.penalty}"
     more = f", and {skipped} more of yours since" if skipped else ""
-    p.seats[player].penalize(FaultCode.STALLED if skipped else FaultCode.MISSED_LIMIT, f"{detail}{more}")
+    m.seats[player].penalize(FaultCode.STALLED if skipped else FaultCode.MISSED_LIMIT, f"{detail}{more}")
 
 
-def _poll(p: _Progress, player: Player) -> Received | None:
+def _poll(m: _MatchInPlay, player: Player) -> Received | None:
     """Read the player's socket and return the oldest unread answer, if there is one."""
-    p.seats[player].poll()
-    return p.mailbox.take()
+    m.seats[player].poll()
+    return m.mailbox.take()
 
 
-def _judge(p: _Progress, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
+def _judge(m: _MatchInPlay, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
     """Decide a turn that was answered on time."""
-    turn = answered(p.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
+    turn = answered(m.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
     if "fault" not in turn:
-        yield from _write(p, turn)
+        yield from _write(m, turn)
         if "move" in turn:
-            p.publish(MovePlayed(p.match, player, turn["move"], ms / 1000, stamped))
+            m.publish(MovePlayed(m.match, player, turn["move"], ms / 1000, stamped))
         return
     if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
         turn |= tried_fields(answer.move)
-    yield from _fault(p, turn)
+    yield from _fault(m, turn)
 
 
-def _missed(p: _Progress, player: Player, limit: float, waited: float) -> MatchScript:
-    seat = p.seats[player]
+def _missed(m: _MatchInPlay, player: Player, limit: float, waited: float) -> MatchScript:
+    seat = m.seats[player]
     seat.time_is_up()
     away, heard = not seat.connected, seat.take_sign_of_life()
     timing = {"ms": _ms(limit), "waited_ms": _ms(waited)}
-    turn = referee.missed(p.state, limit, timing, away=away, heard=heard)
+    turn = referee.missed(m.state, limit, timing, away=away, heard=heard)
     if "fault" in turn:
-        yield from _fault(p, turn)
+        yield from _fault(m, turn)
     else:
-        yield from _write(p, turn)
+        yield from _write(m, turn)
 
 
-def _fault(p: _Progress, turn: dict[str, Any]) -> MatchScript:
+def _fault(m: _MatchInPlay, turn: dict[str, Any]) -> MatchScript:
     """Write a turn with a penalty, and tell the player, unless it is stalled."""
     player, code = turn["player"], turn["fault"]
-    yield from _write(p, turn)
-    p.publish(TurnFaulted(p.match, player, code, turn["detail"], turn["ms"] / 1000))
+    yield from _write(m, turn)
+    m.publish(TurnFaulted(m.match, player, code, turn["detail"], turn["ms"] / 1000))
     if code == FaultCode.STALLED:
         return
-    if p.state.is_stalled(player) and p.state.outcome is None:
-        p.skipped[player] = 0
-        p.publish(PlayerStalled(p.match, player))
+    if m.state.is_stalled(player) and m.state.outcome is None:
+        m.skipped[player] = 0
+        m.publish(PlayerStalled(m.match, player))
     else:
-        p.seats[player].penalize(code, referee.penalty_text(p.state, turn))
+        m.seats[player].penalize(code, referee.penalty_text(m.state, turn))
 
 
-def _forfeit(p: _Progress, received: Received, violation: ProtocolViolation) -> MatchScript:
-    player: Player = 0 if received.seat is p.seats[0] else 1
-    yield from _write(p, referee.violated(p.state, player, violation.code, violation.detail))
+def _forfeit(m: _MatchInPlay, received: Received, violation: ProtocolViolation) -> MatchScript:
+    player: Player = 0 if received.seat is m.seats[0] else 1
+    yield from _write(m, referee.violated(m.state, player, violation.code, violation.detail))
 
 
-def _write(p: _Progress, turn: dict[str, Any]) -> MatchScript:
+def _write(m: _MatchInPlay, turn: dict[str, Any]) -> MatchScript:
     """Write a turn to the scoresheet, and return when it is written: nobody may hear of it before."""
-    if p.late:
-        turn["late_ms"] = _ms(p.late)
-    result = p.sheet.write(turn)
+    if m.late:
+        turn["late_ms"] = _ms(m.late)
+    result = m.sheet.write(turn)
     if result is _PENDING:
-        result = yield p.commit
+        result = yield m.commit
     if result is _FAILED:
-        yield Run(p.sheet.retry_until_written)
+        yield Run(m.sheet.retry_until_written)
 
 
 def _ms(seconds: float) -> float:

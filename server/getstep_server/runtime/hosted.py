@@ -86,7 +86,7 @@ class HostedPrograms:
         self._at_seats = ProgramSeats(contest.folder / "programs" / ".playing", publish)
         self.seat_publish = self._at_seats.seat_publish
         self._seats: Mapping[int, Sequence[Seat]] = {}
-        self._place = "this machine"
+        self._location = "this machine"
         """Where the programs are, for people who follow the contest."""
         self._where = Listening("127.0.0.1", 0, None, stamped=False)
         self._free_cores, self._cores = trio.open_memory_channel[int | None](len(_cores(contest)))
@@ -127,7 +127,7 @@ class HostedPrograms:
         """
         self._seats, self._where = seats, where
         if on_cluster:
-            self._place = "the cluster"
+            self._location = "the cluster"
         await trio.to_thread.run_sync(self._at_seats.clean)
         attempts = {(sheet.match.number, sheet.attempt) for sheet in unfinished}
         await trio.to_thread.run_sync(kept.clean, self._kept, attempts)
@@ -172,7 +172,7 @@ class HostedPrograms:
                 seat.connection.close(hosted_program(team))
         version = self._versions[team]
         what = f"program {version.number}, {version.language}"
-        self._publish(TeamArrived(team, self._place, what, again))
+        self._publish(TeamArrived(team, self._location, what, again))
 
     def _in_use(self) -> dict[int, ProgramVersion]:
         found = ((team, self._store.current(team)) for team in self._store.teams() if team in self._seats)

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -20,7 +20,7 @@ from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, 
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import SHUTDOWN_RETRY_MS
-from getstep_server.net.listener import Ports, accept_forever, open_ports
+from getstep_server.net.listener import accept_forever, open_ports
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
 from getstep_server.net.wire_connection import WireConnection
@@ -151,101 +151,92 @@ async def run_opened(
     """
     contest, store, tournament = opened.contest, opened.store, opened.tournament
     sys.setswitchinterval(THREAD_TURN_SECONDS)
-    with open_ports(contest) as ports:
-        sheets = ScoresheetStore(contest, Disk(contest.folder, bus.publish))
-        async with RunLog(contest, store, bus) as run_log:
-            with closing(sheets):
-                outcome = await _run(
-                    contest, bus, when, store, tournament, ports, run_log, sheets, make_cluster, enough
-                )
-            run_log.outcome = outcome.value
-            return outcome
-
-
-async def _run(
-    contest: Contest,
-    bus: Bus,
-    when: StartCondition,
-    store: Store,
-    tournament: Tournament,
-    ports: Ports,
-    run_log: RunLog,
-    sheets: ScoresheetStore,
-    make_cluster: MakeCluster | None,
-    enough: trio.Event | None,
-) -> RunOutcome:
-    hosted = HostedPrograms(contest, tournament, bus.publish)
-    seats = {number: seats_of(team, hosted.seat_publish) for number, team in contest.teams.items()}
-    scheduler = DeadlineScheduler()
-    disk = sheets.disk
-    unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
-    for cut in cuts:
-        bus.publish(cut)
-    begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
-    seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
-    registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch, hosted=hosted.logins)
-    begun_before = bool(tournament.recorded or unfinished)
-    gather = not when.now and when.at is None
-    parts = (seats, sheets, store, disk, scheduler, bus.publish)
-    judges = JudgeProcesses(contest, hosted, sheets, scheduler, bus.publish)
-    elsewhere = [judges] if contest.file.server.judges > 1 else []
-    cluster = None if make_cluster is None else make_cluster(contest, tournament, hosted, bus.publish)
-    director = Director(
-        contest,
-        tournament,
-        unfinished,
-        *parts,
-        gather=gather,
-        hosted=hosted,
-        elsewhere=elsewhere,
-        cluster=cluster,
-    )
-    await hosted.open(seats, ports.listening, unfinished, on_cluster=cluster is not None)
-    key = EnterKey()
-    outcome = RunOutcome.STOPPED
-    async with registry.poller.open(), trio.open_nursery() as nursery:
-        nursery.start_soon(accept_forever, ports.main, WireConnection, registry, nursery)
-        if ports.classic is not None:
-            nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
-        nursery.start_soon(scheduler.run)
-        nursery.start_soon(run_log.run)
-        nursery.start_soon(disk.run)
-        nursery.start_soon(StatusFile(contest.running, bus).run)
-        nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
-        nursery.start_soon(hosted.watch, director.changed)
-        if cluster is not None:
-            nursery.start_soon(cluster.run, director.recorder.put_worker, director.changed)
-        decide = director.recorder.publish_program
-        nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
-        with trio.CancelScope() as playing:
-            await nursery.start(_stop_on_signal, playing)
-            if enough is not None:
-                nursery.start_soon(_stop_when, enough, playing)
-            bus.publish(ports.listening)
-            hosted.begin()
-            if when.on_enter:
-                nursery.start_soon(key.watch)
-                nursery.start_soon(_begin_on_enter, key, director)
-            async with trio.open_nursery() as checking:
-                checking.start_soon(_check_database, contest, disk)
-                if elsewhere:
-                    checking.start_soon(nursery.start, judges.run)
-                arena = any(event.format.pairs_present for event in contest.events)
-                if not arena and not (begun_before and gather):
-                    await wait_for_start(
-                        when, expected_teams(contest, tournament).difference(hosted.teams), bus, key
-                    )
-            bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
-            bus.subscribe(director.note, [Incident])
-            await director.run(gather=begun_before and gather and not arena)
-            outcome = RunOutcome.FINISHED
-            bus.publish(ContestOver())
-        if outcome is RunOutcome.STOPPED:
-            ports.close()  # a client that reconnects at once gets no second goodbye
-        registry.shutdown(OVER if outcome is RunOutcome.FINISHED else SHUTTING_DOWN)
-        await registry.wait_closed()
-        nursery.cancel_scope.cancel()
-    return outcome
+    async with AsyncExitStack() as stack:
+        # First, so that a run that finds its port busy leaves nothing in contest.log.
+        ports = stack.enter_context(open_ports(contest))
+        disk = Disk(contest.folder, bus.publish)
+        run_log = await stack.enter_async_context(RunLog(contest, store, bus))
+        # After the log, so closed before it: the log tells a failure to close the journal.
+        sheets = stack.enter_context(closing(ScoresheetStore(contest, disk)))
+        hosted = HostedPrograms(contest, tournament, bus.publish)
+        seats = {number: seats_of(team, hosted.seat_publish) for number, team in contest.teams.items()}
+        scheduler = DeadlineScheduler()
+        unfinished, cuts = sheets.unfinished(list(tournament.matches.values()), tournament.recorded)
+        for cut in cuts:
+            bus.publish(cut)
+        begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
+        seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
+        registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch, hosted=hosted.logins)
+        begun_before = bool(tournament.recorded or unfinished)
+        gather = not when.now and when.at is None
+        judges = JudgeProcesses(contest, hosted, sheets, scheduler, bus.publish)
+        elsewhere = [judges] if contest.file.server.judges > 1 else []
+        cluster = None if make_cluster is None else make_cluster(contest, tournament, hosted, bus.publish)
+        director = Director(
+            contest,
+            tournament,
+            unfinished,
+            seats,
+            sheets,
+            store,
+            disk,
+            scheduler,
+            bus.publish,
+            gather=gather,
+            hosted=hosted,
+            elsewhere=elsewhere,
+            cluster=cluster,
+        )
+        await hosted.open(seats, ports.listening, unfinished, on_cluster=cluster is not None)
+        outcome = RunOutcome.STOPPED
+        async with registry.poller.open(), trio.open_nursery() as nursery:
+            nursery.start_soon(accept_forever, ports.main, WireConnection, registry, nursery)
+            if ports.classic is not None:
+                nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
+            nursery.start_soon(scheduler.run)
+            nursery.start_soon(run_log.run)
+            nursery.start_soon(disk.run)
+            nursery.start_soon(StatusFile(contest.running, bus).run)
+            nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
+            nursery.start_soon(hosted.watch, director.changed)
+            if cluster is not None:
+                nursery.start_soon(cluster.run, director.recorder.put_worker, director.changed)
+            decide = director.recorder.publish_program
+            nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
+            with trio.CancelScope() as playing:
+                await nursery.start(_stop_on_signal, playing)
+                if enough is not None:
+                    nursery.start_soon(_stop_when, enough, playing)
+                bus.publish(ports.listening)
+                hosted.begin()
+                key = EnterKey()
+                if when.on_enter:
+                    nursery.start_soon(key.watch)
+                    nursery.start_soon(_begin_on_enter, key, director)
+                async with trio.open_nursery() as checking:
+                    # Large databases take seconds to check: teams can log in meanwhile.
+                    checking.start_soon(_check_database, contest, disk)
+                    if elsewhere:
+                        checking.start_soon(nursery.start, judges.run)
+                    arena = any(event.format.pairs_present for event in contest.events)
+                    # An arena pairs whoever is here, and the director gathers the teams of a resumed contest.
+                    if not arena and not (begun_before and gather):
+                        expected = expected_teams(contest, tournament).difference(hosted.teams)
+                        await wait_for_start(when, expected, bus, key)
+                # Not before: without an open match there is nothing to wake, and no scoresheet for an incident.
+                bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
+                bus.subscribe(director.note, [Incident])
+                await director.run(gather=begun_before and gather and not arena)
+                outcome = RunOutcome.FINISHED
+                bus.publish(ContestOver())
+            if outcome is RunOutcome.STOPPED:
+                ports.close()  # a client that reconnects at once gets no second goodbye
+            # After the end they stay open: a client that was away for a moment is told that the contest is over.
+            registry.shutdown(OVER if outcome is RunOutcome.FINISHED else SHUTTING_DOWN)
+            await registry.wait_closed()
+            nursery.cancel_scope.cancel()
+        run_log.outcome = outcome.value
+        return outcome
 
 
 async def _check_database(contest: Contest, disk: Disk) -> None:
