@@ -66,7 +66,7 @@ class Attempt(Protocol):
     match: Match
     sheet: Scoresheet | None
     absent: list[bool]
-    place: Mapping[str, Any]
+    location: Mapping[str, Any]
 
 
 class Hosted(Protocol):
@@ -190,7 +190,7 @@ class ClusterVenue:
                     return
             if order.worker is None or order.lost:
                 raise MatchLost(order.lost)
-            attempt.place = self._place_of(order.worker)
+            attempt.location = self._place_of(order.worker)
             self._orders[match.number] = order
             yield [self._hosted.entry(one.version) for one in packed]
         finally:

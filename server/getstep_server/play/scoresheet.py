@@ -177,7 +177,7 @@ class Scoresheet:
     def _append(self, *lines: bytes) -> WriteResult:
         try:
             return self._journal.append(self._tag, *lines)
-        except OSError:
+        except OSError:  # the journal keeps the lines, and `retry_until_written` writes them
             return WriteResult.FAILED
 
     def incident(self, incident: Incident) -> None:
@@ -310,13 +310,17 @@ class ScoresheetStore:
         return self._journal
 
     async def begin(
-        self, match: Match, attempt: int, programs: Programs = (), place: Mapping[str, Any] = MappingProxyType({})
+        self,
+        match: Match,
+        attempt: int,
+        programs: Programs = (),
+        location: Mapping[str, Any] = MappingProxyType({}),
     ) -> Scoresheet:
         """Return a scoresheet for a match that begins; wait while the disk is full.
 
-        ``place`` are the fields of the record about the place where it is played, see `game_header`.
+        ``location`` are the fields of the record about where it is played, see `game_header`.
         """
-        head = game_header(self._contest, match, attempt, round(time.time(), 3), programs, **place)
+        head = game_header(self._contest, match, attempt, round(time.time(), 3), programs, **location)
         sheet = Scoresheet(head, self._journal, self.disk)
         await sheet.begin()
         return sheet
@@ -345,9 +349,9 @@ class ScoresheetStore:
         writer = last + 1 if last else 0  # after several writers, the lines of this run have to come last
         self._journal = Journal(folder, kept, {tag: lines[-1].number for tag, lines in games.items()}, writer)
         sheets = [self._resumed(tag, lines, matches) for tag, lines in games.items()]
-        for part in left:
+        for part in left:  # after all checks: a refused start must leave the files as they were
             part.mend()
-        self._journal.finish(b"")
+        self._journal.finish(b"")  # no game's tag: it only deletes the segments that nobody needs any more
         cuts = [JournalCut(str(part.path), part.cut) for part in left if part.cut is not None]
         return list(_latest(sheets)), cuts
 

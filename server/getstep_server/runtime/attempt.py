@@ -29,8 +29,8 @@ class Attempt:
 
     ``sheet`` is None until it begins, and for a forfeit. ``absent`` says which players were not present at the
     start. ``replays`` is how often the host had reopened the match by then: if the number changes, the attempt is
-    superseded. ``stored`` is True once its end is on record. ``place`` are fields of the record about the place
-    where the match is played; the venue sets them.
+    superseded. ``stored`` is True once its end is on record. ``location`` are fields of the record about where the
+    match is played; the venue sets them.
     """
 
     match: Match
@@ -41,7 +41,7 @@ class Attempt:
     stored: bool = False
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     began: float = field(default_factory=trio.current_time)
-    place: Mapping[str, Any] = field(default_factory=dict)
+    location: Mapping[str, Any] = field(default_factory=dict)
 
     def is_accepted(self, tournament: Tournament) -> bool:
         """Return True unless a decision has superseded this attempt."""

@@ -176,13 +176,11 @@ class Director:
     def note(self, event: Event) -> None:
         """Record hostile or refused traffic of a team that is playing in its game's record."""
         if isinstance(event, Incident) and event.team is not None:
-            for sheet in self._sheets_of(event):
+            sheet = self._open.get(event.match or 0)
+            # A connection without a seat is in no match: its team may play several, and any of them may be meant.
+            sheets = [sheet] if sheet else [s for s in self._open.values() if event.team in s.match.teams]
+            for sheet in sheets:
                 sheet.incident(event)
-
-    def _sheets_of(self, incident: Incident) -> list[Scoresheet]:
-        """Return the scoresheet of the incident's match; if that is unknown, of all that the team is playing."""
-        sheet = self._open.get(incident.match or 0)
-        return [sheet] if sheet else [s for s in self._open.values() if incident.team in s.match.teams]
 
     async def run(self, *, gather: bool = False) -> None:
         """Play all open matches, and those that follow from them.
@@ -193,8 +191,8 @@ class Director:
         Raises:
             ContestStopped: a match could not be played or stored; a parked one, when all others are over.
         """
-        await self.recorder.refresh()
-        await self.recorder.put_settings()
+        await self.recorder.refresh()  # the host may have decided something since the contest was opened
+        await self.recorder.put_settings()  # before the pairings that are made under them
         await self._admit_late()
         await self.recorder.publish_pairings()
         await self._resume()
@@ -375,7 +373,7 @@ class Director:
                 self._free(attempt)
                 return
             async with venue.prepare(attempt, lambda: self._is_due(attempt)) as programs:
-                result = None if programs is None else await self._play_attempt(attempt, programs, venue)
+                result = None if programs is None else await self._play(attempt, programs, venue)
             if programs is None:
                 self._free(attempt)
                 return
@@ -392,7 +390,7 @@ class Director:
                 raise stopped(f"match {match.number}", error, times) from error
             self._free(attempt)
         finally:
-            if not attempt.stored:
+            if not attempt.stored:  # otherwise `_free` has done it, and the seats may be in their next match
                 self._leave(attempt)
 
     def _why_void(self, match: Match, error: Exception) -> str:
@@ -411,14 +409,22 @@ class Director:
             attempt.sheet is not None or not any(self._presence.are_absent(attempt.seats))
         )
 
-    async def _play_attempt(self, attempt: Attempt, programs: Programs, venue: Venue) -> Result | None:
+    async def _play(self, attempt: Attempt, programs: Programs, venue: Venue) -> Result | None:
         """Play a match, or the rest of it; return None if a decision supersedes that."""
         match = attempt.match
         if attempt.sheet is None and not any(attempt.absent):
             number = self.tournament.attempts[match.number] + 1
-            attempt.sheet = await self._sheets.begin(match, number, programs, attempt.place)
+            # Not in the scope: cancelled in mid-write, the attempt would not know the lines that it has to release.
+            attempt.sheet = await self._sheets.begin(match, number, programs, attempt.location)
         with attempt.scope:
-            return await self._play(attempt, venue)
+            sheet = attempt.sheet
+            if sheet is None:  # a forfeit: the player that is here gets a start and an end
+                control = self.contest.event(match.event).time_control
+                seat_players(match, attempt.seats, control, self.contest.lag, self._scheduler)
+                return attempt.no_show_result(self.contest, self.tournament)
+            self._open[match.number] = sheet
+            self._publish(MatchStarted(match, sheet.turns, lambda: sheet.turns, sheet.head, sheet.turns_from))
+            return await venue.play(attempt, sheet)
         return None
 
     def _ended(self, attempt: Attempt, result: Result | None, end_messages: Sequence[End], stored: Result) -> None:
@@ -447,16 +453,6 @@ class Director:
         self._open.pop(attempt.match.number, None)
         self.changed()
 
-    async def _play(self, attempt: Attempt, venue: Venue) -> Result:
-        match, sheet = attempt.match, attempt.sheet
-        if sheet is None:
-            control = self.contest.event(match.event).time_control
-            seat_players(match, attempt.seats, control, self.contest.lag, self._scheduler)
-            return attempt.no_show_result(self.contest, self.tournament)
-        self._open[match.number] = sheet
-        self._publish(MatchStarted(match, sheet.turns, lambda: sheet.turns, sheet.head, sheet.turns_from))
-        return await venue.play(attempt, sheet)
-
     def _call_off(self, attempt: Attempt, stored: Result) -> None:
         """Tell the players of a superseded attempt the host's result, or that the attempt is void."""
         match = attempt.match
@@ -474,18 +470,15 @@ class Director:
         for seat in attempt.seats:
             if seat.in_match:
                 seat.end(End(match.number, "void", str(VoidReason.SERVER_FAULT), detail, None))
-        await self._save_void(attempt, attempt.void_result(self.tournament, VoidReason.SERVER_FAULT, detail))
-
-    async def _save_void(self, attempt: Attempt, void: Result) -> None:
-        """Record a void attempt, unless recording is what fails."""
+        void = attempt.void_result(self.tournament, VoidReason.SERVER_FAULT, detail)
         try:
             # Not patient: the match is played again at once, and the attempts on record have no gaps.
             await self.recorder.save(attempt, void, lambda _: None, patient=False)
-        except Exception:
+        except Exception:  # recording may be what fails: then the journal must not resume this attempt
             if attempt.sheet is not None:
                 attempt.sheet.abandon()
             await trio.to_thread.run_sync(attempt.release)
-            self._publish(ServerFault(f"the record of void match {void.match.number}", traceback.format_exc()))
+            self._publish(ServerFault(f"the record of void match {match.number}", traceback.format_exc()))
 
     def _announce(self, result: Result, end_messages: Iterable[tuple[Seat, End]]) -> None:
         for seat, end in end_messages:
