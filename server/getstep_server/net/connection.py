@@ -98,7 +98,7 @@ def has_hung_up(sock: socket.socket) -> bool:
         return sock.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
-    except OSError:
+    except OSError:  # it was reset
         return True
 
 
@@ -198,6 +198,7 @@ class ClientConnection(ABC):
                 while not has_hung_up(self._sock):
                     await trio.sleep(HANG_UP_SECONDS)
             return
+        # Not closed at once: a close with unread bytes resets the connection, and the goodbye may be lost with it.
         self._sock.shutdown(socket.SHUT_WR)
         left = LINGER_BYTES
         with trio.move_on_after(LINGER_SECONDS):
@@ -251,7 +252,7 @@ class ClientConnection(ABC):
         """Close at once, without waiting for the peer to read why."""
         self.close(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
         self._life.cancel()
-        self.registry.remove(self)
+        self.registry.remove(self)  # not only in `_clean_up`: the place is for a connection that waits now
 
     def poll(self) -> None:
         """Receive once and process what arrived; never raises. See also `seat.Peer`."""
@@ -341,7 +342,7 @@ class ClientConnection(ABC):
     def _change(self, state: State) -> None:
         """Change to a state in which the connection's task waits in another way."""
         self._state = state
-        before, self._wait = self._wait, trio.CancelScope()
+        before, self._wait = self._wait, trio.CancelScope()  # first the new one: `_serve` looks whether it changed
         self._deadline, self._frame_began = _NEVER, None
         before.cancel()
 
@@ -399,7 +400,7 @@ class ClientConnection(ABC):
             data, stamp = timestamps.receive(self._sock)
             now = trio.current_time()
             age = None if stamp is None else self.registry.timestamp_clock.age(stamp, self._last_received_ns)
-            self._last_received_ns = time.perf_counter_ns()
+            self._last_received_ns = time.perf_counter_ns()  # after `age`, which needs that of the read before
             self._first_bytes = data[:FIRST_BYTES]
             mid_frame = self._received(data, now - (age or 0.0), stamped=age is not None)
             if mid_frame or self._deadline != _NEVER:
@@ -479,7 +480,7 @@ class ClientConnection(ABC):
         """
         self.seat = seat
         self.registry.logged_in(self, known=known)
-        if self._state is State.LOGIN:
+        if self._state is State.LOGIN:  # otherwise the send of `welcome` has failed, and the connection ends
             self._state = State.SEATED
         self.registry.poller.logged_in(self._sock)
         seat.attach(self)
@@ -490,4 +491,4 @@ class ClientConnection(ABC):
             self.seat.detach(self, self._why)
         with contextlib.suppress(OSError):  # an error of a dead connection tells nothing new
             self._sock.close()
-        self.registry.remove(self)
+        self.registry.remove(self)  # last: the server may end once no connection is left

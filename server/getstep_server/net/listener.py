@@ -56,7 +56,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
     listener = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=dual)
-    listener.setblocking(False)
+    listener.setblocking(False)  # a client may be gone between the report and `accept`, which would wait then
     timestamps.enable_timestamps(listener)
     _keep_alive(listener)
     return listener
@@ -70,8 +70,8 @@ def _keep_alive(listener: socket.socket) -> None:
         "TCP_KEEPALIVE": KEEPALIVE_IDLE_SECONDS,  # its name on macOS
         "TCP_KEEPINTVL": KEEPALIVE_EVERY_SECONDS,
         "TCP_KEEPCNT": KEEPALIVE_TRIES,
-        "TCP_USER_TIMEOUT": 1000
-        * seconds,  # the same while a question is not acknowledged: no probes are sent then
+        # In milliseconds. While a question is not acknowledged, no probes are sent, and this alone ends the wait.
+        "TCP_USER_TIMEOUT": 1000 * seconds,
     }
     for name, value in options.items():
         if hasattr(socket, name):
@@ -254,7 +254,8 @@ def _admit(
     Returns:
         By what the processor time of this call has to be multiplied, to include that of the connection's task.
     """
-    if nursery.cancel_scope.cancel_called or has_hung_up(sock):  # the cheapest flood costs least
+    # A server that ends admits nobody. A flood that only connects and closes, the cheapest one, costs no task.
+    if nursery.cancel_scope.cancel_called or has_hung_up(sock):
         sock.close()
         return 1.0
     try:
@@ -264,7 +265,7 @@ def _admit(
             registry.add(connection)
             nursery.start_soon(connection.run)
         else:
-            connection.evict()
+            connection.evict()  # tells the reason; no task runs that could close the socket
             sock.close()
     except Exception:
         registry.publish(ServerFault("accept", traceback.format_exc()))

@@ -108,7 +108,7 @@ class LoginThrottle:
         """Pause after work of ``spent`` seconds of processor time if more was spent than has been earned."""
         now = trio.current_time()
         share = self._share if self._is_playing() else IDLE_LOGIN_SHARE
-        oldest = now - LOGIN_BURST_SECONDS / share
+        oldest = now - LOGIN_BURST_SECONDS / share  # a quiet hour earns one burst, not an hour's share at once
         self._earned_at = max(self._earned_at, oldest) + spent / share
         await trio.sleep_until(max(now, self._earned_at))
 
@@ -203,7 +203,9 @@ class LoginQueue:
         """
         source = self.source(address)
         others = len(self._waiting) - (source in self._waiting)
-        limit = max(1, most // (others + 1))
+        limit = max(
+            1, most // (others + 1)
+        )  # equal parts; at least one, so that no number of sources shuts one out
         if self._waiting[source] >= limit:
             self._block(source, limit)
             return False
@@ -245,6 +247,7 @@ class LoginQueue:
 
     def _block(self, source: str, limit: int) -> None:
         if source not in self._blocked:
+            # Until half are served: unblocked at one fewer, it would be blocked again by the next connection.
             self._blocked[source] = _Blocked(trio.current_time() + BLOCKED_SECONDS, limit // 2)
             self._tell()
 
@@ -252,7 +255,7 @@ class LoginQueue:
         while True:
             if not self._blocked:
                 await self.blocked_changed.wait()
-            await trio.sleep(BLOCKED_SECONDS / 10)
+            await trio.sleep(BLOCKED_SECONDS / 10)  # not until the next end: a source may also have too many then
             now = trio.current_time()
             over = [
                 source

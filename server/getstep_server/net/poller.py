@@ -135,7 +135,7 @@ if sys.platform == "linux":
 
         async def wait(self) -> None:
             """Wait until a socket is readable."""
-            if self._due:
+            if self._due:  # a flood keeps this true: other tasks still get their turn between two rounds
                 await trio.lowlevel.checkpoint()
             else:
                 await trio.lowlevel.wait_readable(self.epoll.fileno())
@@ -154,7 +154,7 @@ if sys.platform == "linux":
             """
             due, count = self._due, 0
             while due:
-                due.pop(next(iter(due)))()
+                due.pop(next(iter(due)))()  # removed first: a read may end its connection, or others that are due
                 count += 1
                 if perf_counter() >= end:
                     break

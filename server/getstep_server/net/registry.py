@@ -170,14 +170,17 @@ class ConnectionRegistry:
         """Send the goodbye on every connection, and on each later one as soon as its team has logged in."""
         self._goodbye = goodbye
         if goodbye.retry_ms is None:
+            # The plus drops teams with nobody away: `wait_closed` asks whether anything is left in it.
             self._awaiting_goodbye = +Counter({team: self._away(team) for team in self.seats.keys() - self.hosted})
-        for connection in list(self.connections):
+        for connection in list(self.connections):  # a copy: one that fails removes itself
             connection.close(goodbye)
 
     def close_if_over(self, connection: RegisteredConnection, team: int) -> None:
         """After `shutdown`, send the goodbye to one more bot of ``team``."""
         if self._goodbye is not None:
-            self._awaiting_goodbye = self._awaiting_goodbye - Counter([team])
+            self._awaiting_goodbye = self._awaiting_goodbye - Counter(
+                [team]
+            )  # drops a zero, as `subtract` does not
             connection.close(self._goodbye)
 
     async def wait_closed(self) -> None:

@@ -174,6 +174,7 @@ class Seat:
 
     def attach(self, connection: Peer) -> None:
         """Seat a connection that has logged in, in place of an older one."""
+        # First replaced, then closed: the older one's `detach` is ignored, and the team has not left in between.
         older, self.connection = self.connection, connection
         if older is not None and self._borrower is None:
             older.close(REPLACED)
@@ -254,9 +255,9 @@ class Seat:
             last_move=last_move,
         )
         self._overdue = False
-        if self.connection is not None:
+        if self.connection is not None:  # else the question waits for a connection: `inform` sends it
             self.connection.send(self._question)
-        asked = trio.current_time()
+        asked = trio.current_time()  # after the send: packing a large board is the server's time, not the player's
         self._time_up = asked + limit
         return asked
 

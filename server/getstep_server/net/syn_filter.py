@@ -45,7 +45,7 @@ def _entry(offset: int, words: list[int]) -> list[Instruction]:
     """Return instructions that drop a packet with these words at ``offset``, and else go on behind them."""
     made: list[Instruction] = []
     for number, word in enumerate(words):
-        to_end = 2 * (len(words) - number - 1) + 1
+        to_end = 2 * (len(words) - number - 1) + 1  # two instructions for each further word, and the return
         made += [(_LOAD_WORD, 0, 0, _IP_HEADER + offset + 4 * number), (_EQUAL, 0, to_end, word)]
     return [*made, (_RETURN, 0, 0, _DROP)]
 

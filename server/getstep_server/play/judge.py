@@ -133,7 +133,7 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     limit = clocks.limit(player)
     m.late = 0.0
     if limit <= 0:  # the budget is spent: the player is not asked, and has no network allowance left to play on
-        yield Run(trio.lowlevel.checkpoint)
+        yield Run(trio.lowlevel.checkpoint)  # both budgets may be spent: the remaining turns must not run in one go
         yield from _missed(m, player, limit, 0.0)
         return
     if state.is_stalled(player) and (yield from _skipped(m, player)):

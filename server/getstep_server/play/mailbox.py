@@ -124,7 +124,7 @@ class MatchMailbox:
             while self._script is not None:
                 await self._wait_or_run()
         finally:
-            self._waiting, self._script = False, None
+            self._waiting, self._script = False, None  # a read or a commit that is under way resumes nothing now
             script.close()
         if self._failure is not None:
             raise self._failure
@@ -132,6 +132,7 @@ class MatchMailbox:
     async def _wait_or_run(self) -> None:
         if self._run is None:
             await self._timer.wait(self._deadline)
+            # It is fired as well when the script is over, or when there is something to run.
             if self._waiting and self._deadline <= trio.current_time():
                 self._resume(None)
         else:
@@ -147,6 +148,7 @@ class MatchMailbox:
         self._waiting = False
         try:
             effect = script.send(outcome)
+            # What came while the judge wrote or ran has no `wake` left: it would wait for its deadline.
             while self._received and type(effect) is WaitUntil:
                 effect = script.send(self._received.popleft())
         except StopIteration:

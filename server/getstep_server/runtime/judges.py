@@ -167,7 +167,7 @@ class JudgeHandle:
         ours, theirs = socket.socketpair()
         self._channel: Channel[FromJudge] = Channel(ours, FromJudge)
         try:
-            with theirs:
+            with theirs:  # closed here: while this process holds that end, the channel never ends with the child
                 command = [sys.executable, "-m", "getstep_server.judges", str(theirs.fileno())]
                 self._process = await start(command, files=[theirs.fileno()])
         except BaseException as error:
@@ -187,7 +187,9 @@ class JudgeHandle:
             self._ended = True
             if self._process.returncode is not None:
                 code = self._process.returncode
-            with trio.CancelScope(shield=True):
+            with trio.CancelScope(
+                shield=True
+            ):  # connections and matches must not stay lent to a process that is gone
                 await self._settle(code)
         return code
 
@@ -396,7 +398,7 @@ class JudgeHandle:
                 await trio.to_thread.run_sync(loan.sheet.recover, lines)
             except JournalError as error:
                 self._publish(ServerFault("the journal of a judge process", str(error)))
-            loan.over.set()
+            loan.over.set()  # last: the task that waits makes the record of the sheet
 
 
 # --- all of them ---
@@ -442,7 +444,7 @@ class JudgeProcesses:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep all processes running until cancelled. It has started when each is ready, or has failed once."""
-        self._writer = self._sheets.journal.writer
+        self._writer = self._sheets.journal.writer  # each life has a number of its own: no two append to one file
         (self._contest.folder / "judges.log").unlink(missing_ok=True)
         async with trio.open_nursery() as nursery:
             async with trio.open_nursery() as starting:

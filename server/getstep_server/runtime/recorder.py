@@ -74,7 +74,7 @@ PutWorker = Callable[[Callable[[int], Record]], Awaitable[int]]
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    pass
 
 
 @dataclass(eq=False, slots=True)
@@ -406,7 +406,7 @@ class Recorder:
             except Exception as error:
                 failures += 1
                 self._publish(ServerFault(what, traceback.format_exc()))
-                if failures == MATCH_ATTEMPTS:
+                if failures == MATCH_ATTEMPTS:  # the disk is not full, or it would wait: trying on is of no use
                     raise stopped(what, error) from error
             else:
                 entry.check()

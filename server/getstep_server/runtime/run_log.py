@@ -211,7 +211,7 @@ class EventThrottle:
     def _count_trace(self, trace: str) -> int:
         """Count a fault. Faults with the same traceback are alike, in whatever match or connection."""
         kind = trace if trace in self._traces or len(self._traces) < SERVER_FAULTS_KEPT else OTHERS
-        self._traces[kind] += 1
+        self._traces[kind] += 1  # the text of a trace may be long: only SERVER_FAULTS_KEPT of them stay in memory
         return self._traces[kind]
 
     def _limited(self, event: Repeatable, kind: _Kind) -> None:
@@ -262,10 +262,10 @@ class RunLog:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        self._throttle.close()
+        self._throttle.close()  # before the sum, which is the last line about events
         most = tuple((row.incident, row.count) for row in self._incidents.top(SUMMARY_ROWS))
         self._bus.publish(IncidentsSummed(self._incidents.total, most))
-        with trio.CancelScope(shield=True):
+        with trio.CancelScope(shield=True):  # Ctrl-C ends most runs; their counts are worth the wait
             await self._save(final=True)
             outcome = self.outcome if error is None else "".join(traceback.format_exception(error))
             await trio.to_thread.run_sync(self._log.close, outcome)

@@ -35,6 +35,7 @@ class EnterKey:
 
     async def watch(self) -> None:
         """Read lines until standard input is closed."""
+        # Abandoned: nothing ends a read of a terminal, and the thread must not keep the server from ending.
         while await trio.to_thread.run_sync(sys.stdin.readline, abandon_on_cancel=True):
             self._pressed.set()
             self._pressed = trio.Event()
