@@ -195,7 +195,7 @@ BY_MATCH: dict[str, tuple[Any, ...]] = {
     "engine: playing a move": (LinkageState, "play"),
     "engine: the board": (LinkageState, "board"),
     "judge: sitting down": (judge, "seat_players"),
-    "judge: a verdict": (judge, "_judge"),
+    "judge: a verdict": (judge, "answered"),
     "judge: a turn": (judge, "_turn"),
     "director: the result's words": (director, "end_message"),
     "seat: asking": (Seat, "ask"),

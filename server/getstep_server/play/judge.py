@@ -19,7 +19,7 @@ import trio
 
 from getstep import referee
 from getstep.referee import STALLED_MISSES, FaultCode, MatchState
-from getstep.referee.answers import Answer, answered
+from getstep.referee.answers import answered
 from getstep.wire import End, Start, Step
 from getstep_engines import Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
@@ -148,7 +148,16 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     elif isinstance(received.what, ProtocolViolation):
         yield from _forfeit(m, received, received.what)
     else:
-        yield from _judge(m, player, received.what, _ms(received.at - asked), stamped=received.stamped)
+        ms, answer = _ms(received.at - asked), received.what
+        turn = answered(state, answer, {"ms": ms, "timed": "kernel" if received.stamped else "wake"})
+        if "fault" in turn:
+            if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
+                turn |= tried_fields(answer.move)
+            yield from _fault(m, turn)
+            return
+        yield from _write(m, turn)
+        if "move" in turn:
+            m.publish(MovePlayed(m.match, player, turn["move"], ms / 1000, received.stamped))
 
 
 def _overdue(
@@ -211,19 +220,6 @@ def _poll(m: _MatchInPlay, player: Player) -> Received | None:
     """Read the player's socket and return the oldest unread answer, if there is one."""
     m.seats[player].poll()
     return m.mailbox.take()
-
-
-def _judge(m: _MatchInPlay, player: Player, answer: Answer, ms: float, *, stamped: bool) -> MatchScript:
-    """Decide a turn that was answered on time."""
-    turn = answered(m.state, answer, {"ms": ms, "timed": "kernel" if stamped else "wake"})
-    if "fault" not in turn:
-        yield from _write(m, turn)
-        if "move" in turn:
-            m.publish(MovePlayed(m.match, player, turn["move"], ms / 1000, stamped))
-        return
-    if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
-        turn |= tried_fields(answer.move)
-    yield from _fault(m, turn)
 
 
 def _missed(m: _MatchInPlay, player: Player, limit: float, waited: float) -> MatchScript:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from getstep_server.net.seat import Seat
 from getstep_server.records.match import Match
+
+from .hosted import HostedPrograms
 
 PATIENCES = 10
 """The longest wait of a new round, and of a resumed contest, in no-show times: 10 minutes by default.
@@ -17,18 +18,6 @@ Without a limit, one missing team would stop a contest that runs unattended.
 
 RESUME_SECONDS = 60.0
 """The least time for which a resumed contest waits: clients that lost their server try again within seconds."""
-
-
-class Hosted(Protocol):
-    """The teams whose programs this machine runs; see `hosted.HostedPrograms`."""
-
-    @property
-    def teams(self) -> Collection[int]:
-        """The hosted teams."""
-
-    @property
-    def pending(self) -> Collection[int]:
-        """The teams that become hosted after their match."""
 
 
 class Presence:
@@ -43,7 +32,7 @@ class Presence:
         hosted: the teams whose programs this machine runs, which are always present.
     """
 
-    def __init__(self, seats: Mapping[int, Sequence[Seat]], patience: float, hosted: Hosted) -> None:
+    def __init__(self, seats: Mapping[int, Sequence[Seat]], patience: float, hosted: HostedPrograms) -> None:
         self._seats = seats
         self._patience = patience
         self._hosted = hosted

@@ -185,14 +185,8 @@ class Recorder:
         if matches := tournament.apply(fields):
             self._issued(matches)
         for decision in tournament.decisions[before:]:
-            self._publish_decision(decision)
-
-    def _publish_decision(self, decision: Decision) -> None:
-        tournament, match = self._tournament, self._match_of(decision)
-        self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, self._tables))
-
-    def _match_of(self, decision: Decision) -> Match | None:
-        return None if decision.match is None else self._tournament.matches[decision.match]
+            match = None if decision.match is None else tournament.matches[decision.match]
+            self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, self._tables))
 
     # --- the settings ---
 

@@ -86,11 +86,15 @@ class IncidentTally:
 
     def add(self, incident: Incident) -> int:
         """Count an incident, and return how many of its kind were counted until now."""
-        now = self._clock()
-        key = self._key_of(incident)
+        now, key, team = self._clock(), _key(incident), incident.team
+        room = UNAUTHENTICATED_INCIDENT_ROWS if team is None else INCIDENT_ROWS_PER_TEAM
+        if key not in self._rows and self._rows_of[team] >= room:
+            key = OTHERS, team, OTHERS
         row = self._rows.get(key)
         if row is None:
-            row = self._new_row(incident, key, now)
+            self._rows_of[team] += 1
+            detail = escape_control_chars(incident.detail[:INCIDENT_DETAIL_CHARS])
+            row = IncidentRow(replace(incident, code=key[0], address=key[2], detail=detail), 0, now, now)
         row = self._rows[key] = IncidentRow(row.incident, row.count + 1, row.first, now)
         self._unsaved[key] += 1
         self.total += 1
@@ -114,19 +118,6 @@ class IncidentTally:
         """Undo `take_unsaved` for rows that could not be saved."""
         for row in rows:
             self._unsaved[_key(row.incident)] += row.count
-
-    def _key_of(self, incident: Incident) -> Key:
-        key = _key(incident)
-        room = UNAUTHENTICATED_INCIDENT_ROWS if incident.team is None else INCIDENT_ROWS_PER_TEAM
-        if key in self._rows or self._rows_of[incident.team] < room:
-            return key
-        return (OTHERS, incident.team, OTHERS)
-
-    def _new_row(self, incident: Incident, key: Key, now: float) -> IncidentRow:
-        code, team, address = key
-        self._rows_of[team] += 1
-        detail = escape_control_chars(incident.detail[:INCIDENT_DETAIL_CHARS])
-        return IncidentRow(replace(incident, code=code, address=address, detail=detail), 0, now, now)
 
 
 def _key(incident: Incident) -> Key:
