@@ -15,7 +15,7 @@ from getstep_server.runtime import judges as judges_venue
 
 
 class JudgeHere:
-    """A judge that `JudgeProcess` takes for a process."""
+    """A judge that `JudgeHandle` takes for a process."""
 
     stdin = stdout = stderr = None
 
