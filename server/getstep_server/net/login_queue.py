@@ -127,7 +127,6 @@ class _Lane:
         self._added.set()
 
     async def run(self) -> None:
-        """Serve the queue until cancelled."""
         while True:
             await self._added.wait()
             spent, end = 0.0, perf_counter() + LOGIN_READ_SECONDS

@@ -134,7 +134,6 @@ if sys.platform == "linux":
             return self.reads.pop(number)
 
         async def wait(self) -> None:
-            """Wait until a socket is readable."""
             if self._due:  # a flood keeps this true: other tasks still get their turn between two rounds
                 await trio.lowlevel.checkpoint()
             else:

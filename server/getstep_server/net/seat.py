@@ -98,10 +98,10 @@ class _Nothing:
     """The mailbox of a match that is judged elsewhere."""
 
     def put(self, _: Received) -> None:
-        """Ignore an entry."""
+        pass
 
     def wake(self) -> None:
-        """Do nothing."""
+        pass
 
 
 @dataclass(slots=True)

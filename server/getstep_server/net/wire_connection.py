@@ -159,7 +159,7 @@ class WireConnection(ClientConnection):
             self.registry.logged_in(self, known=True)
             self.close(Goodbye("checked", "The login was accepted.", None))
             return
-        self._take_seat(seat, known=True)
+        self._take_seat(seat, known=True)  # after `welcome`: in mid-match it sends the start and the question
 
     def _proof(self, join: Join) -> str | None:
         """Return the proof that this server knows the team's token, and is where the client has dialled, if the

@@ -45,7 +45,7 @@ class Timer:
     def move(self, deadline: float) -> None:
         """Change the deadline without waking the task."""
         self.deadline = deadline
-        if deadline < self.scheduled:
+        if deadline < self.scheduled:  # rarely: the entry of an earlier wait comes first, and is moved then
             self._scheduler.schedule(self)
 
     async def wait(self, deadline: float) -> None:
@@ -55,7 +55,7 @@ class Timer:
         try:
             await trio.lowlevel.wait_task_rescheduled(self._abort)
         finally:
-            self.deadline = _NEVER
+            self.deadline = _NEVER  # its entry stays in the heap: to search for it would cost more than to drop it
 
     def _abort(self, _: object) -> trio.lowlevel.Abort:
         self._task = None
@@ -78,6 +78,7 @@ class StallMonitor:
         """Record a stall if ``now`` is more than STALL_CHECK_SECONDS after the expected time."""
         if now - self._due > STALL_CHECK_SECONDS:
             self._stalls.append((self._due, now))
+            # `stall_since` calls this before the scheduler's task runs: the same stall must not count twice.
             self._due = now + STALL_CHECK_SECONDS
 
     def stall_since(self, since: float, until: float) -> float:

@@ -95,6 +95,7 @@ class ContestLog:
 
     def close(self, outcome: str) -> None:
         """Log the outcome of the run, write the queued lines and close the file. Log nothing afterwards."""
+        # The run is over: waiting holds nothing up, and its last line must not be the one that is lost.
         self._queue.patient = True
         self._write("info", "run_ended", how=outcome)
         self._writer.stop()

@@ -166,7 +166,7 @@ class HostedPrograms:
 
     def _begin_hosting(self, team: int) -> None:
         again = any(seat.connected for seat in self._seats[team])
-        self.logins[team] = None
+        self.logins[team] = None  # before its bots are closed: one that comes back at once is refused
         for seat in self._seats[team]:
             if seat.connection is not None:
                 seat.connection.close(hosted_program(team))

@@ -104,10 +104,9 @@ class _LentJournal:
         return WriteResult.WRITTEN
 
     def flush(self) -> None:
-        """Do nothing: the other process writes."""
+        pass  # the other process writes
 
     def on_commit(self, _: Callable[[WriteResult], None]) -> None:
-        """Raise RuntimeError: no turn is written here."""
         raise RuntimeError("the turns of a lent match are written elsewhere")
 
     def finish(self, tag: bytes) -> None:
@@ -488,7 +487,6 @@ class JudgeProcesses:
     # --- the venue ---
 
     def takes(self, _: Attempt) -> bool:
-        """Return True if a process works."""
         return any(process.works for process in self._processes)
 
     def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AbstractAsyncContextManager[Programs | None]:

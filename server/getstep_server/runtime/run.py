@@ -256,7 +256,7 @@ async def _check_database(contest: Contest, disk: Disk) -> None:
     try:
         await disk.retry_until_written(check)
     finally:
-        given_up.set()
+        given_up.set()  # nothing cancels a thread: it asks for this, and must not read on after the run
 
 
 async def _stop_on_signal(

@@ -47,7 +47,7 @@ class StatusFile:
         """Write each new status until cancelled; then remove the file."""
         try:
             while True:
-                self._changed = trio.Event()
+                self._changed = trio.Event()  # before the write: a change during it is written next
                 await trio.to_thread.run_sync(_write, self._folder, self._status)
                 await trio.sleep(SECONDS)
                 await self._changed.wait()

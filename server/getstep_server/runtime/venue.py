@@ -71,9 +71,7 @@ class LocalVenue:
         self.prepare = hosted.playing
 
     def takes(self, _: Attempt) -> bool:
-        """Return True."""
         return True
 
     async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
-        """Play the match, or the rest of it."""
         return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
