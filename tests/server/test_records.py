@@ -27,7 +27,7 @@ from getstep_server.records.settings import validate_settings
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.validation import Model
-from tests.support import tournament_host as hosts
+from tests.support import tournament_host
 from tests.support.contests import make_contest
 from tests.support.records import compact
 
@@ -78,7 +78,7 @@ def test_pairings(contest: Contest) -> None:
 
 def test_a_game(contest: Contest) -> None:
     match = first_match(contest)
-    result = hosts.result_of(match)
+    result = tournament_host.result_of(match)
     incident = {"team": match.first, "code": "x", "detail": "", "address": "a", "after_turn": 0, "count": 1}
     header = game_header(contest, match, 1, 1.7e9)
     record = record_of_game(header, result, MatchLog([b'{"player":0,"pass":true}'], [1], [incident]))
@@ -92,7 +92,7 @@ def test_a_game(contest: Contest) -> None:
 def test_the_header_of_another_version_keeps_what_this_version_knows(contest: Contest) -> None:
     match = first_match(contest)
     header = {**game_header(contest, match, 1, 1.7e9), "software": "getstep-server 0.0.1", "mood": "sunny"}
-    fields = fields_of(record_of_game(header, hosts.result_of(match)))
+    fields = fields_of(record_of_game(header, tournament_host.result_of(match)))
     assert fields["software"] == "getstep-server 0.0.1"
     assert "mood" not in fields
 

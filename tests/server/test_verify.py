@@ -24,8 +24,7 @@ from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Finding, Verified, verify
 from getstep_server.tournament.tournament import Tournament
-from tests.support import tampered_decisions as forged_decisions
-from tests.support import tampered_stalling as forged_stalling
+from tests.support import tampered_decisions, tampered_stalling
 from tests.support.played_contests import (
     INCREMENT,
     Scene,
@@ -293,7 +292,7 @@ def test_decisions_fit(decided: Contest) -> None:
     assert kinds == {*TEAM_KINDS, *MATCH_KINDS}
 
 
-@pytest.mark.parametrize("forgery", forged_decisions.DECISIONS.values(), ids=forged_decisions.DECISIONS)
+@pytest.mark.parametrize("forgery", tampered_decisions.DECISIONS.values(), ids=tampered_decisions.DECISIONS)
 def test_a_changed_decision_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
     forged = Forged(database_path(decided.folder), tmp_path / "contest.db")
     forgery.do(forged)
@@ -302,7 +301,7 @@ def test_a_changed_decision_is_found(decided: Contest, tmp_path: Path, forgery: 
     assert re.search(forgery.found, str(finding(decided, tmp_path / "contest.db")))
 
 
-@pytest.mark.parametrize("forgery", forged_decisions.RAW.values(), ids=forged_decisions.RAW)
+@pytest.mark.parametrize("forgery", tampered_decisions.RAW.values(), ids=tampered_decisions.RAW)
 def test_a_decision_with_its_old_hash_is_found(decided: Contest, tmp_path: Path, forgery: Forgery) -> None:
     forged = Forged(database_path(decided.folder), tmp_path / "contest.db")
     forgery.do(forged)
@@ -322,7 +321,7 @@ def test_a_late_arrival_fits(lateness: Contest) -> None:
     assert (found.records, found.matches, found.played, found.overruled) == (9, 6, 4, 3)
 
 
-@pytest.mark.parametrize("forgery", forged_decisions.LATE.values(), ids=forged_decisions.LATE)
+@pytest.mark.parametrize("forgery", tampered_decisions.LATE.values(), ids=tampered_decisions.LATE)
 def test_a_changed_late_arrival_is_found(lateness: Contest, tmp_path: Path, forgery: Forgery) -> None:
     forged = Forged(database_path(lateness.folder), tmp_path / "contest.db")
     forgery.do(forged)
@@ -364,7 +363,7 @@ def test_a_match_judged_by_an_older_edition_fits(stalling: Contest, tmp_path: Pa
     """Then nobody was stalled, and the last skipped turn's code was the reason of a game that ended with it."""
     forged = Forged(database_path(stalling.folder), tmp_path / "contest.db")
     forged.head(
-        forged.place(forged_stalling.FAULTS),
+        forged.place(tampered_stalling.FAULTS),
         lambda head: [head.pop("edition"), head.update(reason="malformed_answer")],
     )
 
@@ -372,14 +371,14 @@ def test_a_match_judged_by_an_older_edition_fits(stalling: Contest, tmp_path: Pa
         for turn in turns:
             turn.pop("heard", None)
 
-    forged.turns(forged_stalling.SLOW, wait_each_time)
-    forged.head(forged.place(forged_stalling.SLOW), lambda head: head.pop("edition"))
+    forged.turns(tampered_stalling.SLOW, wait_each_time)
+    forged.head(forged.place(tampered_stalling.SLOW), lambda head: head.pop("edition"))
     forged.reseal()
     forged.close()
     assert verified(stalling, tmp_path / "contest.db").played == 5
 
 
-@pytest.mark.parametrize("forgery", forged_stalling.FORGED.values(), ids=forged_stalling.FORGED)
+@pytest.mark.parametrize("forgery", tampered_stalling.FORGED.values(), ids=tampered_stalling.FORGED)
 def test_a_changed_silence_is_found(stalling: Contest, tmp_path: Path, forgery: Forgery) -> None:
     forged = Forged(database_path(stalling.folder), tmp_path / "contest.db")
     forgery.do(forged)
