@@ -49,7 +49,7 @@ $(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
 
 $(VENV)/installed-dev: $(SOURCES) | $(VENV)/bin/python
 	@echo "Installing the server, what it needs, and what the tests need, some 70 packages:"
-	@rm -f $@; { $(PIP) $(OURS) -e ".[dev]" && touch $@ $(VENV)/installed; } | $(PROGRESS); test -e $@
+	@rm -f $@; { $(PIP) $(OURS) -e ./training -e ".[dev]" && touch $@ $(VENV)/installed; } | $(PROGRESS); test -e $@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

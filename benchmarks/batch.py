@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.engines import random_game
 from getstep_engines import GAMES
-from getstep_engines.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch
+from getstep_training.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch
 
 RUNS = 5
 GAMES_A_RUN = 100

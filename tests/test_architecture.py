@@ -22,6 +22,7 @@ PACKAGES = {
     "getstep_server": ROOT / "server" / "getstep_server",
     "getstep_bots": ROOT / "bots" / "getstep_bots",
     "getstep_conformance": ROOT / "conformance" / "getstep_conformance",
+    "getstep_training": ROOT / "training" / "getstep_training",
 }
 ARROWS = {
     "getstep": {"getstep", "getstep_engines", "getstep_bots"},
@@ -29,6 +30,7 @@ ARROWS = {
     "getstep_server": {"getstep_server", "getstep", "getstep_engines", "getstep_conformance"},
     "getstep_conformance": {"getstep_conformance", "getstep", "getstep_engines"},
     "getstep_bots": {"getstep_bots", "getstep", "getstep_engines"},  # getstep calls the bots: for its types only
+    "getstep_training": {"getstep_training", "getstep_engines"},
 }
 """Which of our packages each of them may import."""
 
@@ -110,6 +112,7 @@ PROJECTS = {
     "getstep_engines": ROOT / "engines" / "pyproject.toml",
     "getstep_bots": ROOT / "bots" / "pyproject.toml",
     "getstep_conformance": ROOT / "conformance" / "pyproject.toml",
+    "getstep_training": ROOT / "training" / "pyproject.toml",
     "getstep_server": ROOT / "pyproject.toml",
 }
 
@@ -153,7 +156,7 @@ def test_the_contestants_side_needs_the_rules_the_bots_and_msgpack() -> None:
 
 def test_the_hosts_side_imports_what_it_asks_for() -> None:
     asked = requirements(PROJECTS["getstep_server"])
-    assert set(PACKAGES) - {"getstep_server"} <= asked
+    assert set(PACKAGES) - {"getstep_server", "getstep_training"} <= asked
     own_sha = {"_sha256", "_sha2"}  # the interpreter's own: the first of Python 3.11, the other of later ones
     allowed = {*sys.stdlib_module_names, *own_sha, "getstep_server", *asked}
     assert offenders("getstep_server", allowed) == {
@@ -196,6 +199,14 @@ def test_the_engines_need_nothing() -> None:
     assert requirements(PROJECTS["getstep_engines"]) == set()
 
 
+def test_what_learning_programs_use_is_pure_but_for_arrays() -> None:
+    assert requirements(PROJECTS["getstep_training"]) == {"getstep_engines", "numpy"}
+    pure = PURE | {"getstep_training", "numpy"}
+    assert offenders("getstep_training", pure) == {
+        "training/getstep_training/pettingzoo.py": {"gymnasium", "pettingzoo"},  # the extra `pettingzoo`
+    }
+
+
 def test_msgpack_is_known_to_one_module() -> None:
     knowing = [shown(p) for package in PACKAGES for p in modules(package) if "msgpack" in imported(p, package)]
     assert knowing == ["sdk/getstep/wire/_frames.py"]
@@ -212,12 +223,6 @@ def test_the_engines_are_pure() -> None:
     assert offenders("getstep_engines", PURE) == {
         "engines/getstep_engines/_plugins.py": {"importlib"},  # it reads the list of installed packages
         "engines/getstep_engines/_registry.py": {"importlib"},  # it imports a game when it is needed
-        **{
-            f"engines/getstep_engines/batch/{module}.py": {"numpy"}  # the extra `numpy`
-            for module in ("_base", "_filling", "_words", "chain_reaction", "hop", "longest_path", "pseudo_tonga")
-        },
-        "engines/getstep_engines/pettingzoo.py": {"numpy", "gymnasium", "pettingzoo"},  # the extra `pettingzoo`
-        "engines/getstep_engines/testing.py": {"random", "re"},  # it is loaded by tests only
         "engines/getstep_engines/value.py": {"typing_extensions"},  # for mypy only
     }
     for path in modules("getstep_engines"):
@@ -671,7 +676,8 @@ def _faults_of_the_face(room: str) -> Iterator[str]:
 
 def test_each_exception_to_a_check_has_its_reason_beside_it() -> None:
     bare = re.compile(r"# (noqa(: [A-Z0-9, ]+)?|type: ignore(\[[a-z, -]+\])?)$", re.MULTILINE)
-    folders = ("sdk", "engines", "server", "bots", "conformance", "benchmarks", "tests", "docs", "examples")
+    ours = ("sdk", "engines", "server", "bots", "conformance", "training")
+    folders = (*ours, "benchmarks", "tests", "docs", "examples")
     paths = {folder: list((ROOT / folder).rglob("*.py")) for folder in folders}
     assert [folder for folder in folders if not paths[folder]] == []
     found = [path for there in paths.values() for path in there if bare.search(path.read_text(encoding="utf-8"))]

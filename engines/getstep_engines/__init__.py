@@ -77,7 +77,8 @@ A new game
 
 A new game is a module with a subclass of `State` and a `Game`. One line in `_registry`, or an entry point of the
 group ``getstep.games`` in another package, makes it a game as all others: `GAMES` has it, and with that the
-commands, the bots, contests, reports and replays. `getstep_engines.testing` checks that it is complete.
+commands, the bots, contests, reports and replays. `getstep_conformance.games` checks that it is
+complete; `getstep-server` brings it.
 """
 
 from ._game import SQUARE, Game, IllegalMove, Move, MoveForm, Option, Outcome, Player, Starter, State, TimeControl

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from getstep_othello import OTHELLO
 
+from getstep_conformance.games import CHECKS
 from getstep_engines import GAMES, Game, IllegalMove, State
-from getstep_engines.testing import CHECKS
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

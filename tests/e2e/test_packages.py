@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import subprocess
@@ -38,6 +39,7 @@ PROJECTS = {
     "getstep_bots": ROOT / "bots",
     "getstep": ROOT / "sdk",
     "getstep_conformance": ROOT / "conformance",
+    "getstep_training": ROOT / "training",
     "getstep_server": ROOT,
 }
 """The folder of each distribution's pyproject.toml."""
@@ -131,7 +133,7 @@ def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str
     if name == "getstep":  # they are in folders of their own in the checkout
         packaged |= {f"getstep/languages/{PACKED}"}
         with zipfile.ZipFile(distributions[name].wheel) as wheel:
-            archive = zipfile.ZipFile(io.BytesIO(wheel.read(f"getstep/languages/{PACKED}")))
+            archive = zipfile.ZipFile(io.BytesIO(gzip.decompress(wheel.read(f"getstep/languages/{PACKED}"))))
             assert set(archive.namelist()) == language_paths()
     assert {file for file in found if not file.startswith(about)} == packaged
     assert f"{name}/py.typed" in found
@@ -160,6 +162,7 @@ def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]
         ("getstep_bots", "", ["getstep-engines"]),
         ("getstep", "getstep = getstep.cli:main", ["getstep-bots", "getstep-engines"]),
         ("getstep_conformance", "", ["getstep", "getstep-engines"]),
+        ("getstep_training", "", ["getstep-engines"]),
         (
             "getstep_server",
             "getstep-server = ",

@@ -391,5 +391,5 @@ def test_formats_and_compare(programs: Programs, installed: Path, tmp_path: Path
     init = re.sub(r"(init )(\w+)", rf"\g<1>{tmp_path}/\g<2>", INIT)
     host = in_shell(programs, installed, init + COMPARE)
     assert host.wait() == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["autumn", "class", "club"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["autumn", "class", "club", "pair"]
     assert re.search(r"\bElo\b", host.output)

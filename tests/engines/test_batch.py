@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from benchmarks.batch import ROWS, random_round
 from getstep_engines import GAMES, State
-from getstep_engines._actions import HOP_END, actions_of
-from getstep_engines._actions import Path as SquarePath
-from getstep_engines.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch, _filling
-from getstep_engines.batch._words import random_bits, to_flags, to_words
 from getstep_engines.hop import HopState
-from getstep_engines.pettingzoo import GetstepEnv
+from getstep_training._actions import HOP_END, actions_of
+from getstep_training._actions import Path as SquarePath
+from getstep_training.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch, _filling
+from getstep_training.batch._words import random_bits, to_flags, to_words
+from getstep_training.pettingzoo import GetstepEnv
 
 Boards = NDArray[np.int8]
 

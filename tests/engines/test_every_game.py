@@ -16,8 +16,8 @@ import pytest
 import getstep_engines
 from benchmarks import plain
 from getstep import wire
+from getstep_conformance.games import as_lists, seen
 from getstep_engines import GAMES, Game, IllegalMove, State
-from getstep_engines.testing import as_lists, seen
 from tests.support.games import EVERY_GAME, EVERY_START, STARTS, playout_of
 from tests.support.quick import quick
 

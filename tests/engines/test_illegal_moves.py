@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import plain
+from getstep_conformance.games import as_lists, seen
 from getstep_engines import GAMES, IllegalMove, State
-from getstep_engines.testing import as_lists, seen
 from tests.support.games import EVERY_GAME, EVERY_START, playout_of
 
 DEEP: list[Any] = []

@@ -13,8 +13,8 @@ import pytest
 from pettingzoo.test import api_test, seed_test
 
 from getstep_engines import GAMES, Game, MoveForm, State
-from getstep_engines._actions import HOP_END, Path, actions_of
-from getstep_engines.pettingzoo import AGENTS, GetstepEnv, env
+from getstep_training._actions import HOP_END, Path, actions_of
+from getstep_training.pettingzoo import AGENTS, GetstepEnv, env
 
 PAGE = File(__file__).parents[2] / "docs" / "training.md"
 EVERY_GAME = pytest.mark.parametrize("game", GAMES)

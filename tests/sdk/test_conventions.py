@@ -20,8 +20,8 @@ from getstep.conventions import (
     Talk,
 )
 from getstep.conventions.linkage import MAX_ID, read_identity
+from getstep_conformance.games import Playout, playout
 from getstep_engines import GAMES, Player
-from getstep_engines.testing import Playout, playout
 
 EMPTY = {11: [[0] * 11 for _ in range(11)], 8: [[0] * 8 for _ in range(8)]}
 NONE_8 = b"\n".join([b"No " * 8] * 8)

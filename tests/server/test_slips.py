@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import re
@@ -319,7 +320,7 @@ def test_the_contestants_package_has_the_files_of_all_languages(autumn: Contest)
 
 
 def assert_has_all_files(archive: bytes) -> None:
-    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
+    with zipfile.ZipFile(io.BytesIO(gzip.decompress(archive))) as packed:
         found = {name: packed.read(name) for name in packed.namelist()}
     languages = LANGUAGES.values()
     assert found == {f"{one.name}/{name}": content for one in languages for name, content in one.all_files()}

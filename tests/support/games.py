@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from getstep.draw import Picture
+from getstep_conformance.games import Playout, playout, ways_to_start
 from getstep_engines import GAMES, State
-from getstep_engines.testing import Playout, playout, ways_to_start
 
 STARTS = [(name, options) for name, game in GAMES.items() for options in ways_to_start(game)]
 """Each game with its options' defaults, and with each option's lowest and highest value."""

@@ -36,7 +36,7 @@ ALL_SECONDS = 900.0
 PATIENCE_SECONDS = 30.0
 """The patience of the tests, which often show that a limit is gone by waiting in vain."""
 
-_HOME = ("sdk", "server", "engines", "bots", "conformance")
+_HOME = ("sdk", "server", "engines", "bots", "conformance", "training")
 _WIRE = "tests/sdk/test_wire_limits.py::"
 _BOUND = _WIRE + "test_one_more_is_too_much"
 _HERE = "tests/server/test_limits.py::"

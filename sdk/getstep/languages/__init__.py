@@ -12,6 +12,7 @@ the bot's name.
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
 import shutil
@@ -20,12 +21,16 @@ import textwrap
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from getstep_engines import GAMES, Game
 
-PACKED = "files.zip"
-"""The archive with the files of all languages, beside this module: unpacked they would be a quarter of the SDK."""
+PACKED = "files.zip.gz"
+"""The archive with the files of all languages, beside this module: unpacked they would be a quarter of the SDK.
+
+The starters are much alike, so the archive is compressed as a whole: 0.12 MB, and 0.14 MB file by file.
+"""
 
 _INSTALLED = Path(__file__).with_name(PACKED)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date of a zip file: the same content gives the same file
@@ -89,7 +94,7 @@ class Language:
     def folder(self) -> Path | zipfile.Path:
         """The folder with the language's files."""
         if _INSTALLED.is_file():
-            return zipfile.Path(_INSTALLED, f"{self.name}/")
+            return zipfile.Path(_unpacked(), f"{self.name}/")
         return Path(__file__).parents[2] / self.name
 
     def sdk_files(self) -> Iterator[tuple[str, bytes]]:
@@ -202,9 +207,14 @@ def packed() -> bytes:
     with zipfile.ZipFile(memory, "w") as archive:
         for language in LANGUAGES.values():
             for name, content in language.all_files():
-                info = zipfile.ZipInfo(f"{language.name}/{name}", _EPOCH)
-                archive.writestr(info, content, zipfile.ZIP_DEFLATED)
-    return memory.getvalue()
+                archive.writestr(zipfile.ZipInfo(f"{language.name}/{name}", _EPOCH), content)
+    return gzip.compress(memory.getvalue(), mtime=0)
+
+
+@lru_cache(maxsize=1)
+def _unpacked() -> zipfile.ZipFile:
+    """Return the archive of an installed package, in memory: half a megabyte, unpacked in some milliseconds."""
+    return zipfile.ZipFile(io.BytesIO(gzip.decompress(_INSTALLED.read_bytes())))
 
 
 def suffixes() -> list[str]:

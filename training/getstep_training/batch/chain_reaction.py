@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from getstep_engines._game import State
+from getstep_engines import State
 from getstep_engines.chain_reaction import CHAIN_REACTION, SIZE
 
 from ._base import Batch

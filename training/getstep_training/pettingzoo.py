@@ -1,6 +1,6 @@
-"""Every game as a PettingZoo environment, for programs that learn; needs ``getstep-engines[pettingzoo]``.
+"""Every game as a PettingZoo environment, for programs that learn; needs ``getstep-training[pettingzoo]``.
 
->>> from getstep_engines.pettingzoo import env
+>>> from getstep_training.pettingzoo import env
 >>> hop = env("hop")
 >>> hop.reset(seed=1)
 >>> for agent in hop.agent_iter():
@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
+from getstep_engines import GAMES
+
 from ._actions import Path, actions_of
-from ._registry import GAMES
 
 AGENTS = ["player_0", "player_1"]
 

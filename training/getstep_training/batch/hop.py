@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from getstep_engines._actions import HOP_END, HOP_WAYS
-from getstep_engines._bits import read_board
-from getstep_engines._game import State
+from getstep_engines import State
 from getstep_engines.hop import MOST_HOPS, SIZE, START, TURNS_EACH, HopState
+from getstep_training._actions import HOP_END, HOP_WAYS
 
 from ._base import Batch
 from ._words import ONE, SQUARES, Flags, Numbers, Words, random_below, ranked_bits, to_flags, to_words, word
@@ -99,8 +98,12 @@ class HopBatch(Batch):
         """
         if self._hops[number]:
             raise ValueError(f"board {number}: the move is not finished; play another hop, or {HOP_END} to end it")
-        pieces = read_board(self.boards()[number].tolist(), SIZE)
-        return HopState(pieces, 1 if self.to_move[number] else 0, int(self.turns[number]))
+        board = self.boards()[number]
+        black, white = (
+            sum(1 << row * (SIZE + 1) + column for row, column in np.argwhere(board == piece).tolist())
+            for piece in (1, 2)
+        )
+        return HopState((black, white), 1 if self.to_move[number] else 0, int(self.turns[number]))
 
     def _scores_at(self, at: Numbers) -> NDArray[np.int64]:
         home = [self._black[at] & _BLACK_TARGET, self._white[at] & _WHITE_TARGET]

@@ -1,4 +1,4 @@
-"""`getstep_engines.testing`: our games pass its checks, and each check finds the mistake that it is for."""
+"""`getstep_conformance.games`: our games pass its checks, and each check finds the mistake that it is for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from getstep import wire
+from getstep_conformance import games as checks
+from getstep_conformance.games import CHECKS, check_game
 from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Option, Outcome
-from getstep_engines import testing as checks
 from getstep_engines.pseudo_tonga import PseudoTongaState
-from getstep_engines.testing import CHECKS, check_game
 from tests.support.quick import quick
 
 TONGA = GAMES["pseudo_tonga"]

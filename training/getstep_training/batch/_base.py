@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from getstep_engines._game import State
+from getstep_engines import State
 
 from ._words import Flags, Numbers
 

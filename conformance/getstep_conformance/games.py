@@ -1,7 +1,7 @@
 """Tests that every game has to pass, also one of another package.
 
     import pytest
-    from getstep_engines.testing import CHECKS
+    from getstep_conformance.games import CHECKS
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     def test_my_game(check):
@@ -25,7 +25,7 @@ from itertools import islice, pairwise
 from random import Random
 from typing import Any
 
-from ._game import Game, IllegalMove, Move, Option, Player, State
+from getstep_engines import Game, IllegalMove, Move, Option, Player, State
 
 GAMES_EACH = 6
 """Random games for each way to start a game."""

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from getstep_engines._game import Game, State
+from getstep_engines import Game, State
 
 from ._base import Batch
 from ._words import Flags, Numbers, random_below

@@ -1,7 +1,7 @@
-"""Many boards of a game at once, in numpy, for programs that learn; needs ``getstep-engines[numpy]``.
+"""Many boards of a game at once, in numpy, for programs that learn; needs ``getstep-training``.
 
 >>> import numpy as np
->>> from getstep_engines.batch import ChainReactionBatch
+>>> from getstep_training.batch import ChainReactionBatch
 >>> generator = np.random.default_rng(1)
 >>> batch = ChainReactionBatch(1000)
 >>> while not batch.over.all():

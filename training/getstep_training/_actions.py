@@ -20,8 +20,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Protocol, TypeAlias
 
-from . import hop, linkage
-from ._game import Game, Move, MoveForm, State
+from getstep_engines import Game, Move, MoveForm, State, hop, linkage
 
 Square: TypeAlias = tuple[int, int]
 Path: TypeAlias = tuple[Square, ...]

@@ -1,0 +1,8 @@
+"""Self-play for learning programs: games as PettingZoo environments, and thousands of boards at once in numpy.
+
+In: a game's name, actions (numbers for moves). Out: observations, boards and results as numpy arrays. It must not
+know contests, servers or clocks: the rules are those of `getstep_engines`, whose tests hold both to each other.
+
+`pettingzoo` needs the extra ``getstep-training[pettingzoo]``; `batch` needs numpy only. A package of its own: those
+who play in a contest need neither.
+"""
