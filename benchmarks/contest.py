@@ -25,7 +25,7 @@ from getstep_engines import GAMES
 from getstep_server.bot_runner.processes import Bots, run_bots
 from getstep_server.cli._crash_demo import serving
 from getstep_server.cli.run import lineup
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, load_contest, make_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.storage.contest_state import tournament_of
@@ -73,7 +73,7 @@ def make(folder: Path, teams: int) -> Bots:
     }
     make_contest(folder, tables)
     players = lineup(teams)
-    added = add_teams(folder, [TeamEntry(name, "the benchmark") for name, _ in players])
+    added = add_teams(folder, [NewTeam(name, "the benchmark") for name, _ in players])
     bots = {team.id: bot for team, (_, bot) in zip(added, players, strict=True)}
     return {**bots, max(bots) + 1: bots[2]}
 
@@ -85,7 +85,7 @@ def next_round(folder: Path, round_: int, teams: int) -> None:
     document["event"][LADDER]["settings"]["rounds"] = round_
     path.write_text(tomlkit.dumps(document), encoding="utf-8")
     if round_ == 2:
-        add_teams(folder, [TeamEntry("Latecomer", "the benchmark", teams + 1)])
+        add_teams(folder, [NewTeam("Latecomer", "the benchmark", teams + 1)])
     else:
         getstep_server("teams", "withdraw", str(folder), str(teams - 1), "--why", "its own wish")
 

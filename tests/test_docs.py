@@ -21,7 +21,7 @@ from msgspec.structs import asdict
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import PageTable, ProgramsTable, ServerTable, StartTable, TimeTable, load_contest
-from getstep_server.formats.match import MOST_PAIRS
+from getstep_server.formats.duel import MOST_PAIRS
 from getstep_server.limits import LOST_ATTEMPTS
 
 ROOT = Path(__file__).parents[1]

@@ -46,7 +46,7 @@ def is_any(host: str) -> bool:
 def local_host(host: str) -> str:
     """Return the address at which processes of this machine reach a server that listens on ``host``.
 
-    To connect to ``0.0.0.0`` works on Linux only.
+    Windows refuses a connection to ``0.0.0.0``.
     """
     return _LOOPBACK.get(host, host)
 

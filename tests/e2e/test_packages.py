@@ -24,7 +24,7 @@ from getstep.languages import LANGUAGES, PACKED
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
-from getstep_server.web.handouts import DOCUMENTS
+from getstep_server.web.downloads import DOCUMENTS
 from tests.support.patience import INSTALL_SECONDS
 from tests.support.plugins import OTHELLO
 

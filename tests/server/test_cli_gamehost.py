@@ -16,7 +16,7 @@ from getstep.programs.program import ProgramCallback
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from getstep_server.cli._parser import EXIT_NO_GAME
-from getstep_server.cli.gamehost import Played, play
+from getstep_server.cli.gamehost import GameOver, play
 from getstep_server.cli.main import main
 from getstep_server.storage.database import StoreError
 from tests.support.command import Command, Ran
@@ -117,7 +117,7 @@ def test_two_programs(command: Command, program: Path, monkeypatch: pytest.Monke
 def test_the_exit_code_is_the_winner(
     command: Command, program: Path, monkeypatch: pytest.MonkeyPatch, winner: Player | None, code: int
 ) -> None:
-    monkeypatch.setattr("getstep_server.cli.gamehost.play", lambda _: Played(["a line"], winner))
+    monkeypatch.setattr("getstep_server.cli.gamehost.play", lambda _: GameOver(["a line"], winner))
     assert command("gamehost", str(program), "", str(program), "").code == code
 
 

@@ -568,7 +568,9 @@ async def test_a_host_without_a_sandbox_plays_on_workers_with_one(
 def test_the_terminal_says_where_the_programs_run(tmp_path: Path, *, on_cluster: bool, where: str) -> None:
     contest, console = program_contest(tmp_path, 2), Console(width=80)
     with console.capture() as shown:
-        assert _hosted_teams(contest, progress.Progress(contest, console, live=False), on_cluster=on_cluster) == {
+        assert _hosted_teams(
+            contest, progress.ProgressView(contest, console, live=False), on_cluster=on_cluster
+        ) == {
             1,
             2,
         }

@@ -36,7 +36,7 @@ from getstep_server.limits import (
     THROTTLE_PER_MINUTE,
     UNAUTHENTICATED_INCIDENT_ROWS,
 )
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.runtime import run_log as records_module
 from getstep_server.runtime.contest_log import ContestLog
 from getstep_server.runtime.run_log import BURST_SECONDS, OTHERS, EventThrottle, IncidentTally, RunLog, is_milestone
@@ -212,7 +212,7 @@ def flood(incidents: list[Incident], folder: Path) -> tuple[list[dict[str, Any]]
     """Pour incidents over the log and the terminal: their lines."""
     contest, output = make_contest(folder), io.StringIO()
     log = ContestLog(contest)
-    progress = Progress(contest, Console(file=output, width=200), live=False)
+    progress = ProgressView(contest, Console(file=output, width=200), live=False)
     bus = Bus()
     for consumer in (EventThrottle(bus.publish, IncidentTally(), time.monotonic), log, progress):
         bus.subscribe(consumer)

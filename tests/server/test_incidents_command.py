@@ -11,7 +11,7 @@ import pytest
 
 from getstep_server.cli._parser import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from getstep_server.cli.main import run_command
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import database_path, init_contest, load_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.incident import Incident
@@ -27,9 +27,7 @@ def folder(tmp_path: Path) -> Path:
     """A contest that has not run."""
     folder = tmp_path / "contest"
     init_contest(folder, name="Test", games=["hop"])
-    add_teams(
-        folder, [TeamEntry("Ada [bold]", "1"), TeamEntry("Blaise " + "é" * 50, "2"), TeamEntry("Charles", "3")]
-    )
+    add_teams(folder, [NewTeam("Ada [bold]", "1"), NewTeam("Blaise " + "é" * 50, "2"), NewTeam("Charles", "3")])
     return folder
 
 

@@ -23,7 +23,7 @@ from trio.testing import MockClock
 
 from getstep.wire import Goodbye, Hello
 from getstep_conformance.attack import CASES, Times
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import check_matches, database_path, load_contest
 from getstep_server.config.contest import make_contest as make_folder
 from getstep_server.config.roster import add_teams
@@ -90,7 +90,7 @@ def test_settings_may_ask_for_so_many_matches_and_no_more(tmp_path: Path) -> Non
     for rounds in (525, 526):
         ladder = {"game": "hop", "format": "ladder", "settings": {"games": 1000, "rounds": rounds}}
         make_folder(tmp_path / str(rounds), {"contest": {"name": "x"}, "event": [{"game": "linkage"}, ladder]})
-        add_teams(tmp_path / str(rounds), [TeamEntry("Ada", "NAME 1"), TeamEntry("Blaise", "NAME 2")])
+        add_teams(tmp_path / str(rounds), [NewTeam("Ada", "NAME 1"), NewTeam("Blaise", "NAME 2")])
     check_matches(load_contest(tmp_path / "525"))
     expected = r"toml:\d+: event.settings = \{.*\}, expected at most 525000 matches; with 2 teams .* up to 526000$"
     with pytest.raises(ConfigError, match=expected):

@@ -20,7 +20,7 @@ from getstep_server.records.game import game_header
 from getstep_server.records.match import Match
 from getstep_server.reports.event_lines import page_line
 from getstep_server.reports.live_board import END_SECONDS, LiveBoard
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.reports.qr_code import qr_code
 from getstep_server.tournament.combined import Combined, Tables
 from getstep_server.tournament.standings import standings
@@ -196,7 +196,7 @@ def shows_only(lines: list[str], text: str) -> bool:
     return screen == [re.sub("^1/6.*", "1/6", line.rstrip()) for line in lines]
 
 
-def play_some(progress: Progress, contest: Contest, game: Game) -> None:
+def play_some(progress: ProgressView, contest: Contest, game: Game) -> None:
     progress(Listening("0.0.0.0", 7777, None, stamped=True))
     for team in (1, 2):
         progress(TeamArrived(team, "10.0.0.1", "", False))

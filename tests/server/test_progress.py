@@ -48,7 +48,7 @@ from getstep_server.records.decision import Decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.reports import progress as progress_module
 from getstep_server.reports.event_lines import NAME_CELLS, EventLines
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.reports.progress_state import ProgressState
 from getstep_server.reports.tables import brief_result_line, result_line
 from getstep_server.reports.text_table import truncate_middle
@@ -69,7 +69,7 @@ pytestmark = pytest.mark.usefixtures("on_a_lan")
 def lines_of(contest: Contest, *events: Event) -> list[str]:
     file = io.StringIO()
     console = Console(file=file, markup=False, highlight=False, emoji=False, soft_wrap=True, width=80)
-    progress = Progress(contest, console, live=False)
+    progress = ProgressView(contest, console, live=False)
     with progress.shown():
         for event in events:
             progress(event)
@@ -175,7 +175,7 @@ def test_once_a_minute_a_line_gives_the_expected_end(tmp_path: Path) -> None:
     ladder = {"game": "hop", "format": "ladder", "settings": {"rounds": 2, "games": 2}}
     host, now, file = Host(make_contest(tmp_path, 4, ladder)), [100.0], io.StringIO()
     tournament = host.tournament
-    progress = Progress(host.contest, Console(file=file), live=False, clock=lambda: now[0])
+    progress = ProgressView(host.contest, Console(file=file), live=False, clock=lambda: now[0])
 
     def show(event: Event) -> None:
         with progress.shown():  # until it is printed
@@ -204,7 +204,7 @@ def test_once_a_minute_a_line_gives_the_expected_end(tmp_path: Path) -> None:
 def test_the_expected_end_includes_a_slow_last_match() -> None:
     """Three matches took 10 s each. The last one has had 10 of about 31 turns in a minute."""
     now, file = [0.0], io.StringIO()
-    progress = Progress(THREE, Console(file=file, width=200), live=False, clock=lambda: now[0])
+    progress = ProgressView(THREE, Console(file=file, width=200), live=False, clock=lambda: now[0])
     turns = 0
     tables = Tables({}, expected=4, remaining={1: 1, 2: 1})
     with progress.shown():
@@ -309,7 +309,7 @@ class BlockedPipe(io.StringIO):
 
 def test_a_blocked_pipe_delays_no_event() -> None:
     file = BlockedPipe()
-    progress = Progress(THREE, Console(file=file, soft_wrap=True), live=False)
+    progress = ProgressView(THREE, Console(file=file, soft_wrap=True), live=False)
     with progress.shown():
         for number in range(1000):
             progress(Throttled(Waiting((number % 3 + 1,)), number))
@@ -323,7 +323,7 @@ def test_after_ctrl_c_a_blocked_pipe_delays_the_end_for_a_bounded_time(
 ) -> None:
     monkeypatch.setattr(progress_module, "READER_SECONDS", 0.05)
     file = BlockedPipe()
-    progress = Progress(THREE, Console(file=file), live=False)
+    progress = ProgressView(THREE, Console(file=file), live=False)
 
     def be_stopped() -> None:
         with progress.shown():
@@ -347,7 +347,7 @@ def test_on_a_terminal_the_host_is_told_how_to_start(width: Callable[[], int] | 
 
 def test_after_ctrl_c_a_reader_gets_all_lines() -> None:
     file = BlockedPipe()
-    progress = Progress(THREE, Console(file=file), live=False)
+    progress = ProgressView(THREE, Console(file=file), live=False)
     with progress.shown():
         progress(Throttled(Waiting((1,)), 1))
         progress.hurry()
@@ -360,7 +360,7 @@ def test_a_pipe_that_breaks_ends_nothing(error: OSError, monkeypatch: pytest.Mon
     monkeypatch.setattr("os.dup2", lambda *_: None)  # rich would put /dev/null in place of this test's output
     file = BlockedPipe(error)
     file.released.set()
-    progress = Progress(THREE, Console(file=file), live=False)
+    progress = ProgressView(THREE, Console(file=file), live=False)
     with progress.shown():
         for number in range(10):
             progress(Throttled(Waiting((1,)), number))

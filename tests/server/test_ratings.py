@@ -22,7 +22,7 @@ from getstep_engines import Player
 from getstep_server.records.match import Match
 from getstep_server.tournament._bradley_terry import ELO, Model, sums
 from getstep_server.tournament.estimate import Estimate
-from getstep_server.tournament.ratings import Rating, Ratings, Tally, rate, ratings_of, tally_of
+from getstep_server.tournament.ratings import Ratings, Tally, TeamRating, rate, ratings_of, tally_of
 from tests.support.contests import make_contest
 from tests.support.tournament_host import Host, result_of
 
@@ -254,7 +254,7 @@ def test_groups_that_never_met_are_not_compared() -> None:
     ratings = rated(games)
     group = {rating.team: rating.group for rating in ratings.table}
     assert group[1] == group[2] != group[4] == group[5] == group[6] != group[3]
-    assert ratings.table[-1] == Rating(3, 0, group[3], None)
+    assert ratings.table[-1] == TeamRating(3, 0, group[3], None)
     assert ratings.stronger(1, 2) > 0.95
     assert [ratings.stronger(1, team) for team in (1, 3, 4, 6)] == [0.5] * 4
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from getstep_server.config.class_list import TeamEntry, read_roster
+from getstep_server.config.class_list import NewTeam, read_roster
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.roster import add_teams, import_teams, new_token
 from getstep_server.errors import ConfigError
@@ -24,12 +24,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "autumn"
 
 
-def names(*wanted: str | tuple[int, str]) -> list[TeamEntry]:
+def names(*wanted: str | tuple[int, str]) -> list[NewTeam]:
     pairs = [(None, entry) if isinstance(entry, str) else entry for entry in wanted]
-    return [TeamEntry(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
+    return [NewTeam(name, f"NAME {n}", number) for n, (number, name) in enumerate(pairs, start=1)]
 
 
-def names_in(path: Path) -> list[TeamEntry]:
+def names_in(path: Path) -> list[NewTeam]:
     """Return the teams of a class list without mistakes."""
     found = read_roster(path)
     assert found.errors == []

@@ -111,7 +111,7 @@ def test_percentages_by_seat() -> None:
     assert first.points == pytest.approx(100 * 4 / 6, abs=1e-6)
     assert (first.percentage_as_first, first.percentage_as_second) == (75, 50)
     assert (second.percentage_as_first, second.percentage_as_second) == (0, 25)
-    assert (idle.points, idle.percentage, idle.percentage_as_first) == (0, None, None)
+    assert (idle.points, idle.percentage_as_first) == (0, None)
     assert points_of(PERCENTAGE, result(1, 2, None)) == (0, 0)
 
 

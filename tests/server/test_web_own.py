@@ -20,7 +20,7 @@ from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
-from getstep_server.web.http import Answer, Download, HostCheck, HttpServer, Request
+from getstep_server.web.http import AnyResponse, Download, HostCheck, HttpServer, Request
 from getstep_server.web.own import Nonces, Sessions, signed_token
 from getstep_server.web.own_games import own_turns
 from tests.old_contests.contests import unpack
@@ -283,7 +283,7 @@ async def test_a_team_sees_at_once_that_the_host_plays_with_its_program(browser:
     assert (await browser.json("/own/state.json"))["team"]["program"] is None
 
 
-async def read_all(answer: Answer) -> bytes:
+async def read_all(answer: AnyResponse) -> bytes:
     assert isinstance(answer, Download)
     return b"".join([piece async for piece in answer.pieces()])
 
@@ -447,7 +447,7 @@ async def test_a_download_is_sent_in_pieces() -> None:
         for number in range(3):
             yield b"piece %d\n" % number
 
-    async def handle(_: Request) -> Answer:
+    async def handle(_: Request) -> AnyResponse:
         return Download("all.txt", "text/plain", pieces)
 
     async with trio.open_nursery() as nursery:

@@ -26,7 +26,7 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.web import submissions
 from getstep_server.web.app import App
 from getstep_server.web.http import HostCheck, HttpServer, Request, Response
-from getstep_server.web.submissions import Submission, Submissions
+from getstep_server.web.submissions import SentProgram, Submissions
 from tests.old_contests.contests import unpack
 from tests.support.archives import zipped
 from tests.support.patience import PATIENCE_SECONDS
@@ -43,7 +43,7 @@ exec(data.decode())
 """Stands for the process that builds a program: it runs what was submitted."""
 
 
-def work(_: object, submission: Submission) -> list[str]:
+def work(_: object, submission: SentProgram) -> list[str]:
     return [sys.executable, "-c", WORKER, submission.name]
 
 
@@ -258,7 +258,7 @@ async def test_the_command_names_the_convention_and_the_entry(
     """They are arguments of the process that builds the program."""
     commands: list[list[str]] = []
 
-    def command(contest: Contest, submission: Submission) -> list[str]:
+    def command(contest: Contest, submission: SentProgram) -> list[str]:
         commands.append(submissions._command(contest, submission))
         return [sys.executable, "-c", WORKER]
 

@@ -22,7 +22,7 @@ from getstep.referee import forfeit_scores
 from getstep.wire import GetStep, MalformedAnswer, Raised, Resign, Step
 from getstep_bots import greedy
 from getstep_engines import GAMES
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.events import Event, MovePlayed
@@ -366,7 +366,7 @@ def play_scenes(
     record it is one of an earlier version.
     """
     init_contest(folder, name="Test contest", games=[game], seed=5)
-    add_teams(folder, [TeamEntry(name, "", None) for name in NAMES[:teams]])
+    add_teams(folder, [NewTeam(name, "", None) for name in NAMES[:teams]])
     if limit is not None:
         path = contest_path(folder)
         text = re.sub("(?m)^(move|budget)_seconds.*", limit, path.read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from getstep_server.events import MatchEnded, TeamArrived
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.live_board import LiveBoard
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.standings import standings
 from tests.support.contests import make_contest
@@ -84,7 +84,7 @@ class LiveView:
             legacy_windows=False,
             _environ={},
         )
-        self.progress = Progress(contest, self.console, live=True, board=board)
+        self.progress = ProgressView(contest, self.console, live=True, board=board)
 
     def resize(self, width: int, height: int) -> None:
         """Change the size of the window."""

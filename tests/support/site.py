@@ -13,7 +13,7 @@ import trio
 from getstep.wire import sign_page_login
 from getstep_server.web.app import App
 from getstep_server.web.feed import Feed
-from getstep_server.web.http import Answer, Request, Response
+from getstep_server.web.http import AnyResponse, Request, Response
 from getstep_server.web.process import TableMaker
 from getstep_server.web.reveal import Steering
 
@@ -73,7 +73,7 @@ class Browser:
         self._address = address
         self.cookie = ""
 
-    async def ask(self, path: str, form: Any = None, **headers: str) -> Answer:
+    async def ask(self, path: str, form: Any = None, **headers: str) -> AnyResponse:
         target, _, query = path.partition("?")
         fields = dict(one.split("=") for one in query.split("&") if one)
         found = {"host": "192.0.2.7:8080", "cookie": self.cookie, **headers}

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from getstep_server.config.contest import load_contest
 from getstep_server.events import EXCEPT_MOVES, Bus
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.runtime import run
 from getstep_server.runtime.start import StartCondition
@@ -61,7 +61,7 @@ class ThreadServer(ServerOutput):
 
     def _run(self) -> None:
         console = Console(file=_Lines(self), markup=False, highlight=False, soft_wrap=True, width=PIPE_WIDTH)
-        progress, bus = Progress(self._contest, console, live=False), Bus()
+        progress, bus = ProgressView(self._contest, console, live=False), Bus()
         bus.subscribe(progress, EXCEPT_MOVES)
         try:
             with progress.shown():

@@ -22,18 +22,18 @@ from getstep.programs.start import check_startable
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.log import last_lines
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, Team, load_contest, make_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ContestStopped, ProgramRefused, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, Event, MatchEnded
-from getstep_server.formats.match import MOST_AT_ONCE, MatchOptions
+from getstep_server.formats.duel import MOST_AT_ONCE, DuelOptions
 from getstep_server.limits import MAX_SEATS
 from getstep_server.programs.adding import Submission, add_program
 from getstep_server.programs.source import source_in
 from getstep_server.records.record import parse
 from getstep_server.reports.live_board import LiveBoard
-from getstep_server.reports.progress import FRAMES_PER_SECOND, Progress
+from getstep_server.reports.progress import FRAMES_PER_SECOND, ProgressView
 from getstep_server.reports.tables import describe_event
 from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
@@ -41,7 +41,7 @@ from getstep_server.storage.contest_state import games_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.text import pluralize
 from getstep_server.tournament.combined import Tables
-from getstep_server.tournament.match_score import Score, copies
+from getstep_server.tournament.duel_score import DuelScore, copies
 
 from ._cluster import add_dask, cluster_maker
 from ._parser import EXIT_OK, EXIT_STOPPED
@@ -458,24 +458,24 @@ def duel_contest(
         raise UsageError(f"--at-once {at_once}, expected 1 to {most}")
     make_contest(folder, tables if programs is None else {**tables, "programs": programs})
     seats = 2 * at_once if at_once > 1 and programs is None else 1
-    entries = [TeamEntry(name, bot.file.name, seats=seats) for name, bot in zip(names, pair, strict=True)]
+    entries = [NewTeam(name, bot.file.name, seats=seats) for name, bot in zip(names, pair, strict=True)]
     added = add_teams(folder, entries)
     return load_contest(folder), {team.id: bot for team, bot in zip(added, pair, strict=True)}
 
 
-def score_of(contest: Contest) -> Score:
+def score_of(contest: Contest) -> DuelScore:
     """Return the score of the two bots from the matches on record."""
     one, other = contest.teams.values()
     options = contest.events[0].format.options
-    if not isinstance(options, MatchOptions):
+    if not isinstance(options, DuelOptions):
         raise TypeError(f"the format of {contest.events[0]!r}, expected a match")
-    score = Score(options, (one.id, one.name), other.name)
+    score = DuelScore(options, (one.id, one.name), other.name)
     for result in tournament_of(contest).results:
         score.take(result)
     return score
 
 
-class DuelProgress(Progress):
+class DuelProgress(ProgressView):
     """The live view of a duel: a line for each pair, and the score in place of a table."""
 
     def __init__(
@@ -524,7 +524,7 @@ def outcome_lines(contest: Contest) -> list[str]:
     return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
 
 
-def _faults(contest: Contest, score: Score, team: Team) -> list[str]:
+def _faults(contest: Contest, score: DuelScore, team: Team) -> list[str]:
     """Return how a team's bot came to make faults: the end of what it printed, or of a program its first fault."""
     count = score.faults[team.id]
     if not count:

@@ -207,14 +207,14 @@ def _check_size(folder: Path, most_files: int, most_bytes: int) -> None:
                 raise UsageError(f"{folder}: too much for the sandbox; put the program into a folder of its own")
 
 
-class Played(NamedTuple):
+class GameOver(NamedTuple):
     """A game that is over: the lines of its result, and the winner; None in a draw."""
 
     lines: list[str]
     winner: Player | None
 
 
-def play(players: Sequence[Ask]) -> Played:
+def play(players: Sequence[Ask]) -> GameOver:
     """Play one game."""
     match, reason = MatchState(GAME, {}, GAME.time_control, LAG_SECONDS), ""
     while match.outcome is None:
@@ -223,7 +223,7 @@ def play(players: Sequence[Ask]) -> Played:
     lines = [f"player {number}: {'-'.join(map(str, score)) or '0'}" for number, score in enumerate(scores)]
     winner = match.outcome.winner
     result = "draw" if winner is None else f"player {winner} wins"
-    return Played([*lines, f"{result}; {reason}" if reason else result], winner)
+    return GameOver([*lines, f"{result}; {reason}" if reason else result], winner)
 
 
 def _play_turn(match: MatchState, players: Sequence[Ask]) -> str:

@@ -19,7 +19,7 @@ from getstep_server.bot_runner.house_bots import keep_house_bots
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import installed_game
@@ -28,7 +28,7 @@ from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
-from getstep_server.reports.progress import Progress
+from getstep_server.reports.progress import ProgressView
 from getstep_server.reports.progress_state import duration
 from getstep_server.reports.tables import all_tables, describe_event
 from getstep_server.runtime.presence import resume_patience
@@ -164,7 +164,7 @@ def _run_opened(
     return _print_outcome(contest, progress, outcome, hint)
 
 
-def _page_listener(contest: Contest, progress: Progress) -> socket.socket | None:
+def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | None:
     """Return the live page's socket, and print the page's address; without a free port the contest has no page."""
     server = contest.file.server
     try:
@@ -181,14 +181,19 @@ def _page_listener(contest: Contest, progress: Progress) -> socket.socket | None
     return listener
 
 
-def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> Progress:
+def _progress(contest: Contest, *, plain: bool, with_board: bool = False) -> ProgressView:
     terminal = console()
     live = is_live(terminal) and not plain
-    return Progress(contest, terminal, live=live, board=live_board(contest) if live and with_board else None)
+    return ProgressView(contest, terminal, live=live, board=live_board(contest) if live and with_board else None)
 
 
 def _print_header(
-    contest: Contest, tournament: Tournament, progress: Progress, when: StartCondition, *, on_cluster: bool = False
+    contest: Contest,
+    tournament: Tournament,
+    progress: ProgressView,
+    when: StartCondition,
+    *,
+    on_cluster: bool = False,
 ) -> None:
     house = f" and {pluralize(len(contest.house_bots), 'house bot')}" if contest.house_bots else ""
     progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
@@ -228,7 +233,7 @@ FILES_BESIDE_BOTS = 400
 """The files that a server needs beside its bots: connections of a class before login, and files of its own."""
 
 
-def _hosted_teams(contest: Contest, progress: Progress, *, on_cluster: bool) -> set[int]:
+def _hosted_teams(contest: Contest, progress: ProgressView, *, on_cluster: bool) -> set[int]:
     """Print which teams have a program that the host runs, and return their ids."""
     store = ProgramStore(contest.folder)
     versions = [store.current(team) for team in store.teams() if team in contest.teams]
@@ -244,7 +249,7 @@ def _hosted_teams(contest: Contest, progress: Progress, *, on_cluster: bool) -> 
     return set(teams)
 
 
-def _print_outcome(contest: Contest, progress: Progress, outcome: RunOutcome, hint: str) -> int:
+def _print_outcome(contest: Contest, progress: ProgressView, outcome: RunOutcome, hint: str) -> int:
     tournament = tournament_of(contest)
     title = f"Standings after {pluralize(tournament.done, 'match')}"
     for table in all_tables(contest, tournament.tables(), title=title):
@@ -255,7 +260,7 @@ def _print_outcome(contest: Contest, progress: Progress, outcome: RunOutcome, hi
     return EXIT_STOPPED
 
 
-def _print_next_steps(contest: Contest, progress: Progress) -> None:
+def _print_next_steps(contest: Contest, progress: ProgressView) -> None:
     """Print the hash that proves later that the records are unchanged, and the command for the report."""
     with Store(contest.database, reading=True) as store:
         length, digest = store.chain()
@@ -386,7 +391,7 @@ def demo_contest(folder: Path, games: Sequence[str], teams: int, seed: int) -> t
     title = GAMES[games[0]].title if len(games) == 1 else "all games"
     init_contest(folder, name=f"getstep demo: {title}", games=games, seed=seed)
     players = lineup(teams)
-    added = add_teams(folder, [TeamEntry(name, "the demo") for name, _ in players])
+    added = add_teams(folder, [NewTeam(name, "the demo") for name, _ in players])
     bots = {team.id: bot for team, (_, bot) in zip(added, players, strict=True)}
     return load_contest(folder).listening_on(host="127.0.0.1", port=0, classic_port=None), bots
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from getstep_server.config.class_list import TeamEntry
+from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.roster import add_teams, import_teams
 from getstep_server.errors import ConfigError, UsageError
@@ -108,7 +108,7 @@ def _teams_add(args: argparse.Namespace) -> int:
     if args.id is not None and len(args.names) > 1:
         raise UsageError(f"--id {args.id}: {len(args.names)} names given; an id needs exactly one NAME")
     named = enumerate(args.names, start=1)
-    entries = [TeamEntry(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named]
+    entries = [NewTeam(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named]
     for team in add_teams(args.contest, entries, classic=args.classic):
         print(f"team {team.id}: {team.name}, token {team.token}")
     _say_when_it_holds(args.contest)

@@ -37,7 +37,7 @@ _NUMBERS = {"id": f"0 to {MAX_TEAM}", "seats": f"1 to {MAX_SEATS}"}
 
 
 @dataclass(frozen=True)
-class TeamEntry:
+class NewTeam:
     """A team to add. Without an ``id`` it gets the lowest free one from 1. ``where`` locates it in messages."""
 
     name: str
@@ -59,7 +59,7 @@ class RosterError:
 class ClassList:
     """The teams of the lines that are right, the mistakes in the others, and what the host should know."""
 
-    entries: list[TeamEntry] = field(default_factory=list)
+    entries: list[NewTeam] = field(default_factory=list)
     errors: list[RosterError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -164,7 +164,6 @@ def _is_person(cells: Sequence[str]) -> bool:
 
 
 def _row_errors(where: str, header: list[str], cells: list[str]) -> Iterator[RosterError]:
-    """Yield the mistakes in a row."""
     if len(cells) > len(header):
         message = (
             f"{len(cells)} columns, expected {len(header)}; put a name that has commas in quotes,"
@@ -197,4 +196,4 @@ def _add(found: ClassList, groups: dict[str, int], where: str, row: Mapping[str,
         if groups[name] > 1:
             return
     numbers = {column: int(row[column]) for column in _NUMBERS if row.get(column)}
-    found.entries.append(TeamEntry(name, where, **numbers))
+    found.entries.append(NewTeam(name, where, **numbers))

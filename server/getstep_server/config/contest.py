@@ -20,7 +20,7 @@ from getstep_server.validation import Check, Location, Mistake, ValidationError,
 
 from .database_address import DatabaseAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
-from .fields import Address, Host, Model, Name, OutsideAddress, Port, Seconds, TeamId, check_unique
+from .fields import Address, Host, Name, OutsideAddress, Port, Seconds, TeamId, TomlTable, check_unique
 from .toml_file import SettingError, config_error, errors_of, load
 
 CLASSIC_GAME = "hop"
@@ -30,20 +30,20 @@ FRIENDLY_PORT = 7780
 """The port that ``getstep play --friendly`` assumes."""
 
 
-class ContestTable(Model, frozen=True, kw_only=True):
+class ContestTable(TomlTable, frozen=True, kw_only=True):
     """``[contest]``: its name, and the seed of its drawing of lots."""
 
     name: Name
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
-class TimeTable(Model, frozen=True, kw_only=True):
+class TimeTable(TomlTable, frozen=True, kw_only=True):
     """``[time]``: the network allowance that is added to every limit."""
 
     lag_ms: Annotated[int, Meta(ge=0, le=60_000)] = 100
 
 
-class ServerTable(Model, frozen=True, kw_only=True):
+class ServerTable(TomlTable, frozen=True, kw_only=True):
     """``[server]``: the address and ports to listen on. Port 0 lets the system choose.
 
     ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
@@ -70,13 +70,13 @@ class ServerTable(Model, frozen=True, kw_only=True):
             yield wrong(("classic_port",), classic, "another port than the server's own")
 
 
-class PageTable(Model, frozen=True, kw_only=True):
+class PageTable(TomlTable, frozen=True, kw_only=True):
     """``[page]``: how long before the expected end the page stops showing results; None: it shows all."""
 
     freeze_minutes: Annotated[float, Meta(gt=0, le=10_080)] | None = None
 
 
-class ProgramsTable(Model, frozen=True, kw_only=True):
+class ProgramsTable(TomlTable, frozen=True, kw_only=True):
     """``[programs]``: how the programs that this machine runs are played.
 
     ``cores`` is how many matches with such programs are played at once, each on a core of its own; None: all cores
@@ -98,14 +98,14 @@ NoShow: TypeAlias = Literal["provisional", "final"]
 """The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
 
 
-class StartTable(Model, frozen=True, kw_only=True):
+class StartTable(TomlTable, frozen=True, kw_only=True):
     """``[start]``: how long a match waits for a missing team, and whether the forfeit that follows is final."""
 
     absent_seconds: Seconds = 60.0
     no_show: NoShow = "provisional"
 
 
-class ContestFile(Model, frozen=True, kw_only=True):
+class ContestFile(TomlTable, frozen=True, kw_only=True):
     """The content of contest.toml."""
 
     contest: ContestTable
@@ -138,7 +138,7 @@ class ContestFile(Model, frozen=True, kw_only=True):
             yield wrong(("server", "classic_port"), classic, expected)
 
 
-class Team(Model, frozen=True, kw_only=True):
+class Team(TomlTable, frozen=True, kw_only=True):
     """``[[team]]``: an id, a name and a secret token.
 
     ``seats`` is how many bots it may connect, and so how many matches it can play at once. ``classic`` permits the
@@ -153,7 +153,7 @@ class Team(Model, frozen=True, kw_only=True):
     classic_address: Address | None = None
 
 
-class TeamsFile(Model, frozen=True, kw_only=True):
+class TeamsFile(TomlTable, frozen=True, kw_only=True):
     """The content of teams.toml."""
 
     team: Annotated[list[Team], Meta(max_length=MAX_TEAMS)] = msgspec.field(default_factory=list)

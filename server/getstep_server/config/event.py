@@ -13,7 +13,7 @@ from getstep_server.errors import UsageError
 from getstep_server.formats import FORMATS, Format, TieBreak
 from getstep_server.validation import Check, Mistake, ValidationError, validated, wrong
 
-from .fields import Increment, Model, Name, Seconds, TeamId, check_unique
+from .fields import Increment, Name, Seconds, TeamId, TomlTable, check_unique
 
 # --- scoring ----------------------------------------------------------------------------------------------------
 
@@ -28,7 +28,7 @@ Number = Annotated[float, Check(_check_finite)]
 ScoringKind: TypeAlias = Literal["points", "signed_roots", "percentage"]
 
 
-class ScoringTable(Model, frozen=True, kw_only=True):
+class ScoringTable(TomlTable, frozen=True, kw_only=True):
     """``[event.scoring]``; without a ``kind``, the game and the format decide it."""
 
     kind: ScoringKind | None = None
@@ -57,7 +57,7 @@ class Scoring(ScoringTable, frozen=True, kw_only=True):
     kind: ScoringKind = "points"
 
 
-class EventTable(Model, frozen=True, kw_only=True):
+class EventTable(TomlTable, frozen=True, kw_only=True):
     """``[[event]]``: the game, its format and its teams.
 
     ``package`` is the package that has the game, if getstep does not have it: a message names it if it is missing.

@@ -14,7 +14,7 @@ from getstep_server.text import escape_control_chars
 from getstep_server.validation import Check
 
 
-class Model(validation.Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TomlTable(validation.Model, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table of settings, without unknown settings."""
 
 

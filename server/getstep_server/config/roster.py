@@ -21,13 +21,13 @@ from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Location, ValidationError, validated
 
-from .class_list import RosterError, TeamEntry, read_roster
+from .class_list import NewTeam, RosterError, read_roster
 from .contest import Team, TeamsFile, load_contest, teams_path
 from .toml_file import errors_of, parse, read_text
 
 
 def add_teams(
-    folder: Path, entries: Sequence[TeamEntry], *, classic: bool = False, errors: Iterable[RosterError] = ()
+    folder: Path, entries: Sequence[NewTeam], *, classic: bool = False, errors: Iterable[RosterError] = ()
 ) -> list[Team]:
     """Append teams with new tokens to teams.toml, all or none. The text that is there does not change.
 
@@ -67,7 +67,7 @@ def add_teams(
     return added
 
 
-def _setting_error(entry: TeamEntry, location: Location, what: str) -> RosterError:
+def _setting_error(entry: NewTeam, location: Location, what: str) -> RosterError:
     name = location[-1]
     return RosterError(entry.where, f"{name}{what.rpartition(', expected')[2]}", f"{name}{what}")
 
@@ -101,13 +101,13 @@ def new_token() -> str:
     return canonical_token("".join(secrets.choice(TOKEN_LETTERS) for _ in range(12)))
 
 
-def _ids(entries: Sequence[TeamEntry], taken: set[int]) -> list[int]:
+def _ids(entries: Sequence[NewTeam], taken: set[int]) -> list[int]:
     requested = {entry.id for entry in entries}
     free = (number for number in range(1, MAX_TEAM) if number not in taken and number not in requested)
     return [next(free) if entry.id is None else entry.id for entry in entries]
 
 
-def _duplicates(entries: Sequence[TeamEntry], ids: Sequence[int], teams: Iterable[Team]) -> Iterator[RosterError]:
+def _duplicates(entries: Sequence[NewTeam], ids: Sequence[int], teams: Iterable[Team]) -> Iterator[RosterError]:
     """Yield an error for each id and name that a team of teams.toml or an earlier entry has."""
     by_id: dict[Any, str] = {team.id: f"{team.name!r} in teams.toml" for team in teams}
     by_name: dict[Any, str] = {team.name: f"team {team.id} in teams.toml" for team in teams}

@@ -108,7 +108,6 @@ def _package(game: Game) -> Iterator[Setting]:
 
 
 def _options(game: Game) -> Iterator[Setting]:
-    """Yield each of the game's options."""
     for option in game.options.values():
         drawn = f'or "{option.lowest}-{option.highest}", drawn for each two games of a pairing'
         yield f"options.{option.name} = {option.default}", f"{option.help}; {drawn}"

@@ -13,23 +13,23 @@ from typing import Any
 from ._format import DIGITS, Format, FormatOptions, Pairing, Played, Rating, TieBreak
 
 _CLASSES = {
-    "round_robin": "RoundRobin",
-    "gauntlet": "Gauntlet",
-    "swiss": "Swiss",
-    "knockout": "Knockout",
-    "ladder": "Ladder",
-    "match": "MatchPlay",
-    "arena": "Arena",
+    "round_robin": ("round_robin", "RoundRobin"),
+    "gauntlet": ("gauntlet", "Gauntlet"),
+    "swiss": ("swiss", "Swiss"),
+    "knockout": ("knockout", "Knockout"),
+    "ladder": ("ladder", "Ladder"),
+    "match": ("duel", "Duel"),  # its name in contest.toml and in records is older than the word of the command
+    "arena": ("arena", "Arena"),
 }
-"""By the name that a format has in contest.toml, which is its module's name as well: its class."""
+"""By the name that a format has in contest.toml: its module and its class."""
 
 
 class _Formats(Mapping[str, type[Format[Any]]]):
     """Every format by its name. A format is imported on first use: all of them take 20 ms of CPU time."""
 
     def __getitem__(self, name: str) -> type[Format[Any]]:
-        class_name = _CLASSES[name]
-        found: type[Format[Any]] = getattr(import_module(f"getstep_server.formats.{name}"), class_name)
+        module, class_name = _CLASSES[name]
+        found: type[Format[Any]] = getattr(import_module(f"getstep_server.formats.{module}"), class_name)
         return found
 
     def __contains__(self, name: object) -> bool:

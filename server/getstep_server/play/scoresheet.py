@@ -35,7 +35,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.record import Record, RecordError, plain
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk, more_room_helps
-from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of, writer_of
+from getstep_server.storage.journal import Journal, JournalError, JournalLine, WriteResult, tag_of, writer_of
 from getstep_server.storage.recovery import all_segments, by_game
 
 
@@ -77,7 +77,7 @@ class Scoresheet:
     """
 
     def __init__(
-        self, head: Mapping[str, Any], journal: SheetJournal, disk: Disk, lines: Sequence[Line] = ()
+        self, head: Mapping[str, Any], journal: SheetJournal, disk: Disk, lines: Sequence[JournalLine] = ()
     ) -> None:
         self.head = head
         self.match_state = match_state_of(head)
@@ -99,7 +99,7 @@ class Scoresheet:
         for line in lines:
             self._take(line)
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: JournalLine) -> None:
         entry = line.entry
         try:
             if "incident" in entry:
@@ -259,7 +259,7 @@ class Scoresheet:
         self._happened.incidents = list(incidents)
         self._elsewhere = None
 
-    def recover(self, lines: Sequence[Line]) -> None:
+    def recover(self, lines: Sequence[JournalLine]) -> None:
         """End the loan to a process that has died and left these ``lines``.
 
         Raises:
@@ -363,13 +363,13 @@ class ScoresheetStore:
         """Close the journal; a later run resumes the matches that are not over."""
         self._journal.close()
 
-    def _resumed(self, tag: bytes, lines: Sequence[Line], matches: Mapping[int, Match]) -> Scoresheet:
+    def _resumed(self, tag: bytes, lines: Sequence[JournalLine], matches: Mapping[int, Match]) -> Scoresheet:
         head, *rest = lines
         _check_head(tag, head, matches)
         return Scoresheet(head.entry, self._journal, self.disk, rest)
 
 
-def _check_numbers(lines: Sequence[Line]) -> None:
+def _check_numbers(lines: Sequence[JournalLine]) -> None:
     """Raise JournalError if a line of a match is missing."""
     for expected, line in enumerate(lines, start=1):
         if line.number != expected:
@@ -389,7 +389,7 @@ def _latest(sheets: Sequence[Scoresheet]) -> Iterator[Scoresheet]:
             sheet.release()
 
 
-def _check_head(tag: bytes, line: Line, matches: Mapping[int, Match]) -> None:
+def _check_head(tag: bytes, line: JournalLine, matches: Mapping[int, Match]) -> None:
     """Raise JournalError if ``line`` cannot be the first of a match."""
     head = line.entry
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from getstep.conventions import CONVENTIONS, topcoder_wrapper
-from getstep_server.config.fields import Model
+from getstep_server.config.fields import TomlTable
 from getstep_server.config.toml_file import parse
 from getstep_server.errors import ConfigError, ProgramRefused
 from getstep_server.limits import MAX_PROGRAM_COMMAND_CHARS, MAX_PROGRAM_PATH_BYTES, MAX_PROGRAM_SETTINGS_BYTES
@@ -165,7 +165,7 @@ def _check_convention(value: str) -> None:
         raise ValueError(f"one of: {', '.join(ALL_CONVENTIONS)}")
 
 
-class ProgramSettings(Model, frozen=True, kw_only=True):
+class ProgramSettings(TomlTable, frozen=True, kw_only=True):
     """The content of program.toml.
 
     ``entry`` is the path of the file that starts the program, if it is built and run in the usual way. ``run``

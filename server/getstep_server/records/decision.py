@@ -25,7 +25,7 @@ from .match import Match
 from .reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
-from .values import MAX_SCORE, TWO, Line, Number, Score, Sha256, TeamId, Time, Who
+from .values import MAX_SCORE, TWO, Line, Number, PlayerScore, Sha256, TeamId, Time, Who
 
 NO_SHOW_RULE = "the no-show rule"
 """The ``by`` in the record of a late arrival."""
@@ -152,7 +152,7 @@ class Adjudication(_DecisionHead, frozen=True, kw_only=True):
 
     match: Number
     winner: Who | None
-    scores: Annotated[list[Score], TWO] | None
+    scores: Annotated[list[PlayerScore], TWO] | None
     by: Name
     why: Line
     at: Time

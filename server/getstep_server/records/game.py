@@ -21,7 +21,7 @@ from .match import Match
 from .reasons import VOID_REASONS
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
-from .settings import TeamEntry, TimeEntry, control_of, milliseconds, time_entry
+from .settings import RecordedTeam, TimeEntry, control_of, milliseconds, time_entry
 from .values import (
     MAX_INCIDENTS,
     MAX_TIME_FACTOR,
@@ -75,7 +75,7 @@ class GameHeader(Head, frozen=True, kw_only=True):
     attempt: Number
     game: str
     options: dict[str, int]
-    teams: Annotated[list[TeamEntry], TWO]
+    teams: Annotated[list[RecordedTeam], TWO]
     time: TimeEntry
     started: Time
     edition: Annotated[int, Meta(ge=1, le=EDITION)] = 1
@@ -181,7 +181,7 @@ def game_header(
         attempt=attempt,
         game=match.game,
         options=match.options,
-        teams=[TeamEntry(id=team, name=contest.team_name(team)) for team in match.teams],
+        teams=[RecordedTeam(id=team, name=contest.team_name(team)) for team in match.teams],
         time=time_entry(contest.event(match.event).time_control, contest.lag),
         started=utc_time(started),
         edition=EDITION,

@@ -15,7 +15,7 @@ from .record import Head, RecordError, as_json, plain, read
 from .values import Limit, Line, Ms, Number, TeamId, Time
 
 
-class TeamEntry(Model, frozen=True, kw_only=True):
+class RecordedTeam(Model, frozen=True, kw_only=True):
     """The id and the name of a team."""
 
     id: TeamId
@@ -61,7 +61,7 @@ class SettingsRecord(Head, frozen=True, kw_only=True):
     """A record of settings, without its seal."""
 
     type: str = "settings"
-    teams: Annotated[list[TeamEntry], Meta(max_length=MAX_TEAMS)]
+    teams: Annotated[list[RecordedTeam], Meta(max_length=MAX_TEAMS)]
     start: dict[str, Any]
     events: Annotated[list[EventEntry], Meta(min_length=1, max_length=MAX_EVENTS)]
     at: Time

@@ -45,7 +45,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 TeamId: TypeAlias = Annotated[int, Meta(ge=0)]
 Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=MAX_SECONDS)]
 Ms: TypeAlias = Annotated[float, Meta(ge=0, le=1000 * MAX_SECONDS)]
-Score: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_SCORE)]
+PlayerScore: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_SCORE)]
 Who: TypeAlias = Annotated[int, Meta(ge=0, le=1)]  # a Literal would take True for 1
 Text: TypeAlias = Annotated[str, Meta(max_length=MAX_TEXT)]
 Line: TypeAlias = Annotated[str, Check(check_visible, max_length=MAX_TEXT)]

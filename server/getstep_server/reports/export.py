@@ -44,7 +44,7 @@ from .ratings_table import ratings_table
 from .tables import PIPE_WIDTH, combined_table, standings_table
 from .text_table import Column, TextTable
 
-Text: TypeAlias = TextTable | CrosstableView | Iterable[str]
+TextForm: TypeAlias = TextTable | CrosstableView | Iterable[str]
 """The text form of a data set: a table, or texts of several lines."""
 
 
@@ -66,7 +66,7 @@ class DataSet(ABC):
         return (row.values() for row in self.objects() if not isinstance(row, Raw))
 
     @abstractmethod
-    def text(self) -> Text:
+    def text(self) -> TextForm:
         """Return the text form."""
 
 

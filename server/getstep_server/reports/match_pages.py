@@ -20,7 +20,7 @@ from .replays import Seen, replay_of
 MATCHES_LINKED = 12
 """The most other matches of the same two teams that a match's page links to: a sequential test has thousands."""
 
-Progress = Callable[[int, int], None]
+CountDone = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def match_pages(
     store: Store,
     tournament: Tournament,
     home: tuple[str, str],
-    progress: Progress = lambda *_: None,
+    progress: CountDone = lambda *_: None,
     seen: Seen = lambda fields: fields,
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of the page of each match on record, with all its attempts.

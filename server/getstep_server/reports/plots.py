@@ -73,7 +73,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Scales:
     """The parts that both plots have: the size, the area inside the scales, and the scales."""
 
     label: str
@@ -113,14 +113,14 @@ class Gap:
 class RatingsPlot:
     """Ratings with their intervals, one row for each team."""
 
-    frame: Frame
+    frame: Scales
     zero: str
     rows: Sequence[IntervalRow]
     gaps: Sequence[Gap]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """A team's rating over time, which ends at (``x``, ``y``); its name is at height ``level``."""
 
     name: str
@@ -138,8 +138,8 @@ class Line:
 class HistoryPlot:
     """Ratings over time, each line with the team's name at its end."""
 
-    frame: Frame
-    lines: Sequence[Line]
+    frame: Scales
+    lines: Sequence[Curve]
 
 
 def ratings_plot(rows: Sequence[Rated], *, label: str) -> RatingsPlot:
@@ -154,7 +154,7 @@ def ratings_plot(rows: Sequence[Rated], *, label: str) -> RatingsPlot:
     scale = _Scale(low - room, high + room, _RATINGS_LEFT, _RATINGS_RIGHT)
     height = _TOP + _ROW * len(rows) + _BOTTOM
     levels = [_TOP + _ROW * (place + 0.5) for place in range(len(rows))]
-    frame = Frame(label, height, _RATINGS_LEFT, _RATINGS_RIGHT, _TOP, height - _BOTTOM, scale.ticks())
+    frame = Scales(label, height, _RATINGS_LEFT, _RATINGS_RIGHT, _TOP, height - _BOTTOM, scale.ticks())
     shown = [
         IntervalRow(row.name, fitted(row.name, _NAME_ROOM), _units(level), *map(scale.place, _three(row.elo)))
         for row, level in zip(rows, levels, strict=True)
@@ -188,7 +188,7 @@ def history_plot(histories: Sequence[RatingHistory], *, label: str) -> HistoryPl
     y = _Scale(min(elos) - room, max(elos) + room, _TOP + inside, _TOP)
     levels = _apart([y.units(history.points[-1][1]) - _TOP for history in histories], inside)
     lines = [
-        Line(
+        Curve(
             name=history.name,
             shown=fitted(history.name, _NAME_ROOM),
             colour=place % COLOURS,
@@ -202,7 +202,7 @@ def history_plot(histories: Sequence[RatingHistory], *, label: str) -> HistoryPl
         for place, (history, level) in enumerate(zip(histories, levels, strict=True))
     ]
     height, whole = _TOP + inside + _BOTTOM, 1.0
-    frame = Frame(label, height, _HISTORY_LEFT, _HISTORY_RIGHT, _TOP, _TOP + inside, x.ticks(whole), y.ticks())
+    frame = Scales(label, height, _HISTORY_LEFT, _HISTORY_RIGHT, _TOP, _TOP + inside, x.ticks(whole), y.ticks())
     return HistoryPlot(frame, lines)
 
 

@@ -63,7 +63,7 @@ TABLE_LINES = 6
 """Lines for the table that messages and the board leave free, heading and empty line included."""
 
 
-class Progress:
+class ProgressView:
     """A consumer of events that prints.
 
     A subclass may replace `describe`, `remaining`, `bar` and `table`.

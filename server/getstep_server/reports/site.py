@@ -14,9 +14,9 @@ from getstep_server.storage.store import Store
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
+from .linkage_orders import order_files, order_texts
 from .match_list import HINTS, match_list
-from .match_pages import Links, Progress, match_pages, shared_files
-from .orders import order_files, order_texts
+from .match_pages import CountDone, Links, match_pages, shared_files
 from .programs import PROGRAMS, published_files
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
@@ -35,7 +35,7 @@ class TeamEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class TeamPage:
+class TeamSitePage:
     """The page of one team."""
 
     name: str
@@ -45,7 +45,7 @@ class TeamPage:
 
 
 def site_pages(
-    data: ReportData, store: Store, progress: Progress = lambda *_: None, *, error_texts: bool = False
+    data: ReportData, store: Store, progress: CountDone = lambda *_: None, *, error_texts: bool = False
 ) -> Iterator[tuple[str, str | bytes]]:
     """Yield the name and the content of each file of a contest's site.
 
@@ -101,7 +101,7 @@ def without_hidden(data: ReportData, contest: Contest, store: Store) -> ReportDa
 
 
 def _team_page(data: ReportData, team: int, links: Links) -> str:
-    page = TeamPage(
+    page = TeamSitePage(
         name=data.contest.team_name(team),
         contest=data.contest.name,
         home="../index.html",

@@ -102,7 +102,8 @@ class TextTable(Struct, frozen=True):
 
         It does if the table does not fit, or has characters that are not printed.
 
-        rich takes 40 ms of CPU time to import and 10 ms for each table.
+        rich takes 40 ms of CPU time to import and 10 ms for each table. On a checkout, standings in a pipe take 8.5
+        times a bare Python, and 11.9 times if rich writes the table (``python -m benchmarks.startup``).
         """
         columns, gap, room = self._fitted(width)
         if columns is not self.columns or any(column.width > room for column in columns if column.names):

@@ -53,7 +53,7 @@ from getstep_server.play.judge import play_match, start_message
 from getstep_server.play.scoresheet import Scoresheet, ScoresheetStore
 from getstep_server.records.game import Programs
 from getstep_server.records.result import PLAYERS, Result
-from getstep_server.storage.journal import Journal, JournalError, Line, WriteResult, tag_of
+from getstep_server.storage.journal import Journal, JournalError, JournalLine, WriteResult, tag_of
 from getstep_server.storage.recovery import inherit
 
 from .attempt import Attempt
@@ -373,7 +373,7 @@ class JudgeHandle:
 
     async def _settle(self, code: int) -> None:
         """Take over what a process that has ended leaves behind: its journal, its connections and its matches."""
-        games: Mapping[bytes, Sequence[Line]] = {}
+        games: Mapping[bytes, Sequence[JournalLine]] = {}
         try:
             inherited, games = await trio.to_thread.run_sync(inherit, self._contest.running, self._writer)
             for tag in games.keys() - self._unfinished:  # the process had no time to do it

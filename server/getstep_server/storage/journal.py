@@ -266,7 +266,7 @@ def writer_of(number: int) -> int:
 # --- reading ------------------------------------------------------------------------------------------------------
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     """A line of the journal: whose it is and which of its lines, what it says, and where it stands, for people."""
 
     tag: bytes
@@ -283,7 +283,7 @@ class Segment(Struct, frozen=True):
 
     path: Path
     number: int
-    lines: list[Line]
+    lines: list[JournalLine]
     good: int
     cut: int | None
 
@@ -327,7 +327,7 @@ def read(path: Path, over: Collection[bytes] = ()) -> Segment:
     if path.stat().st_size > MAX_SEGMENT_BYTES:
         raise JournalError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_SEGMENT_BYTES}")
     text = path.read_bytes()
-    lines: list[Line] = []
+    lines: list[JournalLine] = []
     good = 0
     for number, raw in enumerate(_lines(text), start=1):
         line = _parsed(raw, f"{path}, line {number}")
@@ -365,13 +365,13 @@ def parse_line(raw: bytes) -> tuple[bytes, int, bytes] | None:
     return found[3], int(found[4]), found[5]
 
 
-def _parsed(raw: bytes, where: str) -> Line | None:
+def _parsed(raw: bytes, where: str) -> JournalLine | None:
     """Return the parsed line, or None if it is not a whole line."""
     found = parse_line(raw)
     if found is None:
         return None
     tag, number, entry = found
     try:
-        return Line(tag, number, decode(entry), where)
+        return JournalLine(tag, number, decode(entry), where)
     except JsonError:
         return None

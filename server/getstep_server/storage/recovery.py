@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .journal import Journal, JournalError, Line, Segment, read, segments, tag_of, writer_of_path
+from .journal import Journal, JournalError, JournalLine, Segment, read, segments, tag_of, writer_of_path
 
 
 def left_running(folder: Path, recorded: Collection[tuple[int, int]]) -> set[int]:
@@ -62,7 +62,7 @@ class Inheritance(NamedTuple):
     """The files that the writer of a journal has left behind: the journal, and by tag the games in it."""
 
     journal: Journal
-    games: Mapping[bytes, Sequence[Line]]
+    games: Mapping[bytes, Sequence[JournalLine]]
 
 
 def inherit(folder: Path, writer: int) -> Inheritance:
@@ -82,9 +82,9 @@ def inherit(folder: Path, writer: int) -> Inheritance:
     return Inheritance(journal, games)
 
 
-def by_game(left: Sequence[Segment]) -> dict[bytes, list[Line]]:
+def by_game(left: Sequence[Segment]) -> dict[bytes, list[JournalLine]]:
     """Return the lines of each game that was not abandoned; a line 1 starts its game again."""
-    games: dict[bytes, list[Line]] = {}
+    games: dict[bytes, list[JournalLine]] = {}
     for line in (line for part in left for line in part.lines):
         if line.number == 1:
             games[line.tag] = []

@@ -6,9 +6,9 @@ The same records always give the same answer. It must not know clocks, sockets, 
 
 __all__ = [
     "combined",
+    "duel_score",
     "estimate",
     "match_queue",
-    "match_score",
     "missed_limit_rule",
     "pace",
     "points",

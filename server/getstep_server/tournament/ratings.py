@@ -116,7 +116,7 @@ def tally_of(teams: Sequence[int], results: Iterable[Result]) -> Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Rating:
+class TeamRating:
     """A team's strength in Elo, 0 being the mean of its ``group``, from so many ``games``.
 
     Teams that no chain of games connects are in different groups, and their ratings say nothing about each other.
@@ -139,7 +139,7 @@ class Ratings:
     table. ``replicates`` is how often the bootstrap simulated the games for the intervals.
     """
 
-    table: tuple[Rating, ...]
+    table: tuple[TeamRating, ...]
     advantage: Estimate | None
     draw: Estimate | None
     results: Floats = field(repr=False)
@@ -199,7 +199,7 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
     """
     results = tally.results
     if not results.any():
-        unknown = (Rating(team, 0, place, None) for place, team in enumerate(tally.teams))
+        unknown = (TeamRating(team, 0, place, None) for place, team in enumerate(tally.teams))
         return Ratings(tuple(unknown), None, None, results)
     model, seen = Model(results.sum(0), _prior(results)), sums(results[None])
     point = model.fit(seen)[0]
@@ -275,7 +275,7 @@ def _in_elo(tally: Tally, model: Model, triples: Floats) -> Ratings:
     games = (model.games.sum(0) + model.games.sum(1)).astype(int).tolist()
     group = model.together.argmax(0).tolist()  # a group's number is the place of its first member
     ratings = [
-        Rating(team, games[place], group[place], strengths[place] if games[place] else None)
+        TeamRating(team, games[place], group[place], strengths[place] if games[place] else None)
         for place, team in enumerate(tally.teams)
     ]
     order = sorted(range(len(ratings)), key=lambda place: _rank(ratings[place]))
@@ -288,6 +288,6 @@ def _in_elo(tally: Tally, model: Model, triples: Floats) -> Ratings:
     )
 
 
-def _rank(rating: Rating) -> tuple[float, int]:
+def _rank(rating: TeamRating) -> tuple[float, int]:
     # Equal teams are listed by their ids. The last digits of a fit differ between processors.
     return (inf if rating.elo is None else -round(rating.elo.value, 6), rating.team)

@@ -24,7 +24,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.json_text import encode
 from getstep_server.limits import SETTINGS_SHOWN
 from getstep_server.records.record import SOFTWARE, Record, RecordError, plain
-from getstep_server.records.settings import EventEntry, SettingsRecord, TeamEntry, time_entry
+from getstep_server.records.settings import EventEntry, RecordedTeam, SettingsRecord, time_entry
 from getstep_server.text import pluralize, utc_time
 from getstep_server.validation import ValidationError, validated
 
@@ -175,7 +175,7 @@ def _record_of(contest: Contest) -> SettingsRecord:
     return SettingsRecord(
         contest=contest.name,
         seed=file.contest.seed,
-        teams=[TeamEntry(id=team.id, name=team.name) for team in contest.teams.values()],
+        teams=[RecordedTeam(id=team.id, name=team.name) for team in contest.teams.values()],
         start=asdict(file.start),
         events=[
             _event_entry(event, contest.lag, table.teams)

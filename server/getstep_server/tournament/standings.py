@@ -62,18 +62,13 @@ class Standing(Struct, frozen=True):
     rating: Rating | None = None
 
     @property
-    def percentage(self) -> float | None:
-        """100 × won / played; None before the first match."""
-        return _percentage(self.won, self.played)
-
-    @property
     def percentage_as_first(self) -> float | None:
-        """The percentage as first player alone (the player More in `linkage`)."""
+        """100 × won / played as first player (the player More in `linkage`); None before the first match."""
         return _percentage(self.won_as_first, self.played_as_first)
 
     @property
     def percentage_as_second(self) -> float | None:
-        """The percentage as second player alone (the player Fewer in `linkage`)."""
+        """The same as second player (the player Fewer in `linkage`)."""
         return _percentage(self.won_as_second, self.played_as_second)
 
 

@@ -14,17 +14,17 @@ from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
-from getstep_server.reports.orders import order_files, round_orders
+from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.programs import published_files
 from getstep_server.reports.replays import match_replays, without_errors
 from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
 from .details import EventPage, MatchPage, TeamPage
+from .downloads import DOCUMENTS, ServedPackage, document, example, example_names, language_file, starter
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .handouts import DOCUMENTS, ServedPackage, document, example, example_names, language_file, starter
-from .http import BINARY, JSON, TEXT, Answer, EventStream, Request, Response, problem
+from .http import BINARY, JSON, TEXT, AnyResponse, EventStream, Request, Response, problem
 from .own import TeamArea
 from .parts import Overview
 from .people import People
@@ -114,7 +114,7 @@ class App:
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
         self._templates = template_environment("getstep_server.web")
 
-    async def __call__(self, request: Request) -> Answer:
+    async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request."""
         if request.path == "/play" or request.path.startswith("/play/"):
             return await self.people(request)
@@ -141,7 +141,7 @@ class App:
 
     # --- views ---
 
-    def page(self, _: Request, path: str) -> Answer:
+    def page(self, _: Request, path: str) -> AnyResponse:
         """Return a live page: a frame that the script fills from its topic."""
         found = self.pages.view_of(path)
         if found is None:
@@ -149,14 +149,14 @@ class App:
         view, topic, title = found
         return self.render("live", page=view, topic=topic, title=title)
 
-    def snapshot(self, _: Request, name: str) -> Answer:
+    def snapshot(self, _: Request, name: str) -> AnyResponse:
         """Return the state of a topic."""
         topic = self.topics.get(name)
         if topic is None:
             return problem(404, "there is no such topic")
         return Response(topic.snapshot(), JSON)
 
-    def events(self, request: Request, name: str) -> Answer:
+    def events(self, request: Request, name: str) -> AnyResponse:
         """Return the changes of a topic as they come."""
         if self.topics.is_crowded(request.address):
             return problem(503, "too many spectators; load the page again later")
@@ -165,15 +165,15 @@ class App:
             return problem(404, "there is no such topic")
         return EventStream(partial(self.topics.follow, topic, request.address))
 
-    def look(self, _: Request, name: str) -> Answer:
+    def look(self, _: Request, name: str) -> AnyResponse:
         """Return how a game looks, for the script that draws boards."""
         return look(name)
 
-    def document(self, _: Request, name: str) -> Answer:
+    def document(self, _: Request, name: str) -> AnyResponse:
         """Return one of the `DOCUMENTS`."""
         return self.render("document", title=DOCUMENTS[name], document=document(name))
 
-    def start(self, request: Request) -> Answer:
+    def start(self, request: Request) -> AnyResponse:
         """Return what a contestant has to type, with this server's addresses."""
         contest, server = self.feed.contest, self.feed.contest.file.server
         authority, host = _authority(request)
@@ -206,33 +206,33 @@ class App:
             contest_events=contest.events,
         )
 
-    def starter(self, _: Request, game: str) -> Answer:
+    def starter(self, _: Request, game: str) -> AnyResponse:
         """Return the first bot of a game as a file."""
         text = starter(game)
         return problem(404, "there is no such file") if text is None else Response(text, TEXT)
 
-    def language(self, _: Request, name: str, file: str) -> Answer:
+    def language(self, _: Request, name: str, file: str) -> AnyResponse:
         """Return a file of a language's SDK, or a first bot in that language."""
         content = language_file(name, file)
         return problem(404, "there is no such file") if content is None else Response(content, TEXT)
 
-    def example(self, _: Request, folder: str, name: str) -> Answer:
+    def example(self, _: Request, folder: str, name: str) -> AnyResponse:
         """Return one of our programs for the conventions of the original contests."""
         content = example(folder, name)
         return problem(404, "there is no such file") if content is None else Response(content, TEXT)
 
-    def requirements(self, request: Request) -> Answer:
+    def requirements(self, request: Request) -> AnyResponse:
         """Return a requirements file for pip, so that the command to type is short and always right."""
         text = self.package.requirements(_authority(request)[0])
         missing = "the host has not written the contestants' package; getstep-server teams slips writes it"
         return problem(404, missing) if text is None else Response(text.encode(), TEXT)
 
-    def wheel(self, _: Request, name: str) -> Answer:
+    def wheel(self, _: Request, name: str) -> AnyResponse:
         """Return a wheel."""
         content = self.package.content() if name == CONTESTANTS_PACKAGE else None
         return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
 
-    def program(self, _: Request, name: str) -> Answer:
+    def program(self, _: Request, name: str) -> AnyResponse:
         """Return the source of a published program."""
         found = {path.name: path for path in self._published().values()}
         return Response(found[name].read_bytes(), BINARY) if name in found else problem(404, "no such program")
@@ -240,7 +240,7 @@ class App:
     def _published(self) -> dict[tuple[int, int], Path]:
         return published_files(self.feed.contest, self.feed.tournament.decisions)
 
-    async def replay(self, _: Request, text: str) -> Answer:
+    async def replay(self, _: Request, text: str) -> AnyResponse:
         """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
         number, store, tournament = int(text), self.feed.store, self.feed.tournament
         running = None if self.feed.frozen else self.feed.contest.running
@@ -256,7 +256,7 @@ class App:
 
         return await trio.to_thread.run_sync(read, limiter=self._readers)
 
-    async def orders(self, _: Request, name: str) -> Answer:
+    async def orders(self, _: Request, name: str) -> AnyResponse:
         """Return all orders of a round of linkage that is over, as far as spectators may see them."""
         store, tournament = self.feed.store, self.feed.tournament
         found = [key for key, known in order_files(tournament).items() if known == name]
@@ -276,12 +276,12 @@ class App:
 
         return Response(await trio.to_thread.run_sync(text, limiter=self._readers), TEXT)
 
-    def static(self, _: Request, name: str) -> Answer:
+    def static(self, _: Request, name: str) -> AnyResponse:
         """Return a script or a style sheet."""
         return static(name)
 
 
-_VIEWS: list[tuple[re.Pattern[str], Callable[..., Answer | Awaitable[Answer]]]] = [
+_VIEWS: list[tuple[re.Pattern[str], Callable[..., AnyResponse | Awaitable[AnyResponse]]]] = [
     (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
     (re.compile(r"/replay/([0-9]{1,9})\.json"), App.replay),
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),

@@ -10,7 +10,7 @@ from getstep_engines import IllegalMove
 from getstep_server.json_text import JsonError, decode
 
 from .choices import parse_picked
-from .http import JSON, Answer, EventStream, Request, Response, problem
+from .http import JSON, AnyResponse, EventStream, Request, Response, problem
 from .person import MOST_FOLLOWERS, Person, Refusal
 from .topics import encode
 
@@ -18,10 +18,10 @@ from .topics import encode
 class Boards:
     """Answers the requests of browsers at boards. A subclass says whose board a browser has."""
 
-    GET: ClassVar[Mapping[str, Callable[[Any, Request], Answer]]]
-    POST: ClassVar[Mapping[str, Callable[[Any, Request], Answer]]]
+    GET: ClassVar[Mapping[str, Callable[[Any, Request], AnyResponse]]]
+    POST: ClassVar[Mapping[str, Callable[[Any, Request], AnyResponse]]]
 
-    async def __call__(self, request: Request) -> Answer:
+    async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/play``."""
         view = self.POST.get(request.path) if request.method == "POST" else self.GET.get(request.path)
         if view is None:
@@ -37,7 +37,7 @@ class Boards:
         """Return the person whose board this browser has; None if it has no board."""
         raise NotImplementedError
 
-    def events(self, request: Request) -> Answer:
+    def events(self, request: Request) -> AnyResponse:
         """Return the board as it changes."""
         person = self.person(request)
         if person is None:
@@ -46,24 +46,24 @@ class Boards:
             return problem(503, "this game is open in too many windows; close some")
         return EventStream(person.topic.follow)
 
-    def pick(self, request: Request) -> Answer:
+    def pick(self, request: Request) -> AnyResponse:
         """Return what can be picked next."""
         person, number, form = self._turn(request)
         return Response(encode(person.pick(number, _picked(form))), JSON)
 
-    def move(self, request: Request) -> Answer:
+    def move(self, request: Request) -> AnyResponse:
         """Play a move."""
         person, number, form = self._turn(request)
         person.play(number, _picked(form))
         return Response(b"{}", JSON)
 
-    def resign(self, request: Request) -> Answer:
+    def resign(self, request: Request) -> AnyResponse:
         """Give up the game."""
         person, number, _ = self._turn(request)
         person.resign(number)
         return Response(b"{}", JSON)
 
-    def here(self, request: Request) -> Answer:
+    def here(self, request: Request) -> AnyResponse:
         """Note that the person is at the board."""
         person = self.person(request)
         if person is not None:
@@ -80,8 +80,8 @@ class Boards:
         return person, int(number), form
 
 
-BOARD_GET: Mapping[str, Callable[[Any, Request], Answer]] = {"/play/events": Boards.events}
-BOARD_POST: Mapping[str, Callable[[Any, Request], Answer]] = {
+BOARD_GET: Mapping[str, Callable[[Any, Request], AnyResponse]] = {"/play/events": Boards.events}
+BOARD_POST: Mapping[str, Callable[[Any, Request], AnyResponse]] = {
     "/play/here": Boards.here,
     "/play/pick": Boards.pick,
     "/play/move": Boards.move,

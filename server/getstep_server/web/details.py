@@ -13,7 +13,7 @@ from getstep_server.formats.ladder import Ladder
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import crosstable_of
-from getstep_server.reports.orders import event_orders
+from getstep_server.reports.linkage_orders import event_orders
 from getstep_server.reports.replays import public_reason
 from getstep_server.tournament.tournament import Tournament
 

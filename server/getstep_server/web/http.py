@@ -144,8 +144,8 @@ class Download:
     pieces: Callable[[], AsyncGenerator[bytes, None]]
 
 
-Answer: TypeAlias = Response | EventStream | Download
-Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
+AnyResponse: TypeAlias = Response | EventStream | Download
+Handler: TypeAlias = Callable[[Request], Awaitable[AnyResponse]]
 
 BodyLimit: TypeAlias = Callable[[Request], "int | Response"]
 """Called with a request whose body is not read yet: returns the size that it may have, or the refusal."""
@@ -193,7 +193,7 @@ class _ClientTooSlow(Exception):  # noqa: N818 - it never leaves this module
 
 
 @dataclass(eq=False)
-class _Connection:
+class _BrowserConnection:
     """A connection; ``waiting`` while it has no request, ``streaming`` once it follows events."""
 
     stream: trio.SocketStream
@@ -219,7 +219,7 @@ class HttpServer:
         self._hosts = hosts
         self._body_limit = body_limit
         self._uploads = 0
-        self._connections: dict[_Connection, None] = {}
+        self._connections: dict[_BrowserConnection, None] = {}
         self._by_address: Counter[str] = Counter()
 
     @property
@@ -250,7 +250,7 @@ class HttpServer:
                 address = source_of(str(stream.socket.getpeername()[0]))
             except OSError:
                 return
-            connection = _Connection(stream, address)
+            connection = _BrowserConnection(stream, address)
             if not self._make_room(address):
                 return
             self._connections[connection] = None
@@ -279,7 +279,7 @@ class HttpServer:
             waiting.scope.cancel()
         return waiting is not None
 
-    async def _converse(self, connection: _Connection) -> None:
+    async def _converse(self, connection: _BrowserConnection) -> None:
         """Answer the requests of a connection in order."""
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=PAGE_HEAD_BYTES)
         seconds = PAGE_REQUEST_SECONDS
@@ -311,7 +311,7 @@ class HttpServer:
             seconds = PAGE_IDLE_SECONDS
 
     async def _read(
-        self, parser: h11.Connection, connection: _Connection, scope: trio.CancelScope
+        self, parser: h11.Connection, connection: _BrowserConnection, scope: trio.CancelScope
     ) -> Request | Response | None:
         """Return the next request, or the response that refuses it; None if the client has closed."""
         while True:
@@ -340,7 +340,7 @@ class HttpServer:
             self._uploads -= 1
 
     async def _with_body(
-        self, parser: h11.Connection, connection: _Connection, request: Request, limit: int
+        self, parser: h11.Connection, connection: _BrowserConnection, request: Request, limit: int
     ) -> Request | Response | None:
         body = bytearray()
         while True:
@@ -376,7 +376,7 @@ class HttpServer:
             return problem(400, "expected at most 16 fields in the query")
         return Request(method, unquote(path), fields, headers, b"", address)
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, request: Request) -> AnyResponse:
         try:
             return await self._handle(request)
         except Exception:
@@ -386,7 +386,7 @@ class HttpServer:
     # --- sending ---
 
     async def _send_response(
-        self, parser: h11.Connection, connection: _Connection, answer: Response, *, body: bool = True
+        self, parser: h11.Connection, connection: _BrowserConnection, answer: Response, *, body: bool = True
     ) -> None:
         headers = [*SECURITY_HEADERS, *answer.headers]
         if answer.status != HTTPStatus.NO_CONTENT:  # which has no length (RFC 9110, section 8.6)
@@ -399,7 +399,7 @@ class HttpServer:
         await _send(connection.stream, b"".join(part for part in parts if part))
 
     async def _send_download(
-        self, parser: h11.Connection, connection: _Connection, answer: Download, *, body: bool
+        self, parser: h11.Connection, connection: _BrowserConnection, answer: Download, *, body: bool
     ) -> None:
         """Send a file in chunks."""
         headers = [("Content-Type", answer.content_type), attachment(answer.name), ("Cache-Control", "no-store")]
@@ -411,11 +411,11 @@ class HttpServer:
                     await _send(connection.stream, parser.send(h11.Data(piece)) or b"")
         await _send(connection.stream, parser.send(h11.EndOfMessage()) or b"")
 
-    async def _refuse(self, parser: h11.Connection, connection: _Connection, answer: Response) -> None:
+    async def _refuse(self, parser: h11.Connection, connection: _BrowserConnection, answer: Response) -> None:
         if parser.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             await self._send_response(parser, connection, answer)
 
-    async def _stream(self, connection: _Connection, answer: EventStream) -> None:
+    async def _stream(self, connection: _BrowserConnection, answer: EventStream) -> None:
         """Send events until the client closes, or reads too slowly.
 
         The response has no length and ends with the connection, so that the bytes of an event are the same for all
@@ -444,7 +444,7 @@ _PIECE = 1 << 16
 """The part of a long body that a client must take within PAGE_SEND_SECONDS: 6.5 kB/s."""
 
 
-async def _receive(parser: h11.Connection, connection: _Connection) -> None:
+async def _receive(parser: h11.Connection, connection: _BrowserConnection) -> None:
     parser.receive_data(bytes(await connection.stream.receive_some(PAGE_HEAD_BYTES)))
 
 

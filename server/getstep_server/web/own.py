@@ -45,7 +45,7 @@ from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.storage.database import StoreError
 
 from .feed import Feed
-from .http import HTML, JSON, TEXT, Answer, Download, Request, Response, attachment, problem, redirect
+from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, attachment, problem, redirect
 from .own_games import OwnGames
 from .submissions import Submissions
 from .topics import encode
@@ -191,7 +191,7 @@ class TeamArea:
             return problem(401, "log in first, on the page /own")
         return self.submissions.objection(team.id) or MAX_PROGRAM_BYTES
 
-    async def __call__(self, request: Request) -> Answer:
+    async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/own``."""
         if request.method == "POST":
             if not request.is_own:
@@ -219,17 +219,17 @@ class TeamArea:
         except StoreError as error:
             return problem(503, str(error))
 
-    def _page(self, team: Team | None) -> Answer:
+    def _page(self, team: Team | None) -> AnyResponse:
         if team is None:
             return self._render("login", title="Your team")
         return self._render("own", title="Your team", team=team, conventions=ALL_CONVENTIONS)
 
-    async def _state(self, team: int, seen: str) -> Answer:
+    async def _state(self, team: int, seen: str) -> AnyResponse:
         tag, body = await self.games.state(team)
         headers = (("X-State", tag),)
         return Response(b"{}" if seen == tag else body, JSON, headers=headers)
 
-    async def _file(self, team: int, path: str) -> Answer:
+    async def _file(self, team: int, path: str) -> AnyResponse:
         """Return a file with records of the team's own matches."""
         if found := _FILES.fullmatch(path):
             numbers = self.games.matches(team)
@@ -249,7 +249,7 @@ class TeamArea:
 
     # --- what a browser sends ---
 
-    async def login(self, request: Request) -> Answer:
+    async def login(self, request: Request) -> AnyResponse:
         """Log a browser in."""
         form = request.form()
         text, nonce = form.get("team", ""), form.get("nonce", "")
@@ -270,7 +270,7 @@ class TeamArea:
         proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
         return Response(encode(proof), JSON, headers=(_cookie(key),))
 
-    async def _refuse(self, who: tuple[str, int | None]) -> Answer:
+    async def _refuse(self, who: tuple[str, int | None]) -> AnyResponse:
         self._delayed.add(who)
         try:
             await trio.sleep(self._limiter.record_failure(who[0]))
@@ -278,7 +278,7 @@ class TeamArea:
             self._delayed.discard(who)
         return _refusal(403, WRONG)
 
-    async def program(self, request: Request) -> Answer:
+    async def program(self, request: Request) -> AnyResponse:
         """Take a program that the team submits."""
         team = self.team_of(request)
         return (
@@ -287,7 +287,7 @@ class TeamArea:
             else self.submissions.take(team.id, request)
         )
 
-    async def logout(self, request: Request) -> Answer:
+    async def logout(self, request: Request) -> AnyResponse:
         """Log a browser out."""
         self._sessions.close(request.cookie(COOKIE))
         return redirect("/own", _cookie("", "; Max-Age=0"))
@@ -305,7 +305,7 @@ def _cookie(key: str, more: str = "") -> tuple[str, str]:
     return "Set-Cookie", f"{COOKIE}={key}; Path=/; HttpOnly; SameSite=Strict{more}"
 
 
-_POST: dict[str, Callable[[TeamArea, Request], Awaitable[Answer]]] = {
+_POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
     "/own/login": TeamArea.login,
     "/own/logout": TeamArea.logout,
     _PROGRAM: TeamArea.program,

@@ -34,12 +34,12 @@ from .boards import BOARD_GET, BOARD_POST, Boards
 from .feed import Feed
 from .friendly_bots import GONE, FriendlyBots
 from .friendly_game import FriendlySettings
-from .http import Answer, Request, Response, problem, redirect
+from .http import AnyResponse, Request, Response, problem, redirect
 from .own_games import program_in_use
 from .person import Person
 from .person_game import PATIENT, play_game
 from .sample_game import SampleGame, SampleSettings
-from .team_game import Address, play_for_team
+from .team_game import ServerAddress, play_for_team
 
 Render: TypeAlias = Callable[..., Response]
 
@@ -106,7 +106,7 @@ class People(Boards):
 
     # --- pages ---
 
-    def start(self, request: Request, *, text: str = "", status: int = 200) -> Answer:
+    def start(self, request: Request, *, text: str = "", status: int = 200) -> AnyResponse:
         """Return the page on which a person chooses a game."""
         games = [game for game in GAMES.values() if game.move_form.parts]
         first = {event.game.name for event in self._feed.contest.events}
@@ -130,7 +130,7 @@ class People(Boards):
             friendly_events=self._friendly_events(),
         )
 
-    def board(self, request: Request) -> Answer:
+    def board(self, request: Request) -> AnyResponse:
         """Return the page with the board."""
         if self._place(request) is None:
             return redirect("/play")
@@ -138,7 +138,7 @@ class People(Boards):
 
     # --- what a person sends ---
 
-    def sample(self, request: Request) -> Answer:
+    def sample(self, request: Request) -> AnyResponse:
         """Begin a game against a sample bot."""
         form = request.form()
         game, bot = GAMES.get(form.get("game", "")), form.get("bot", "")
@@ -154,7 +154,7 @@ class People(Boards):
         settings = SampleSettings(game, bot, sample_bots()[bot], me, control)
         return lambda person: play_game(person, SampleGame(person, settings, self._thinking))
 
-    def friendly(self, request: Request) -> Answer:
+    def friendly(self, request: Request) -> AnyResponse:
         """Begin a friendly match against the bot of a team."""
         form = request.form()
         events = {str(event.number): event for event in self._friendly_events()}
@@ -182,7 +182,7 @@ class People(Boards):
         command = f"getstep play my_bot.py --friendly --host {request.typed_host}"
         return command if port == FRIENDLY_PORT else f"{command} --port {port}"
 
-    def team(self, request: Request) -> Answer:
+    def team(self, request: Request) -> AnyResponse:
         """Take a seat of the browser's team in the contest."""
         team = self._team_of(request)
         if team is None:
@@ -208,14 +208,14 @@ class People(Boards):
         status = self._feed.status
         return status.connected.get(team.id, 0) if self._feed.server_runs and status is not None else 0
 
-    def _address(self) -> Address | None:
+    def _address(self) -> ServerAddress | None:
         """Return where the contest's server listens; None if none runs, or the contest is over."""
         status = self._feed.status
         if not self._feed.server_runs or status is None or status.state == "over":
             return None
         return status.address
 
-    def leave(self, request: Request) -> Answer:
+    def leave(self, request: Request) -> AnyResponse:
         """End the game, and go back to the first page."""
         self._end(request)
         return redirect("/play")
@@ -242,7 +242,7 @@ class People(Boards):
 
     def _begin(
         self, request: Request, kind: str, play: Callable[[Person], Awaitable[None]], team: int | None = None
-    ) -> Answer:
+    ) -> AnyResponse:
         """Begin a game in place of the one that this browser has."""
         if self._nursery is None:
             return problem(503, "the page has just started; load it again")

@@ -25,7 +25,7 @@ from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
 from .boards import BOARD_GET, BOARD_POST, Boards
-from .http import Answer, HostCheck, HttpServer, Request, Response, redirect
+from .http import AnyResponse, HostCheck, HttpServer, Request, Response, redirect
 from .listener import open_page_listener, page_address
 from .person import RESIGNED, Person
 
@@ -58,7 +58,7 @@ class _PracticeBoard(Boards):
         self._reply = reply
         self._templates = template_environment("getstep_server.web")
 
-    async def __call__(self, request: Request) -> Answer:
+    async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request."""
         folder, _, name = request.path.rpartition("/")
         if request.method != "POST":
@@ -78,13 +78,13 @@ class _PracticeBoard(Boards):
         known = secrets.compare_digest(request.cookie(self._cookie), self._key)
         return self.one if known else None
 
-    def board(self, request: Request) -> Answer:
+    def board(self, request: Request) -> AnyResponse:
         """Return the page with the board."""
         if self.person(request) is None:
             return self._no_key()
         return self._render("board", title="Practice")
 
-    def leave(self, request: Request) -> Answer:
+    def leave(self, request: Request) -> AnyResponse:
         """End practice. The browser stays at the board, which then says so: soon no page can be loaded any more."""
         if self.person(request) is None:
             return self._no_key()

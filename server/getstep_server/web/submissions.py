@@ -58,7 +58,7 @@ _WORDS: dict[State, str] = {
 
 
 @dataclass(eq=False)
-class Submission:
+class SentProgram:
     """A program that a team has sent, and what has become of it.
 
     ``lines`` are the latest lines about its progress, of ``said`` in all; ``text`` is the result in words.
@@ -89,12 +89,12 @@ class Submissions:
     """
 
     def __init__(
-        self, contest: Callable[[], Contest], command: Callable[[Contest, Submission], Sequence[str]] | None = None
+        self, contest: Callable[[], Contest], command: Callable[[Contest, SentProgram], Sequence[str]] | None = None
     ) -> None:
         self._contest = contest
         self._command = command or _command
-        self._latest: dict[int, Submission] = {}
-        self._queue: deque[Submission] = deque()
+        self._latest: dict[int, SentProgram] = {}
+        self._queue: deque[SentProgram] = deque()
         self._changed = trio.Event()
 
     # --- what comes in ---
@@ -125,7 +125,7 @@ class Submissions:
             return problem(
                 400, f"expected a file's path in ?entry=, of at most {MAX_PROGRAM_PATH_BYTES} characters"
             )
-        submission = Submission(team, name, convention, entry, request.body)
+        submission = SentProgram(team, name, convention, entry, request.body)
         self._latest[team] = submission
         self._queue.append(submission)
         self._changed.set()
@@ -152,7 +152,7 @@ class Submissions:
             "versions": _table(versions[::-1], in_use),
         }
 
-    def _shown(self, submission: Submission | None) -> dict[str, Any] | None:
+    def _shown(self, submission: SentProgram | None) -> dict[str, Any] | None:
         if submission is None:
             return None
         text = submission.text
@@ -187,7 +187,7 @@ class Submissions:
                 submission.state, submission.text = "refused", _TOO_LONG
             submission.data = b""
 
-    async def _work(self, submission: Submission) -> None:
+    async def _work(self, submission: SentProgram) -> None:
         """Build and try a program in a process of its own, which prints its progress."""
 
         def follow(line: bytes) -> None:
@@ -208,7 +208,7 @@ class Submissions:
             submission.state, submission.text = "failed", FAILED
 
 
-def _apply(submission: Submission, line: bytes) -> None:
+def _apply(submission: SentProgram, line: bytes) -> None:
     status = msgspec.json.decode(line, type=SubmissionStatus)
     if status.state == "working":
         submission.lines.append(status.text)
@@ -217,7 +217,7 @@ def _apply(submission: Submission, line: bytes) -> None:
         submission.state, submission.text = status.state, status.text
 
 
-def _command(contest: Contest, submission: Submission) -> list[str]:
+def _command(contest: Contest, submission: SentProgram) -> list[str]:
     arguments = [str(Path(contest.folder).absolute()), str(submission.team), submission.name]
     arguments += [submission.convention, submission.entry]
     return [sys.executable, "-m", "getstep_server.programs.submission", *arguments]

@@ -48,8 +48,8 @@ from getstep_server.records.record import SOFTWARE
 from .person import RESIGNED, Person, clock_json, touched_by
 from .person_game import leave_with_person
 
-Address: TypeAlias = tuple[str, int]
-FindAddress: TypeAlias = Callable[[], Address | None]
+ServerAddress: TypeAlias = tuple[str, int]
+FindAddress: TypeAlias = Callable[[], ServerAddress | None]
 
 CLIENT = f"a person on the page of {SOFTWARE}"
 RECEIVE_BYTES = 1 << 14
@@ -78,7 +78,7 @@ _FAILURES = (OSError, trio.BrokenResourceError, RemoteProtocolError, _Ended)
 
 
 @dataclass
-class _Match:
+class _MatchAtBoard:
     """The match that is played: the position as far as it is known, and how much time the person had left."""
 
     start: Start
@@ -100,7 +100,7 @@ class TeamGame:
         self._team = team
         self._address = address
         self._backoff = Backoff()
-        self._match: _Match | None = None
+        self._match: _MatchAtBoard | None = None
         self._asking: trio.CancelScope | None = None
         self._overdue_at = 0.0
         """The time from which the open question is overdue."""
@@ -137,7 +137,7 @@ class TeamGame:
 
     # --- one connection ---
 
-    async def _one_connection(self, address: Address) -> Goodbye:
+    async def _one_connection(self, address: ServerAddress) -> Goodbye:
         """Connect and play; return the server's goodbye.
 
         Raises:
@@ -224,7 +224,7 @@ class TeamGame:
 
     def _begin(self, start: Start) -> None:
         known = self._match is not None and self._match.start.match == start.match
-        self._match = _Match(start, GAMES[start.game])
+        self._match = _MatchAtBoard(start, GAMES[start.game])
         game, me = self._match.game, 0 if start.is_black else 1
         names = (self._team.name, start.opponent) if me == 0 else (start.opponent, self._team.name)
         self._person.show(
@@ -277,7 +277,7 @@ class TeamGame:
         await trio.sleep(seconds)
         self._person.show(stalled=True)
 
-    def _show_position(self, match: _Match, state: State, ask: GetStep) -> None:
+    def _show_position(self, match: _MatchAtBoard, state: State, ask: GetStep) -> None:
         """Show the position of a question, with the opponent's last move if it leads there."""
         touched: dict[str, Any] = {}
         if ask.last_move is not None:

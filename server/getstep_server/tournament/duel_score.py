@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from math import inf, log10
 
-from getstep_server.formats.match import MatchOptions, PairOutcomes
+from getstep_server.formats.duel import DuelOptions, PairOutcomes
 from getstep_server.formats.sprt import HALF_POINTS, Sprt, mean_interval
 from getstep_server.records.match import Match
 from getstep_server.records.result import PLAYERS, Result
@@ -15,7 +15,7 @@ from getstep_server.text import pluralize
 from .estimate import Estimate
 
 
-class Score:
+class DuelScore:
     """The score of ``team`` against ``opponent``, updated result by result.
 
     Args:
@@ -24,7 +24,7 @@ class Score:
         opponent: the name of the other one.
     """
 
-    def __init__(self, options: MatchOptions, team: tuple[int, str], opponent: str) -> None:
+    def __init__(self, options: DuelOptions, team: tuple[int, str], opponent: str) -> None:
         self.options = options
         self.team, self.name = team
         self.opponent = opponent

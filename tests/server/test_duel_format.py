@@ -1,4 +1,4 @@
-"""The match: pairs of games between two teams, until they are all played or the test has a verdict."""
+"""The format of a duel (`match`): pairs of games, until all are played or the test has a verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from getstep_server.formats import Pairing, Played
-from getstep_server.formats.match import MOST_PAIRS, MatchOptions
+from getstep_server.formats.duel import MOST_PAIRS, DuelOptions
 from getstep_server.formats.sprt import REMEMBERED, Sprt, _ratio
 from getstep_server.validation import ValidationError
 from tests.support.formats import (
@@ -92,14 +92,14 @@ def test_running_pairs_do_not_change_a_verdict() -> None:
     tournament.points = by_strength([2, 1])
     tournament.finish(tournament.open())
     counts = [sum(game.won_by(1) for game in tournament.games), sum(game.won_by(2) for game in tournament.games)]
-    test = MatchOptions(elo0=0, elo1=300).test([("win", "win")] * (counts[0] // 2) + [("loss", "loss")] * 4)
+    test = DuelOptions(elo0=0, elo1=300).test([("win", "win")] * (counts[0] // 2) + [("loss", "loss")] * 4)
     assert test is not None
     assert test.llr < test.bounds[1]
     assert tournament.issue_pairings() == []
 
 
 def test_the_test_waits_for_a_running_pair() -> None:
-    options = MatchOptions(elo0=0, elo1=300)
+    options = DuelOptions(elo0=0, elo1=300)
     all_won = [("win", "win")] * 50
     decided = options.test(all_won)
     assert decided is not None
@@ -107,13 +107,13 @@ def test_the_test_waits_for_a_running_pair() -> None:
     waiting = options.test([None, *all_won])
     assert waiting is not None
     assert (waiting.verdict, sum(waiting.counts)) == (None, 0)
-    assert MatchOptions().test(all_won) is None
+    assert DuelOptions().test(all_won) is None
 
 
 @pytest.mark.parametrize("points", [DRAW, (0.0, 0.0)])
 def test_equal_points_are_a_draw(points: tuple[float, float]) -> None:
     games = match(lambda _: points, pairs=100, elo0=200, elo1=400).play()
-    test = MatchOptions(elo0=200, elo1=400).test([("draw", "draw")] * (len(games) // 2))
+    test = DuelOptions(elo0=200, elo1=400).test([("draw", "draw")] * (len(games) // 2))
     assert test is not None
     assert test.verdict == "H0"
     assert len(games) < 200
@@ -142,7 +142,7 @@ def test_a_pair_with_a_cancelled_game_counts_for_nothing_and_is_replaced() -> No
     games = tournament.play()
     assert [game.pairing.pairing for game in games[2:4]] == [2, 2]
     counted = [("win", "win")] * (len(games) // 2 - 1)
-    test = MatchOptions(elo0=0, elo1=2000).test(counted)
+    test = DuelOptions(elo0=0, elo1=2000).test(counted)
     assert test is not None
     assert test.verdict is not None or len(counted) == 3
 

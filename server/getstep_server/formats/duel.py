@@ -25,7 +25,7 @@ PairOutcomes: TypeAlias = tuple[str, str]
 """``"win"``, ``"draw"`` or ``"loss"`` of the duel's first team in a pair's two matches."""
 
 
-class MatchOptions(FormatOptions, frozen=True, kw_only=True):
+class DuelOptions(FormatOptions, frozen=True, kw_only=True):
     """The number of pairs, and the sequential test: see `Sprt`."""
 
     pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS, description="pairs of matches, colours swapped, at most")] = 100
@@ -67,7 +67,7 @@ class MatchOptions(FormatOptions, frozen=True, kw_only=True):
         return test
 
 
-class MatchPlay(Format[MatchOptions]):
+class Duel(Format[DuelOptions]):
     """The first two teams of the seeding play pairs of matches, colours swapped within a pair.
 
     With a sequential test no more pairs are issued once it has a verdict. Pairs that are being played then are
@@ -81,7 +81,7 @@ class MatchPlay(Format[MatchOptions]):
 
     name = "match"
     title = "match"
-    Options = MatchOptions
+    Options = DuelOptions
     pairs_after_each_result = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:

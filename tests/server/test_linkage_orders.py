@@ -8,7 +8,7 @@ from pathlib import Path
 import trio
 
 from getstep_engines import GAMES
-from getstep_server.reports.orders import order_files, order_texts
+from getstep_server.reports.linkage_orders import order_files, order_texts
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages
 from getstep_server.storage.contest_state import tournament_of

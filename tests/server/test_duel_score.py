@@ -1,4 +1,4 @@
-"""The score of a match: what is counted, what is said of it, and when not to believe it."""
+"""The score of a duel: what is counted, what is said of it, and when not to believe it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from getstep_engines import Player
-from getstep_server.formats.match import MatchOptions
+from getstep_server.formats.duel import DuelOptions
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.tournament.match_score import Score, copies
+from getstep_server.tournament.duel_score import DuelScore, copies
 from getstep_server.validation import validated
 
 A, B = 7, 3
@@ -27,8 +27,8 @@ def result(pair: int, leg: int, winner: int | None, faults: tuple[int, int] = (0
     return Result(match, player, "finished", "", (0, 0), 40, (0.1, 0.1), faults, 0.0, 1.0)
 
 
-def score_after(*pairs: tuple[int | None, int | None], **options: float) -> Score:
-    score = Score(validated(MatchOptions, options), (A, "one"), "other")
+def score_after(*pairs: tuple[int | None, int | None], **options: float) -> DuelScore:
+    score = DuelScore(validated(DuelOptions, options), (A, "one"), "other")
     for number, winners in enumerate(pairs, start=1):
         for leg, winner in enumerate(winners, start=1):
             score.take(result(number, leg, winner))
@@ -42,7 +42,7 @@ def test_a_team_is_counted_whichever_colour_it_has() -> None:
 
 
 def test_a_pair_is_over_with_its_second_game_in_any_order() -> None:
-    score = Score(MatchOptions(at_once=2), (A, "one"), "other")
+    score = DuelScore(DuelOptions(at_once=2), (A, "one"), "other")
     assert [score.take(result(pair, leg, A)) for pair, leg in [(2, 1), (1, 2), (2, 2), (1, 1)]] == [
         False,
         False,
@@ -53,8 +53,8 @@ def test_a_pair_is_over_with_its_second_game_in_any_order() -> None:
 
 def test_the_test_counts_each_pair_once_and_in_order_and_one_that_is_played_again_anew() -> None:
     dice = Random(4)
-    options = MatchOptions(at_once=9, pairs=60, elo0=0, elo1=100)
-    score, winners = Score(options, (A, "one"), "other"), dict[tuple[int, int], int | None]()
+    options = DuelOptions(at_once=9, pairs=60, elo0=0, elo1=100)
+    score, winners = DuelScore(options, (A, "one"), "other"), dict[tuple[int, int], int | None]()
     games = [(pair, leg) for pair in range(1, 61) for leg in (1, 2)]
     dice.shuffle(games)
     for pair, leg in [*games, *dice.sample(games, 20)]:
@@ -73,7 +73,7 @@ def test_the_test_counts_each_pair_once_and_in_order_and_one_that_is_played_agai
 
 
 def test_the_score_waits_for_a_running_pair() -> None:
-    score = Score(MatchOptions(at_once=2, elo0=0, elo1=100), (A, "one"), "other")
+    score = DuelScore(DuelOptions(at_once=2, elo0=0, elo1=100), (A, "one"), "other")
     for pair, leg in [(1, 1), (2, 1), (2, 2)]:
         score.take(result(pair, leg, A))
     test = score.test()
@@ -127,7 +127,7 @@ def test_a_verdict_in_words(elo0: float, elo1: float, winner: int, said: str) ->
 
 
 def test_faults_are_counted_by_team() -> None:
-    score = Score(MatchOptions(), (A, "one"), "other")
+    score = DuelScore(DuelOptions(), (A, "one"), "other")
     score.take(result(1, 1, B, (3, 1)))
     score.take(result(1, 2, B, (0, 5)))
     assert score.faults == {A: 8, B: 1}
