@@ -104,7 +104,10 @@ class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
 
 
 def _is_time(text: str) -> bool:
-    """Return True for a date and a time that exist, as in "2030-12-01 18:00"."""
+    """Return True for a date and a time that exist, as in "2030-12-01 18:00".
+
+    Without `datetime`, which can read a clock: formats import nothing that does.
+    """
     date, _, clock = text.partition(" ")
     parts = [*date.split("-"), *clock.split(":")]
     if [len(part) for part in parts] != [4, 2, 2, 2, 2] or not (text.isascii() and "".join(parts).isdecimal()):

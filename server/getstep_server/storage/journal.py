@@ -194,10 +194,10 @@ class Journal:
         while self._pending:
             if self._file < 0:
                 self._open()
-            written = os.write(self._file, self._pending)
+            written = os.write(self._file, self._pending)  # a disk that becomes full takes a part of it
             self._pending = self._pending[written:]
             self._size += written
-        if self._size > SEGMENT_BYTES:
+        if self._size > SEGMENT_BYTES:  # only here, where nothing is pending: no line is cut in two
             self._put_aside()
 
     def finish(self, tag: bytes) -> None:

@@ -46,7 +46,7 @@ class ContestLock:
             holder = _holder(self._path)
             self.__exit__(None, None, None)
             raise in_use(self._path.parent, holder, self._path.parent) from None
-        os.ftruncate(self._file, 0)
+        os.ftruncate(self._file, 0)  # not by O_TRUNC: without the lock, the text is that of its holder
         me = f"process {os.getpid()} on {socket.gethostname()}, since {utc_time(time.time())}"
         os.lseek(self._file, 0, os.SEEK_SET)
         os.write(self._file, me.encode())

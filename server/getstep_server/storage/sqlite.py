@@ -105,7 +105,7 @@ class SqliteDatabase:
 
     def error(self, error: Exception) -> Exception:
         """Convert an exception of SQLite."""
-        code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of an extended code
         if code in _DAMAGE:
             return damaged(self._path, str(error))
         return DatabaseError(str(error), _PROBLEMS.get(code, DatabaseProblem.OTHER))
@@ -227,7 +227,7 @@ def _to_write(path: Path) -> sqlite3.Connection:
         sqlite3.Error: the file cannot be used.
     """
     _check_log(path)
-    database = sqlite3.connect(path, isolation_level=None)
+    database = sqlite3.connect(path, isolation_level=None)  # the module would begin transactions by itself
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
@@ -314,6 +314,7 @@ def _is_empty(path: Path, database: sqlite3.Connection) -> bool:
 
 
 def _create(database: sqlite3.Connection) -> None:
+    # not `executescript`, which commits first: all tables are made in the transaction of the caller, or none
     for statement in _SCHEMA.split(";\n"):
         database.execute(statement)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -119,7 +119,7 @@ def _places_left(places: Mapping[int, int], statuses: Mapping[int, str]) -> dict
     return {team: 1 + sum(other < place for other in left.values()) for team, place in left.items()}
 
 
-class _Line:
+class _TeamSums:
     """The sums over one team's matches."""
 
     def __init__(self) -> None:
@@ -147,10 +147,10 @@ class _StandingsBuilder:
         self._byes = byes
         self._places = places
         self._statuses = statuses
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[int, _TeamSums] = {}
 
     def add_team(self, team: int) -> None:
-        self._lines[team] = _Line()
+        self._lines[team] = _TeamSums()
 
     def add_result(self, result: Result) -> None:
         points = points_of(self._scoring, result)
@@ -173,10 +173,10 @@ class _StandingsBuilder:
         return {team: self._points_against(team, set(teams)) for team in teams}
 
     def _points_against(self, team: int, opponents: set[int]) -> float:
-        by_opponent = self._lines[team].points
+        by_opponent = self._lines[team].points  # `fsum`: the sum must not depend on the order of the results
         return round(fsum(value for opponent in opponents for value in by_opponent.get(opponent, ())), DIGITS)
 
-    def _row(self, team: int, line: _Line) -> Standing:
+    def _row(self, team: int, line: _TeamSums) -> Standing:
         played, byes = line.outcomes.total(), self._byes.get(team, 0)
         points = [value for values in line.points.values() for value in values]
         return Standing(
@@ -246,5 +246,6 @@ def draw_lots(teams: Iterable[int], seed: int) -> dict[int, int]:
     """Draw lots: return each team's lot, from 1, drawn from the seed."""
     from random import Random  # here: most tables draw no lots, and it takes 1 ms to import
 
+    # a generator for each team: its number does not depend on which other teams are tied with it
     drawn = sorted(teams, key=lambda team: (Random(f"lot {seed} {team}").random(), team))
     return {team: lot for lot, team in enumerate(drawn, start=1)}

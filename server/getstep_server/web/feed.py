@@ -155,6 +155,7 @@ class Feed:
             self.opened.set()
             round_ = 0
             try:
+                # as often as the records: the question goes to the database's thread, and maybe to its server
                 while round_ % RECORDS_EVERY or await store.is_current():
                     self._poll_turns(tail)
                     if round_ % RECORDS_EVERY == 0:
@@ -202,7 +203,7 @@ class Feed:
         if decided or (fields.get("type") == "game" and not is_void(result_of(fields))):
             match = self.tournament.matches.get(fields["match"])
             if match is not None and self.tournament.is_open(match):
-                self._hidden.pop(match.number, None)
+                self._hidden.pop(match.number, None)  # a match that was played again is at the end of the order
                 self._hidden[match.number] = match
 
     def _end(self, fields: dict[str, Any]) -> None:

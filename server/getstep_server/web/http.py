@@ -219,6 +219,7 @@ class HttpServer:
         self._hosts = hosts
         self._body_limit = body_limit
         self._uploads = 0
+        # a set in the order of arrival: `_make_room` closes the one that has waited longest
         self._connections: dict[_BrowserConnection, None] = {}
         self._by_address: Counter[str] = Counter()
 
@@ -234,6 +235,7 @@ class HttpServer:
 
     async def serve(self, listener: trio.SocketListener) -> None:
         """Serve until cancelled, then close ``listener``. The failure of one connection never reaches another."""
+        # before the first client: accepted sockets inherit it
         listener.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PAGE_SEND_BUFFER)
         async with listener, trio.open_nursery() as nursery:
             while True:
@@ -306,7 +308,7 @@ class HttpServer:
             else:
                 await self._send_response(parser, connection, answer, body=wants_body)
             if parser.our_state is not h11.DONE or parser.their_state is not h11.DONE:
-                return
+                return  # the rest of a body that was refused would be read as the next request
             parser.start_next_cycle()
             seconds = PAGE_IDLE_SECONDS
 
@@ -332,7 +334,7 @@ class HttpServer:
         if self._uploads >= MAX_PAGE_UPLOADS:
             return problem(503, "several files are being sent to this page now; try again in a minute")
         self._uploads += 1
-        connection.waiting = False
+        connection.waiting = False  # a new connection must not push out a program that is half sent
         scope.deadline = trio.current_time() + PAGE_UPLOAD_SECONDS
         try:
             return await self._with_body(parser, connection, request, limit)
