@@ -12,6 +12,7 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ContestInUse
+from getstep_server.storage.lost_records import check_nothing_lost
 from getstep_server.storage.store import Store
 from tests.support.command import Command
 from tests.support.stored_contests import copied
@@ -39,6 +40,30 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: No
     monkeypatch.chdir(tmp_path)
     (tmp_path / "finished" / "contest.log").write_text(LOGGED, encoding="utf-8")
     return Path("finished")
+
+
+def locks_on(path: Path) -> list[str]:
+    """Return the locks of this process on a file: their kinds and ranges."""
+    inode = f":{path.stat().st_ino}"
+    rows = (line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines())
+    return [" ".join(row[1:4] + row[6:]) for row in rows if row[4] == str(os.getpid()) and row[5].endswith(inode)]
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this system does not list its locks")
+@pytest.mark.parametrize("linked", [False, True])
+def test_looking_for_lost_records_releases_no_lock_of_the_database(finished: Path, linked: bool) -> None:
+    """A reader would take itself for the first one, and build the index of the log anew under the server."""
+    contest = load_contest(finished)
+    if linked:
+        os.link(finished / "contest.db", finished / "contest-copy.db")
+    (finished / "contest.log").unlink()
+    with Store(contest.database) as store:
+        store.chain()
+        files = [finished / "contest.db", finished / "contest.db-shm"]
+        before = [locks_on(path) for path in files]
+        check_nothing_lost(contest)
+        assert [locks_on(path) for path in files] == before
+        assert before[1]
 
 
 # --- an empty database --------------------------------------------------------------------------------------------

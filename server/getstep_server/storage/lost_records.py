@@ -5,7 +5,8 @@ A power cut can leave a file with 0 bytes. A server that took it for a new conte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from getstep_server.config.contest import Contest, database_path
@@ -80,8 +81,7 @@ def set_aside(contest: Contest) -> Path | None:
         return None
     target = contest.folder / f"earlier-{time.strftime('%Y%m%d-%H%M%S')}"
     target.mkdir()
-    database = database_path(contest.folder)
-    beside = [database, *(database.with_name(f"{database.name}-{end}") for end in ("wal", "shm"))]
+    beside = _with_companions(database_path(contest.folder))
     for path in [*(path for path in beside if path.exists()), *found]:
         shutil.move(path, target / path.name)
     return target
@@ -91,16 +91,34 @@ def _evidence(contest: Contest) -> Iterator[Path]:
     """Yield what tells of an earlier contest: its journal, its logs, copies of its database."""
     from .journal import segments
 
-    folder, own = contest.folder, database_path(contest.folder).name
+    folder = contest.folder
+    # Never open these: SQLite may have them open in this process, and POSIX drops all locks of a process on a file
+    # when it closes any descriptor of it. Readers would then rebuild contest.db-shm under the running server.
+    own = _inodes(_with_companions(database_path(folder)))
     if segments(contest.running):
         yield contest.running
     for path in sorted(folder.glob("contest*")):
         if path.name.startswith("contest.log"):
             told = _contains(path, _TOLD)
         else:
-            told = path.name != own and _is_database(path)
+            told = not _inodes([path]) & own and _is_database(path)
         if told:
             yield path
+
+
+def _with_companions(database: Path) -> list[Path]:
+    """Return the database's file, and those that SQLite keeps beside it."""
+    return [database, *(database.with_name(f"{database.name}-{end}") for end in ("wal", "shm"))]
+
+
+def _inodes(paths: Iterable[Path]) -> set[tuple[int, int]]:
+    """Return what identifies the files, under whatever names: a copy may be a hard link."""
+    found = set()
+    for path in paths:
+        with suppress(OSError):
+            status = path.stat()
+            found.add((status.st_dev, status.st_ino))
+    return found
 
 
 def _contains(path: Path, words: tuple[bytes, ...]) -> bool:
