@@ -57,7 +57,9 @@ def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -
     first = command("run", "autumn", "--now").out.partition("Standings after")[2]
     again = command("run", "autumn")
     assert again.code == 0
-    assert "Resumes after 6 matches. Starts when all teams with matches left are here, at the latest" in again.out
+    assert "\nThe contest is over: all 6 matches are played.\n" in again.out
+    assert "Resumes" not in again.out
+    assert "starts" not in again.out.lower()
     assert again.out.partition("Standings after")[2] == first
     assert len(results_of(load_contest(autumn))) == 6
 
@@ -91,6 +93,26 @@ def test_a_port_that_is_taken(command: Command, autumn: Path) -> None:
     assert f"cannot listen on 127.0.0.1 port {port}: Address already in use" in ran.err
     assert "Is another server running? Stop it, or change port (or host) under [server]" in ran.err
     assert "change port (or host) under [server] in autumn/contest.toml" in ran.err
+
+
+def test_a_page_that_moves_to_another_port_says_that_the_slips_are_wrong(
+    autumn: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of `run` only the part that opens the page: the page is a process of its own."""
+
+    def opened(wanted: int) -> tuple[int, str]:
+        contest = load_contest(autumn).listening_on(host="127.0.0.1", web_port=wanted)
+        listener = run_command._page_listener(contest, run_command._progress(contest, plain=True))
+        assert listener is not None
+        with listener:
+            return listener.getsockname()[1], capsys.readouterr().out
+
+    with taken_port() as taken:
+        port, said = opened(taken)
+    assert port != taken
+    assert f"\n! Port {taken} is taken: the live page is on port {port}. " in said
+    assert f"or set web_port = {port} in autumn/contest.toml and print the slips again\n" in said
+    assert "is taken" not in opened(0)[1]  # the system chooses it, and the slips name no page
 
 
 def test_a_classic_port_that_is_taken(command: Command, autumn: Path) -> None:

@@ -174,6 +174,13 @@ def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | 
         progress.say(f"! No live page: {why} ({error.strerror or error}); give another --web-port")
         return None
     progress.say_page(page_address(listener))
+    port = listener.getsockname()[1]
+    if server.web_port not in (0, port):  # 0: the system chooses, and the slips name no page
+        progress.say(
+            f"! Port {server.web_port} is taken: the live page is on port {port}. The page's address, the install"
+            f" command and the QR code of slips for port {server.web_port} do not work: stop the other program and"
+            f" start again, or set web_port = {port} in {contest.folder}/contest.toml and print the slips again"
+        )
     try:
         write_contestants_package(contest)  # the command on the slips installs it from the page
     except OSError as error:
@@ -213,6 +220,9 @@ def _print_header(
             f"! This system lets the server open {file_limit():,} files, and {seats} bots may connect;"
             f" raise the limit first: ulimit -n {seats + FILES_BESIDE_BOTS}"
         )
+    if _is_over(contest, tournament):
+        progress.say(f"The contest is over: {_all_played(played)}.")
+        return
     where = f"Resumes after {pluralize(played, 'match')}" if played or running else ""
     where += f", {running} running" if running else ""
     if when.now or hosted >= set(contest.teams) or any(event.format.pairs_present for event in contest.events):
@@ -227,6 +237,21 @@ def _print_header(
             start = f"when all teams with matches left are here, at the latest in {most}"
     enter = ", or when you press Enter" if when.on_enter and start != "at once" else ""
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
+
+
+def _is_over(contest: Contest, tournament: Tournament) -> bool:
+    """Whether no match is left to play. An arena is never over: its host ends it."""
+    if contest.is_open_ended or not tournament.total or tournament.done < tournament.total:
+        return False
+    if any(map(tournament.remaining_estimate, contest.events)):
+        return False
+    # The estimate does not know a team that was added since the last record.
+    records = map(tournament.next_pairings, contest.events)
+    return not any(record["matches"] for record in records if record is not None)
+
+
+def _all_played(count: int) -> str:
+    return "its only match is played" if count == 1 else f"all {count} matches are played"
 
 
 FILES_BESIDE_BOTS = 400

@@ -172,8 +172,10 @@ class EventLines:
 
     # --- the contest ---
 
-    def _started(self, event: ContestStarted) -> str:
+    def _started(self, event: ContestStarted) -> str | None:
         expected = self._state.expected
+        if event.done == expected > 0 and not self._state.contest.is_open_ended:
+            return None  # nothing starts: all matches were played in earlier runs
         about = "about " if event.remaining_estimate else ""
         return f"The contest starts: {about}{expected - event.done} of {pluralize(expected, 'match')} to play."
 
