@@ -120,6 +120,7 @@ def test_after_three_limits_the_author_is_warned_of_skipped_turns(monkeypatch: p
     assert skipped == (
         "Match 12, move 2: get_step has taken 2.8 s, 3 limits; your bot is stalled: unless the match is over, the"
         f" server skips its turns until get_step returns. It is at test_client_late.py line {line}"
+        "\nStop it with Ctrl-C, correct it and start it again: it goes on with this match."
     )
     assert penalty.endswith("penalty for stalled: nothing heard: 18 turns are skipped")
     assert lateness.endswith("; the answer arrived too late")

@@ -175,7 +175,9 @@ def stalled_text(match: int, ask: GetStep, ms: float, location: str) -> str:
     """Return the warning that get_step, called ``ms`` milliseconds ago, counts as stalled at ``location``."""
     took = f"Match {match}, move {ask.move_number}: get_step has taken {duration(ms)}, {STALLED_MISSES} limits"
     skips = "your bot is stalled: unless the match is over, the server skips its turns until get_step returns"
-    return f"{took}; {skips}. It is at {location}"
+    # A program cannot end a call of another thread; the server goes on with the match after a new login.
+    todo = "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."
+    return f"{took}; {skips}. It is at {location}\n{todo}"
 
 
 def limit_text(time_kind: str, time_ms: int, increment_ms: int = 0) -> str:

@@ -42,8 +42,8 @@ Type the second line again in each new terminal. On Windows, type only the last
 command, with "py" for "python", and then "py -m getstep" wherever this page
 says "getstep"."""
 _CHECKED = """\
-The last command is one line, with no space between the quotes. Its digits
-are the package's hash: pip installs this package or nothing."""
+The last command is one line, with no space between the quotes. If the digits
+after #sha256= are typed as here, pip installs this package or nothing."""
 
 _FROM_PAGE = "Install once, with Python 3.10 or newer. The host's page must be running"
 _FROM_FILE = f"Install once, with Python 3.10 or newer and the file {WHEEL} from the host"
