@@ -155,9 +155,10 @@ td {{ font-weight: bold; }}
 ol {{ margin: 3mm 0 0; padding-left: 6mm; }}
 li {{ margin-bottom: 2.5mm; }}
 li::marker {{ font-weight: bold; }}
-pre {{ margin: 0 0 1mm; padding: 1.5mm 3mm; border: 1px solid #999; font-size: 10pt; white-space: pre-wrap; }}
+pre {{ margin: 0 0 1mm; padding: 1.5mm 3mm; border: 1px solid #999; font-size: 1em; white-space: pre-wrap; }}
 @media screen {{ body {{ padding: 0 4mm; }} }}
-@media print {{ section {{ padding: 0; border: 0; }} section + section {{ break-before: page; }} }}
+@media print {{ section {{ padding: 0; border: 0; line-height: 1.25; font-size: 9.5pt; }} }}
+@media print {{ section + section {{ break-before: page; }} }}
 </style></head><body>
 {pages}</body></html>
 """
