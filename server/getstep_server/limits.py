@@ -133,6 +133,12 @@ BAD_LOGIN_FORGET_SECONDS = 60.0
 MAX_ADDRESSES_KEPT = 4096
 """The number of addresses whose wrong logins are counted. The oldest are dropped first."""
 
+KNOWN_ADDRESSES_PER_SEAT = 4
+"""The latest addresses of a team, for each of its seats, whose connections do not wait for those of new addresses.
+
+A bot moves between a few: cable, WLAN and IPv6. Each address that floods delays the others by a piece of work.
+"""
+
 LOGINS_PER_WINDOW = 20
 LOGIN_WINDOW_SECONDS = 10.0
 """The valid logins of one team in a sliding window, for each of its seats.

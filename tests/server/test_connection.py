@@ -33,6 +33,7 @@ from getstep_server.incident import Incident
 from getstep_server.net import connection, wire_connection
 from getstep_server.net import listener as listening
 from getstep_server.net import registry as registry_module
+from getstep_server.net.login_queue import LoginQueue
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import Seat, seats_of
 from getstep_server.runtime.start import StartCondition
@@ -195,6 +196,18 @@ async def test_a_check_takes_no_seat(tmp_path: Path) -> None:
         async with seated(server.port, 2):
             await seat_holder.expect(Start)
         assert server.recorder.of(Incident) == []
+
+
+async def test_a_check_makes_no_address_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs its team nothing, so it earns no place before the connections of new addresses."""
+    teams: list[int] = []
+    monkeypatch.setattr(LoginQueue, "remember", lambda self, address, team, seats: teams.append(team))
+    async with running(make_contest(tmp_path)) as server:
+        async with connected(server.port) as player:
+            await player.join(1, purpose="check")
+            await player.until(Goodbye)
+        async with seated(server.port, 2):
+            assert teams == [2]
 
 
 async def test_a_newer_login_takes_the_seat_during_a_match(tmp_path: Path) -> None:

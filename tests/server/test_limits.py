@@ -158,7 +158,7 @@ def test_the_address_with_most_connections_loses_one(tmp_path: Path, monkeypatch
     over_limit = registry.over_limit("10.0.0.4")
     assert over_limit is not None
     assert next(iter(over_limit)) is flood[0]
-    registry.logged_in(first, known=True)
+    registry.logged_in(first, None)
     assert registry.over_limit("10.0.0.4") is None, "a connection of a team is not counted"
 
 

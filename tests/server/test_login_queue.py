@@ -91,7 +91,7 @@ async def test_a_known_address_does_not_wait_for_new_ones(
     monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:
     queue, done = LoginQueue(lambda: True), Done(monkeypatch, 0.0003)
-    queue.remember("10.1.0.1")
+    queue.remember("10.1.0.1", 1, 1)
     for number in range(2000):
         queue.add(f"10.0.{number % 200}.1", done.work("flood"))
     async with trio.open_nursery() as nursery:
@@ -109,17 +109,26 @@ async def test_a_known_address_does_not_wait_for_new_ones(
 async def test_an_ipv6_computer_is_one_source_until_it_is_known() -> None:
     queue = LoginQueue()
     assert queue.source("2001:db8::1") == queue.source("2001:db8::2")
-    queue.remember("2001:db8::1")
+    queue.remember("2001:db8::1", 1, 1)
     assert queue.source("2001:db8::1") != queue.source("2001:db8::2")
 
 
-async def test_so_many_addresses_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(login_queue, "MAX_ADDRESSES_KEPT", 2)
+def known(queue: LoginQueue, numbers: range) -> list[int]:
+    """Return those of these computers of one network that are known."""
+    return [number for number in numbers if queue.source(f"2001:db8::{number}") == f"2001:db8::{number}"]
+
+
+async def test_a_team_has_four_known_addresses_for_each_seat() -> None:
+    """One that logs in from many cannot fill the lane of those that play, nor push the others out of it."""
     queue = LoginQueue()
-    for address in ("2001:db8::1", "2001:db8::2", "2001:db8::1", "2001:db8::3"):
-        queue.remember(address)
-    known = [queue.source(f"2001:db8::{number}") == f"2001:db8::{number}" for number in (1, 2, 3)]
-    assert known == [True, False, True]
+    queue.remember("2001:db8::1", 1, 1)
+    queue.remember("2001:db8::2", 1, 1)
+    for number in [*range(2, 10), 3]:
+        queue.remember(f"2001:db8::{number}", 2, 1)
+    assert known(queue, range(1, 10)) == [1, 2, 3, 7, 8, 9]
+    for number in range(10, 20):
+        queue.remember(f"2001:db8::{number}", 3, 2)
+    assert known(queue, range(10, 20)) == list(range(12, 20))
 
 
 async def test_an_address_may_have_so_many_connections_waiting(autojump_clock: MockClock) -> None:

@@ -121,6 +121,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "BAD_LOGIN_LONGEST_SECONDS": ("1e9", f"{_DOOR}test_wrong_logins_wait_longer_each_time_and_not_for_ever"),
     "BAD_LOGIN_FORGET_SECONDS": ("0", f"{_DOOR}test_wrong_logins_wait_longer_each_time_and_not_for_ever"),
     "MAX_ADDRESSES_KEPT": ("10**9", f"{_DOOR}test_wrong_logins_are_remembered_of_so_many_addresses_and_no_more"),
+    "KNOWN_ADDRESSES_PER_SEAT": ("10**9", f"{_LOGINS}test_a_team_has_four_known_addresses_for_each_seat"),
     "LOGINS_PER_WINDOW": ("10**9", f"{_DOOR}test_a_team_may_log_in_so_often_in_so_long"),
     "LOGIN_WINDOW_SECONDS": ("0", f"{_DOOR}test_a_team_may_log_in_so_often_in_so_long"),
     "CLASSIC_REFUSAL_SECONDS": ("0", f"{_ATTACK}test_the_clocks_are_protocol_md_s[a refusal]"),

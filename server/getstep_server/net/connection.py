@@ -476,10 +476,10 @@ class ClientConnection(ABC):
     def _take_seat(self, seat: Seat, *, known: bool) -> None:
         """Take a seat after an accepted login; if the contest is over, only to be told so.
 
-        ``known`` is that of `ConnectionRegistry.logged_in`.
+        ``known``: its address is one from which the team plays; see `ConnectionRegistry.logged_in`.
         """
         self.seat = seat
-        self.registry.logged_in(self, known=known)
+        self.registry.logged_in(self, seat.team if known else None)
         if self._state is State.LOGIN:  # otherwise the send of `welcome` has failed, and the connection ends
             self._state = State.SEATED
         self.registry.poller.logged_in(self._sock)

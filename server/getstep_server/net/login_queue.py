@@ -9,10 +9,11 @@ served in turn, one piece each. So a newcomer waits for one piece of each other 
 those open.
 While matches are played, all of it takes LOGIN_SHARE of a processor at most (`LoginThrottle`).
 
-There are two *lanes*, each with a share of its own. An address from which a team of the contest has logged in uses
-the lane of known addresses, so that a flood from other computers does not delay a bot that reconnects. In the lane
-of new addresses, the computer is counted: in IPv6 it has a /64 (`addresses.source_of`). A known address is counted
-alone, because the computers of a network share their /64.
+There are two *lanes*, each with a share of its own. An address from which a team of the contest has taken a seat
+uses the lane of known addresses, so that a flood from other computers does not delay a bot that reconnects. A team
+has only so many known addresses, the latest ones: one that logs in from everywhere cannot fill that lane. In the
+lane of new addresses, the computer is counted: in IPv6 it has a /64 (`addresses.source_of`). A known address is
+counted alone, because the computers of a network share their /64.
 
 Connections that wait to be admitted cost a file descriptor each, and a source may have only so many. Further ones
 are closed as soon as they are accepted, which takes 20 µs. A source that has too many is *blocked*: the listeners
@@ -34,10 +35,10 @@ from getstep_server.addresses import source_of
 from getstep_server.limits import (
     BLOCKED_SECONDS,
     IDLE_LOGIN_SHARE,
+    KNOWN_ADDRESSES_PER_SEAT,
     LOGIN_BURST_SECONDS,
     LOGIN_READ_SECONDS,
     LOGIN_SHARE,
-    MAX_ADDRESSES_KEPT,
     MAX_WAITING_CONNECTIONS,
     READS_AT_ONCE,
 )
@@ -165,7 +166,10 @@ class LoginQueue:
     ) -> None:
         self._for_known = _Lane(batch, LoginThrottle(is_playing))
         self._for_new = _Lane(batch, LoginThrottle(is_playing))
-        self._known: OrderedDict[str, None] = OrderedDict()  # the latest login last
+        self._known: dict[int, OrderedDict[str, None]] = {}
+        """The addresses of each team, the latest login last."""
+        self._teams_at: Counter[str] = Counter()
+        """How many teams have each known address; none has 0."""
         self._waiting: Counter[str] = Counter()
         """The connections of each source that wait to be admitted; no source has 0."""
         self._blocked: dict[str, _Blocked] = {}
@@ -173,20 +177,26 @@ class LoginQueue:
         self.blocked_changed = trio.Event()
         """Set, and then replaced, when `blocked` has changed."""
 
-    def remember(self, address: str) -> None:
-        """Note that a team of the contest has logged in from ``address``."""
-        self._known[address] = None
-        self._known.move_to_end(address)
-        if len(self._known) > MAX_ADDRESSES_KEPT:
-            self._known.popitem(last=False)
+    def remember(self, address: str, team: int, seats: int) -> None:
+        """Note that a team with so many seats has logged in from ``address``."""
+        known = self._known.setdefault(team, OrderedDict())
+        if address not in known:
+            known[address] = None
+            self._teams_at[address] += 1
+        known.move_to_end(address)
+        if len(known) > KNOWN_ADDRESSES_PER_SEAT * seats:
+            oldest, _ = known.popitem(last=False)
+            self._teams_at[oldest] -= 1
+            if self._teams_at[oldest] == 0:
+                del self._teams_at[oldest]
 
     def source(self, address: str) -> str:
         """Return what ``address`` is counted by: itself if it is known, else its computer."""
-        return address if address in self._known else source_of(address)
+        return address if address in self._teams_at else source_of(address)
 
     def add(self, address: str, work: Work, *, first: bool = True) -> None:
         """Do a piece of work when it is the turn of ``address``; ``first``: before its connections are admitted."""
-        lane = self._for_known if address in self._known else self._for_new
+        lane = self._for_known if address in self._teams_at else self._for_new
         lane.push(self.source(address), work, first=first)
 
     def admit(self, address: str, work: Work, most: int = MAX_WAITING_CONNECTIONS) -> bool:

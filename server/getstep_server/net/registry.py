@@ -11,7 +11,7 @@ from typing import Protocol
 import trio
 
 from getstep.wire import Goodbye
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, Team
 from getstep_server.events import Publish
 from getstep_server.limits import (
     ACCEPT_SHARE,
@@ -120,18 +120,19 @@ class ConnectionRegistry:
             self._forget_source(connection)
             self._removed.unpark_all()
 
-    def logged_in(self, connection: RegisteredConnection, *, known: bool) -> None:
+    def logged_in(self, connection: RegisteredConnection, team: Team | None) -> None:
         """Count a connection no more: from now on the seats of its team bound it.
 
         A connection that has lost its seat is not counted again. LOGINS_PER_WINDOW and LINGER_SECONDS bound those.
 
         Args:
             connection: that a team has accepted as its own.
-            known: its address is one from which the team plays. Anybody can log in on the classic wire.
+            team: that plays from its address; None if it does not: a check takes no seat, and anybody can log in
+                on the classic wire.
         """
         self._forget_source(connection)
-        if known:
-            self.logins.remember(connection.address)
+        if team is not None:
+            self.logins.remember(connection.address, team.id, team.seats)
 
     def _forget_source(self, connection: RegisteredConnection) -> None:
         source = self._sources.pop(connection, None)

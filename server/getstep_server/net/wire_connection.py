@@ -156,7 +156,7 @@ class WireConnection(ClientConnection):
     def _enter(self, join: Join, seat: Seat) -> None:
         self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
         if join.purpose == "check":
-            self.registry.logged_in(self, known=True)
+            self.registry.logged_in(self, None)
             self.close(Goodbye("checked", "The login was accepted.", None))
             return
         self._take_seat(seat, known=True)  # after `welcome`: in mid-match it sends the start and the question
