@@ -123,6 +123,8 @@ async def test_a_team_has_one_at_a_time_and_others_have_theirs(app: App, browser
         ({"entry": "a\0.py"}, b"x"),
         ({"name": "a\0.py"}, b"x"),
         ({"as": "\0"}, b"x"),
+        ({"as": "<b>x</b>"}, b"x"),
+        ({"as": "--help"}, b"x"),
         ({}, b""),
     ],
 )

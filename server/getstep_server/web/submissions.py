@@ -36,7 +36,7 @@ from getstep_server.limits import (
 )
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.submission_status import FAILED, SubmissionStatus
-from getstep_server.programs.version import ProgramVersion
+from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
 
 from .http import JSON, Request, Response, problem
 from .topics import encode
@@ -124,6 +124,12 @@ class Submissions:
         if len(entry) > MAX_PROGRAM_PATH_BYTES:
             return problem(
                 400, f"expected a file's path in ?entry=, of at most {MAX_PROGRAM_PATH_BYTES} characters"
+            )
+        if convention and convention not in ALL_CONVENTIONS:
+            return problem(
+                400,
+                f"?as= names no convention ({convention!r}); it is one of {', '.join(ALL_CONVENTIONS)},"
+                " and without ?as= it is found by trial games",
             )
         submission = SentProgram(team, name, convention, entry, request.body)
         self._latest[team] = submission
