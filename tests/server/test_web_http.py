@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import TypeAlias
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
 from tests.support.patience import PATIENCE_SECONDS
@@ -111,6 +112,17 @@ async def test_a_head_request_gets_no_body() -> None:
         ("127.0.0.1.evil.example", 421),
         ("", 421),
         ("[", 421),
+        ("evil.com@127.0.0.1", 421),
+        ("127.0.0.1#`x`", 421),
+        ('127.0.0.1?"><b>', 421),
+        ("127.0.0.1/x", 421),
+        ("127.0.0.1:abc", 421),
+        ("127.0.0.1:0", 421),
+        ("127.0.0.1:65536", 421),
+        ("127.0.0.1:65535", 200),
+        ("::1", 421),
+        ("[127.0.0.1]", 421),
+        ("[localhost]", 421),
     ],
 )
 async def test_only_own_names_are_accepted_as_host(host: str, expected: int) -> None:
@@ -259,6 +271,36 @@ async def test_a_stream_ends_with_its_client() -> None:
         assert b"text/event-stream" in await stream.receive_some()
         await stream.aclose()
         await ended.wait()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_spectator_who_leaves_is_no_failure(capfd: pytest.CaptureFixture[str], *, fails: bool) -> None:
+    async def events(send: Send) -> None:
+        try:
+            while True:
+                await send(b"data: {}\n\n" * 100_000)  # more than the kernel keeps: it waits for the client
+        except trio.BrokenResourceError:
+            if fails:
+                raise ValueError("a real failure") from None
+            raise
+
+    async def stream_of(_: Request) -> EventStream:
+        return EventStream(events)
+
+    async with serving(stream_of) as (server, connect):
+        stream = await connect()
+        await stream.send_all(HEAD)
+        assert b"text/event-stream" in await stream.receive_some()
+        await wait_all_tasks_blocked()
+        # It closes with RST, so that what is being sent fails.
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await stream.aclose()
+        with trio.fail_after(PATIENCE_SECONDS):
+            while server.connections:
+                await trio.sleep(0.01)
+    printed = capfd.readouterr().err
+    assert ("ValueError: a real failure" in printed) == fails
+    assert fails or not printed
 
 
 class Waiting:

@@ -74,6 +74,8 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
 _METHODS = ("GET", "HEAD", "POST")
+_HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
+"""A ``Host`` header. The page repeats it in commands to copy, so nothing else may be in it: no user, no path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +178,17 @@ class HostCheck:
 
     def allows(self, host: str) -> bool:
         """Return True if a ``Host`` header, which may name a port, is this server's."""
+        found = _HOST.fullmatch(host)
+        if found is None or (found["port"] is not None and not 1 <= int(found["port"]) <= 65535):
+            return False
         try:
-            name = urlsplit(f"//{host}").hostname or ""
+            if found["ipv6"] is not None:
+                ipaddress.IPv6Address(found["ipv6"])
+            elif found["name"].lower() not in self._names:
+                ipaddress.IPv4Address(found["name"])
         except ValueError:
             return False
-        if name in self._names:
-            return True
-        with contextlib.suppress(ValueError):
-            ipaddress.ip_address(name)
-            return True
-        return False
+        return True
 
 
 class _ClientTooSlow(Exception):  # noqa: N818 - it never leaves this module
@@ -260,9 +263,10 @@ class HttpServer:
             try:
                 with connection.scope:
                     await self._converse(connection)
-            except (trio.BrokenResourceError, trio.ClosedResourceError, _ClientTooSlow, OSError):
+            # With *: what ends an event stream comes in the group of its nursery.
+            except* (trio.BrokenResourceError, trio.ClosedResourceError, _ClientTooSlow, OSError):
                 await trio.aclose_forcefully(stream)  # without it, closing would wait for nothing
-            except Exception:
+            except* Exception:
                 traceback.print_exc(file=sys.stderr)
             finally:
                 del self._connections[connection]
