@@ -207,7 +207,7 @@ def test_matches_that_run_without_a_database(command: Command, autumn: Path) -> 
     (autumn / "running" / "segment-1.journal").touch()
     ran = command("run", "autumn", "--now")
     assert ran.code == 2
-    assert "contest.db: no records in it, and matches were played: running in autumn say so" in ran.err
+    assert "contest.db: no records in it, and matches were played: running in autumn says so" in ran.err
     assert "Starts" not in ran.out
 
 

@@ -87,8 +87,9 @@ def test_no_command_takes_lost_records_for_a_new_contest(finished: Path, command
     for words in commands:
         ran = command(*words.split())
         assert (ran.code, ran.out) == (2, ""), words
-        assert "no records in it, and matches were played: contest.log in finished say so" in ran.err
-        assert "getstep-server rescue finished" in ran.err
+        assert "no records in it, and matches were played: contest.log in finished says so" in ran.err
+        assert "getstep-server rescue finished (" in ran.err
+        assert "getstep-server rescue finished --records matches.jsonl" in ran.err
         assert "getstep-server run finished --anew" in ran.err
     assert (path.read_bytes() if path.exists() else None) == before
 
@@ -103,7 +104,12 @@ def test_each_kind_of_evidence_is_enough(finished: Path, command: Command, name:
     database.write_bytes(b"")
     ran = command("verify", "finished")
     assert ran.code == 2
-    assert f"matches were played: {name.split('/')[0]} in finished" in ran.err
+    assert f"matches were played: {name.split('/')[0]} in finished says so" in ran.err
+
+
+def test_two_files_of_evidence_say_so(finished: Path, command: Command) -> None:
+    (finished / "contest.db").rename(finished / "contest.db.bak")
+    assert "contest.db.bak, contest.log in finished say so" in command("verify", "finished").err
 
 
 def test_a_contest_of_which_nothing_was_played_is_new(finished: Path, command: Command) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -211,7 +212,89 @@ def test_each_match_has_a_line_and_a_lost_one_the_command_for_its_result(finishe
     kept = ["matches", "adjudicate", "finished-rescued", "1", "--winner", "1", "--why", "as in contest.log"]
     assert command(*kept).code == 0
     assert command("verify", "finished-rescued").code == 0
-    assert command("rescue", "finished").code == 2  # the folder exists
+    again = command("rescue", "finished", "--records", "no such file")
+    assert again.code == 2
+    assert again.err == "getstep-server: --records no such file: no such file\n"
+    again = command("rescue", "finished")
+    assert again.code == 2
+    assert again.err.startswith("getstep-server: finished-rescued: it exists")
+    assert again.err.endswith(": getstep-server rescue finished --to finished-rescued-2\n")
+    assert command("rescue", "finished", "--to", "finished-rescued-2").code == 1
+    assert "--to finished-rescued: it exists" in command("rescue", "finished", "--to", "finished-rescued").err
+
+
+# --- all records are lost ---------------------------------------------------------------------------------------
+
+
+def lose_all(folder: Path, **changed: object) -> None:
+    """Delete the database, and leave a log of the games in it."""
+    with Store(folder / "contest.db", reading=True) as store:
+        tournament = load_tournament(load_contest(folder), store)
+        contest, lines = tournament.contest, list(store.lines())
+    log = []
+    for line in lines:
+        fields = json.loads(line)
+        if fields["type"] == "game":
+            match = tournament.matches[fields["match"]]
+            about = {"match": match.number, "event_number": match.event, "round": match.round, "game": match.game}
+            names = [contest.team_name(team) for team in match.teams]
+            winner = None if fields["winner"] is None else match.teams[fields["winner"]]
+            ended = {"winner": winner, "reason": fields["reason"], "scores": fields["scores"]}
+            told = {"event": "match_ended", **about, "teams": match.teams, "names": names, **ended, **changed}
+            log.append(json.dumps(told) + "\n")
+    (folder / "contest.log").write_text("".join(log), encoding="utf-8")
+    (folder / "contest.db").unlink()
+
+
+def test_the_printed_commands_set_the_results_of_the_log(finished: Path, command: Command) -> None:
+    lose_all(finished)
+    ran = command("rescue", "finished")
+    assert ran.code == 1
+    printed = [line for line in ran.out.splitlines() if line.startswith("  getstep-server matches adjudicate")]
+    assert len(printed) == 14  # of 16 matches; the other two were never played
+    said = command("verify", "finished-rescued")
+    assert said.code == 1
+    assert said.out.startswith("ALL RECORDS ARE LOST: 16 matches paired again, none with a result.\n")
+    for line in printed:
+        kept = command(*shlex.split(line)[1:])
+        assert kept.code == 0, kept.err
+    assert command("verify", "finished-rescued").code == 0
+    # the later rounds follow from results, and only the log knows their matches
+    assert "match 32 (Ada - =1+1): won by Ada (" in ran.out
+    assert "This is in contest.log only: it has no turns and no hashes" in ran.out
+    hint = "getstep-server rescue finished --to finished-rescued-2 --records matches.jsonl\n"
+    assert f"A backup saves everything, and so does a file of export --matches: {hint}" in ran.out
+
+
+@pytest.mark.parametrize("changed", [{"teams": [2, 9]}, {"event_number": 7}, {"winner": [1]}])
+def test_a_log_that_denies_the_pairings_is_listed_only(
+    finished: Path, command: Command, changed: dict[str, object]
+) -> None:
+    lose_all(finished, **changed)
+    ran = command("rescue", "finished")
+    assert ran.code == 1
+    assert "adjudicate" not in ran.out
+    if "winner" in changed:
+        return  # the pairings are confirmed, and a result that no team has is not set
+    assert "its result is lost" not in ran.out
+    assert "match 1 (Ada - =1+1): won by " in ran.out
+    said = command("verify", "finished-rescued")
+    assert said.code == 1
+    assert "\nTo begin the contest anew, as nothing is left: getstep-server run finished-rescued\n" in ran.out
+    assert said.out.startswith("ALL RECORDS ARE LOST: this is an empty contest.\n")
+    refused = command("matches", "adjudicate", "finished-rescued", "3", "--winner", "Ada", "--why", "x")
+    assert refused.code == 2
+    assert "MATCH 3: the contest in finished-rescued has no matches yet" in refused.err
+
+
+def test_an_export_restores_a_deleted_database(finished: Path, command: Command) -> None:
+    before = lines_of(finished)
+    command("export", "finished", "--matches", "--output", "matches.jsonl")
+    lose_all(finished)
+    ran = command("rescue", "finished", "--records", "matches.jsonl")
+    assert ran.code == 0
+    assert "A backup saves everything" not in ran.out
+    assert lines_of(Path("finished-rescued")) == before
 
 
 def test_a_hash_of_before_the_damage_is_still_in_the_chain(finished: Path, command: Command) -> None:

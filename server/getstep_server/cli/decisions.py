@@ -255,6 +255,11 @@ def _adjudicate(args: argparse.Namespace) -> int:
 
 
 def _match(contest: Contest, tournament: Tournament, number: int) -> Match:
+    if not tournament.matches:
+        problem = f"the contest in {contest.folder} has no matches yet"
+        raise UsageError(
+            f"MATCH {number}: {problem}; the first ones are paired by {shell_command('run', contest.folder)}"
+        )
     if number not in tournament.matches:
         expected, listing = f"1 to {len(tournament.matches)}", shell_command("matches", "list", contest.folder)
         raise UsageError(f"MATCH {number}: no match has this number, expected {expected}; see {listing}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,11 @@ a new folder beside it, with which you continue.
 Each page of the database is read on its own, and each record proves itself by
 its hash. Pairings that are lost are computed again. Matches in progress are
 taken from the journal. Lost results are looked up in contest.log: rescue prints
-the command that sets each of them, or run plays the match again.
+the command that sets each of them, or run plays the match again. If the pairing
+of a match is lost, too, its result is only listed.
 
-A copy of contest.db, or what export --matches wrote, fills gaps: --records.
+A copy of contest.db, or what export --matches wrote, fills gaps: --records. One
+that is complete saves everything, even if contest.db is gone.
 
 The output has a line for each match, and is written to rescue.txt in the new
 folder, too. verify names what is lost from then on.
@@ -67,11 +69,18 @@ def _rescue(args: argparse.Namespace) -> int:
         raise in_use(contest.folder, server, contest.folder)
     folder = args.contest.resolve()
     target: Path = args.to or args.contest.parent / f"{folder.name}-rescued"
-    if target.exists():
-        raise UsageError(f"--to {target}: it exists; name a new folder")
     for path in args.records:
         if not path.is_file():
             raise UsageError(f"--records {path}: no such file")
+    if target.exists():
+        if args.to is not None:
+            raise UsageError(f"--to {target}: it exists; name a new folder")
+        words: list[str | Path] = ["rescue", args.contest, "--to", _free(target)]
+        for path in args.records:
+            words += ["--records", path]
+        raise UsageError(
+            f"{target}: it exists, perhaps from an earlier rescue; for a second one: {shell_command(*words)}"
+        )
     try:
         left = read_left(contest, args.records)
         with progress_bar("verified") as progress:
@@ -88,22 +97,32 @@ def _rescue(args: argparse.Namespace) -> int:
     return EXIT_FAILED if rescued.lost or rescued.made else EXIT_OK
 
 
+def _free(folder: Path) -> Path:
+    """Return the first of ``folder-2``, ``folder-3`` and so on that does not exist."""
+    names = (folder.with_name(f"{folder.name}-{number}") for number in count(2))
+    return next(path for path in names if not path.exists())
+
+
 def _report(contest: Contest, left: Left, rescued: Rescue, target: Path) -> Iterator[str]:
     total, lost = len(rescued.rows), len(rescued.lost) + len(rescued.made)
     yield f"{total - lost} of {pluralize(total, 'record')} saved in {target}"
     if not left.length:
         yield "How many records there were is lost, too: later ones may be missing."
     yield ""
-    logged = _logged_results(contest.folder)
     gone = {game[0] for _, game in rescued.lost.values() if game is not None}
-    for number in sorted({*rescued.tournament.matches, *gone, *logged}):
-        yield from _match_lines(number, contest, left, rescued, logged.get(number), target)
+    for number in sorted({*rescued.tournament.matches, *gone}):
+        yield from _match_lines(number, contest, left, rescued, left.logged.get(number), target)
+    yield from _only_logged_lines(rescued, left.logged)
     yield ""
     yield from _record_lines(rescued)
     if left.bad_lines:
         yield f"Journal: {pluralize(left.bad_lines, 'line')} damaged and left out"
+    if lost:
+        again = shell_command("rescue", contest.folder, "--to", _free(target), "--records", "matches.jsonl")
+        yield f"A backup saves everything, and so does a file of export --matches: {again}"
     yield f"To check everything: {shell_command('verify', target)}"
-    yield f"To continue the contest: {shell_command('run', target)}"
+    begin = "continue the contest" if rescued.tournament.matches else "begin the contest anew, as nothing is left"
+    yield f"To {begin}: {shell_command('run', target)}"
 
 
 def _match_lines(
@@ -137,14 +156,43 @@ def _match_lines(
 
 
 def _logged_lines(match: Match, logged: Mapping[str, Any], target: Path) -> Iterator[str]:
-    winner, scores = logged.get("winner"), logged.get("scores")
-    if winner not in (None, *match.teams):
+    winner = logged.get("winner")
+    if winner not in (None, *match.teams) or logged.get("teams", list(match.teams)) != list(match.teams):
         return
-    result = "a draw" if winner is None else f"won by team {winner}"
-    yield f"  contest.log: {result} ({logged.get('reason')}), scores {scores}. To keep that result:"
+    yield f"  contest.log: {_result(logged)}. To keep that result:"
     team = "draw" if winner is None else str(winner)
     words = ("matches", "adjudicate", target, str(match.number), "--winner", team)
     yield f"  {shell_command(*words, '--why', 'the record was lost; as in contest.log')}"
+
+
+def _result(logged: Mapping[str, Any]) -> str:
+    winner = logged.get("winner")
+    result = "a draw" if winner is None else f"won by {_names(logged).get(str(winner), f'team {winner}')}"
+    return f"{result} ({logged.get('reason')}), scores {logged.get('scores')}"
+
+
+def _names(logged: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a logged match's teams by their ids as text; none if the line does not have them."""
+    try:
+        return {str(team): str(name) for team, name in zip(logged["teams"], logged["names"], strict=True)}
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
+def _only_logged_lines(rescued: Rescue, logged: Mapping[int, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the results of the log whose matches no pairings have."""
+    only = sorted(logged.keys() - rescued.tournament.matches.keys())
+    if not only:
+        return
+    yield ""
+    yield f"No command can set {pluralize(len(only), 'result')} of contest.log, as the pairings are lost as well:"
+    for number in only:
+        versus = " - ".join(_names(logged[number]).values())
+        yield f"match {number}" + (f" ({versus})" if versus else "") + f": {_result(logged[number])}"
+    yield (
+        "This is in contest.log only: it has no turns and no hashes, so nothing can be checked by it,"
+        " and the new contest does not have it."
+    )
 
 
 def _record_lines(rescued: Rescue) -> Iterator[str]:
@@ -155,24 +203,6 @@ def _record_lines(rescued: Rescue) -> Iterator[str]:
     for place, (why, game) in sorted(rescued.lost.items()):
         about = "" if game is None else f" (match {game[0]}, attempt {game[1]})"
         yield f"place {place}: lost{about}: {why}"
-
-
-def _logged_results(folder: Path) -> dict[int, Mapping[str, Any]]:
-    """Return the latest result of each match in the logs; of no attempt that was void."""
-    found: dict[int, Mapping[str, Any]] = {}
-    paths = sorted(folder.glob("contest.log*"), key=lambda path: path.name, reverse=True)  # the oldest first
-    for path in paths:
-        with path.open("rb") as file:
-            for line in file:
-                if b'"match_ended"' not in line:
-                    continue
-                try:
-                    fields = json.loads(line)
-                    number = int(fields["match"])
-                except (ValueError, KeyError, TypeError):
-                    continue
-                found[number] = fields
-    return found
 
 
 def _versus(contest: Contest, match: Match) -> str:

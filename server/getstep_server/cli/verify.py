@@ -36,8 +36,8 @@ examples:
   getstep-server verify autumn
   getstep-server verify autumn --expect-hash 5f1c...   # all 64 digits
 
-exit codes: 0 everything fits, 1 there is an error in the records, 2 the command
-or a file cannot be used
+exit codes: 0 everything fits, 1 there is an error in the records, or all of them
+are lost, 2 the command or a file cannot be used
 """
 
 
@@ -69,7 +69,7 @@ def _verify(args: argparse.Namespace) -> int:
         return EXIT_FAILED
     _print_verified(verified, hash_given=args.expect_hash is not None)
     say_notes(verified.notes)
-    return EXIT_OK
+    return EXIT_FAILED if _all_lost(verified) else EXIT_OK
 
 
 def _check_published(path: Path, sha256: str) -> None:
@@ -86,8 +86,12 @@ def _print_verified(verified: Verified, *, hash_given: bool) -> None:
     attempts = _counts({"void": verified.void, "overruled": verified.overruled})
     played = ", ".join(matches) + (f" (further attempts: {', '.join(attempts)})" if attempts else "")
     records, turns = pluralize(verified.records, "record"), pluralize(verified.turns, "turn")
-    fits = "Everything that is left fits" if verified.lost else "Everything fits"
-    print(f"{fits}: {records}, {played}, {turns} replayed.")
+    if _all_lost(verified):
+        again = f"{pluralize(verified.matches, 'match')} paired again, none with a result"
+        print(f"ALL RECORDS ARE LOST: {again if verified.matches else 'this is an empty contest'}.")
+    else:
+        fits = "Everything that is left fits" if verified.lost else "Everything fits"
+        print(f"{fits}: {records}, {played}, {turns} replayed.")
     _print_lost(verified.lost)
     for line in shortened([f"Changed setting: {change}" for change in verified.changes]):
         print(escape_control_chars(line))
@@ -95,6 +99,11 @@ def _print_verified(verified: Verified, *, hash_given: bool) -> None:
         later = f"; {pluralize(verified.beyond, 'record')} came later" if verified.beyond else ", as its last"
         print(f"The expected hash is in the chain{later}.")
     print(f"Hash of the last record: {verified.tip}")
+
+
+def _all_lost(verified: Verified) -> bool:
+    """Return True if each record stands in the place of a lost one."""
+    return bool(verified.lost) and len(verified.lost) == verified.records
 
 
 def _print_lost(lost: Sequence[str]) -> None:

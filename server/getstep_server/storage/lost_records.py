@@ -44,14 +44,17 @@ def check_nothing_lost(contest: Contest) -> None:
         return
     folder = contest.folder
     named = ", ".join(path.name for path in found[:3])
+    say = "says" if len(found) == 1 else "say"
     if isinstance(contest.database, PostgresAddress):
         rescue = "put a backup of the schema back"
     else:
         rescue = (
             f"put a backup of it back, or save what is left into a new folder with: getstep-server rescue {folder}"
+            f" (a file of export --matches restores all its records: getstep-server rescue {folder}"
+            " --records matches.jsonl)"
         )
     raise ConfigError(
-        f"{contest.database}: no records in it, and matches were played: {named} in {folder} say so; {rescue}."
+        f"{contest.database}: no records in it, and matches were played: {named} in {folder} {say} so; {rescue}."
         f" To begin the contest anew instead: getstep-server run {folder} --anew"
     )
 

@@ -11,7 +11,7 @@ not with another hash than their neighbours name.
 record that says so (`records.lost`), with the hash of the lost record if the next one names it. So the chain has no
 hole: its next link is that hash. What can be computed is not lost: pairings follow from the records before them. If
 the computed record has the very hash of the lost one, it is that record. If it only fits all later matches, it is
-stored with the key ``instead_of``.
+stored with the key ``instead_of``. If no record is left, the journal or `contest.log` must name the matches.
 
 *What cannot stay.* A record may contradict what is left, such as a decision about a match of which nothing is left.
 It is lost as well, and the report says so. The result is verified: what `verify` finds is left out in turn, so that
@@ -23,6 +23,7 @@ A run resumes these matches after their last turn.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -76,6 +77,7 @@ class Left:
         incidents: the counts of incidents.
         journal: the running attempts, by tag.
         bad_lines: the number of lines of the journal that are not what was written.
+        logged: by match, the latest line of ``contest.log`` about its end; a void attempt has none.
     """
 
     rows: dict[int, RecordRow] = field(default_factory=dict)
@@ -86,6 +88,7 @@ class Left:
     incidents: list[IncidentRow] = field(default_factory=list)
     journal: dict[bytes, Journaled] = field(default_factory=dict)
     bad_lines: int = 0
+    logged: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass
@@ -132,6 +135,7 @@ def read_left(contest: Contest, backups: Sequence[Path]) -> Left:
         else:
             _read_database(path, left, path.name)
     _read_journal(contest.running, left)
+    _read_logs(contest.folder, left)
     return left
 
 
@@ -249,6 +253,20 @@ def _read_journal(folder: Path, left: Left) -> None:
         for path in paths:
             for raw in path.read_bytes().splitlines(keepends=True):
                 _take_line(raw, left)
+
+
+def _read_logs(folder: Path, left: Left) -> None:
+    paths = sorted(folder.glob("contest.log*"), key=lambda path: path.name, reverse=True)  # the oldest first
+    for path in paths:
+        with path.open("rb") as file:
+            for line in file:
+                if b'"match_ended"' not in line:
+                    continue
+                try:
+                    fields = json.loads(line)
+                    left.logged[int(fields["match"])] = fields
+                except (ValueError, KeyError, TypeError, OverflowError):
+                    continue
 
 
 def _take_line(raw: bytes, left: Left) -> None:
@@ -421,8 +439,8 @@ class _Chain:
         return {**pairings_header(contest, event, event.teams), "matches": list(map(_entry_of, matches))}
 
     def _begin_again(self) -> None:
-        """Put settings and first pairings on record again, if the journal has matches of them."""
-        if not self.left.journal:
+        """Put settings and first pairings on record again, if the journal or the log has matches of them."""
+        if not self.left.journal and not self._log_confirms():
             if not self.rows:
                 self.lost[1] = "all records of this contest are lost", None
                 self._add(record_of_lost(self.contest, self.lost[1][0], None))
@@ -433,6 +451,15 @@ class _Chain:
             fields = self._computed(event.number, self.tournament)
             if fields is not None:
                 self._add(Record({**fields, INSTEAD_OF: None}), f"pairings of {event.name}, computed again")
+
+    def _log_confirms(self) -> bool:
+        """Return True if the first pairings, computed again, have matches of the log, and none that it denies."""
+        scratch = Tournament(self.contest)
+        for event in self.contest.events:
+            if (fields := self._computed(event.number, scratch)) is not None:
+                scratch.apply(fields)
+        both = scratch.matches.keys() & self.left.logged.keys()
+        return bool(both) and all(_is_logged(scratch.matches[number], self.left.logged[number]) for number in both)
 
     def _add(self, record: Record, made: str = "", *, proved: bool = False) -> None:
         place, previous = len(self.rows) + 1, self.previous
@@ -478,6 +505,11 @@ def _match_of(head: Mapping[str, Any]) -> Match | None:
         return match_of(head)
     except RecordError:
         return None
+
+
+def _is_logged(match: Match, logged: Mapping[str, Any]) -> bool:
+    names = ("event_number", "round", "game", "teams")
+    return [logged.get(name) for name in names] == [match.event, match.round, match.game, list(match.teams)]
 
 
 def _software_of(row: RecordRow) -> str:
