@@ -140,6 +140,7 @@ class _Page:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._cookie = ""
+        self._has_answered = False
 
     def log_in(self, team: Login, console: Console) -> None:
         """Log in.
@@ -204,6 +205,11 @@ class _Page:
             body, cookie = answer.read(_ANSWER_BYTES), answer.getheader("Set-Cookie", "")
         except OSError as error:
             reason = error.strerror or str(error) or type(error).__name__
+            if self._has_answered:  # the address is right; the program may be stored if only the answer is lost
+                raise Unreachable(
+                    f"The server has stopped, or cannot be reached any more: {reason}. It has not said that your"
+                    " program is stored: submit it again when the server runs."
+                ) from None
             raise Unreachable(
                 f"The live page at http://{self._address} cannot be reached: {reason}.\n{_HINT}"
             ) from None
@@ -211,6 +217,7 @@ class _Page:
             raise NotGetstep(f"{self._address} is not a web page; bots use another port.\n{_HINT}") from None
         finally:
             connection.close()
+        self._has_answered = True
         self._cookie = cookie.partition(";")[0] or self._cookie
         if answer.status >= 400:
             raise self._refusal(answer.status, body)

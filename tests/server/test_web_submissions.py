@@ -341,6 +341,32 @@ def test_a_page_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captur
     assert "--port is the port of that page" in said
 
 
+def test_a_page_that_ends_during_the_command_is_no_wrong_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bot = tmp_path / "my_bot.py"
+    bot.write_text("pass")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once() -> None:
+            connection = server.accept()[0]
+            server.close()  # before the answer, so that the next connection is refused
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"nonce":"0"}')
+
+        port = server.getsockname()[1]
+        answering = threading.Thread(target=answer_once, daemon=True)
+        answering.start()
+        login = ["--host", "127.0.0.1", "--port", str(port), "--team", "1", "--token", TOKENS[1]]
+        assert cli.main(["submit", str(bot), *login]) == 1
+        answering.join(PATIENCE_SECONDS)
+    said = capsys.readouterr().err
+    assert "The server has stopped, or cannot be reached any more: Connection refused. It has not said that" in said
+    assert "submit it again when the server runs" in said
+    assert "--port" not in said
+
+
 def test_a_port_that_is_not_the_pages_is_named_without_what_it_sent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
