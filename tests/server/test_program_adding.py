@@ -367,6 +367,8 @@ def test_the_class_with_main_is_found_in_what_was_built(tmp_path: Path, monkeypa
     assert added(**two, program__toml='entry = "B.java"').version.command[-1] == "p.q.Other"
     with pytest.raises(ProgramRefused, match="none has one"):
         added(A__java="class A { }")
+    with pytest.raises(ProgramRefused, match=r"(?s)named Winner\.java.*\nWrite that class without public, or give"):
+        added(MyBot__java="public " + JAVA_MAIN.format("Winner"))
     wrong = {"PlayerOne__java": JAVA_MAIN.format("playerOne"), "program__toml": 'run = "java -cp . PlayerOne"'}
     with pytest.raises(
         ProgramRefused, match=r"class PlayerOne, and .*; classes with main: playerOne \(in PlayerOne"

@@ -113,6 +113,10 @@ class _Output:
         return [escape_control_chars(line.rstrip())[:_SHOWN_CHARS] for line in text.splitlines() if line.strip()]
 
 
+_JAVA_FILE_NAME = "is public, should be declared in a file named"
+_JAVA_ADVICE = "Write that class without public, or give its file that name."
+
+
 def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[[], None]) -> None:
     try:
         first, *rest = plan.build
@@ -136,7 +140,9 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         output.check()
         if code:
             failure = f"it does not compile: {_named(plan)} {process.describe_end()}"
-            raise ProgramRefused("\n".join([failure, *_shown(output.lines())]))
+            lines = output.lines()
+            advice = [_JAVA_ADVICE] if any(_JAVA_FILE_NAME in line for line in lines) else []
+            raise ProgramRefused("\n".join([failure, *_shown(lines), *advice]))
         if protections is not Protections.NONE:
             with _build_errors(folder):
                 process.folder.save(folder)
