@@ -12,7 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
+from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send, Upload
 from tests.support.patience import PATIENCE_SECONDS
 
 Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
@@ -27,9 +27,9 @@ async def echo(request: Request) -> Response:
 
 @asynccontextmanager
 async def serving(
-    handle: Handler = echo, names: tuple[str, ...] = (), body_bytes: int | None = None
+    handle: Handler = echo, names: tuple[str, ...] = (), upload_bytes: int | None = None
 ) -> AsyncIterator[tuple[HttpServer, Connect]]:
-    limit = [] if body_bytes is None else [lambda _: body_bytes]
+    limit = [] if upload_bytes is None else [lambda request: Upload(upload_bytes, int(request.path[1:] or "0"))]
     server = HttpServer(handle, HostCheck(names), *limit)
     (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listener.socket.getsockname()[1]
@@ -199,12 +199,34 @@ async def test_a_request_has_ten_seconds(autojump_clock: MockClock) -> None:
 
 
 async def test_a_long_body_has_two_minutes(autojump_clock: MockClock) -> None:
-    async with serving(body_bytes=10_000) as (_, connect):
+    async with serving(upload_bytes=10_000) as (_, connect):
         async with await connect() as stream:
             began = trio.current_time()
             await stream.send_all(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n")
             assert await all_of(stream) == b""
             assert 120 <= trio.current_time() - began < 121
+
+
+async def test_four_long_bodies_are_read_at_a_time_and_one_of_each_team() -> None:
+    """Each may be 10 MB in memory."""
+
+    def post(team: int, sent: bytes) -> bytes:
+        return b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n" % team + sent
+
+    async with serving(upload_bytes=10_000) as (_, connect):
+        streams = []
+        for team in range(1, 5):
+            streams.append(await connect())
+            await streams[-1].send_all(post(team, b"x" * 5000))
+            await wait_all_tasks_blocked(0.01)
+            if team == 1:
+                assert status(await answer(connect, post(1, b""))) == 409
+                assert status(await answer(connect, post(2, b"x" * 9000))) == 200
+        assert status(await answer(connect, post(5, b""))) == 503
+        for stream in streams:
+            await stream.aclose()
+        await wait_all_tasks_blocked(0.01)
+        assert status(await answer(connect, post(1, b"x" * 9000))) == 200
 
 
 async def test_the_next_request_has_thirty_seconds(autojump_clock: MockClock) -> None:

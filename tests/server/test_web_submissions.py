@@ -25,7 +25,7 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.programs.store import ProgramStore
 from getstep_server.web import submissions
 from getstep_server.web.app import App
-from getstep_server.web.http import HostCheck, HttpServer, Request, Response
+from getstep_server.web.http import HostCheck, HttpServer, Request, Response, Upload
 from getstep_server.web.submissions import SentProgram, Submissions
 from tests.old_contests.contests import unpack
 from tests.support.archives import zipped
@@ -140,7 +140,7 @@ async def test_without_a_login_or_from_another_site_nothing_is_read(app: App, br
         limit = app.own.body_limit(head(**headers))
         assert isinstance(limit, Response)
         assert limit.status == 401
-    assert app.own.body_limit(head(cookie=browser.cookie)) == 10_000_000
+    assert app.own.body_limit(head(cookie=browser.cookie)) == Upload(10_000_000, team=1)
     assert app.own.body_limit(Request("POST", "/own/login", {}, {}, b"", "192.0.2.8")) == 4096
 
 
@@ -394,22 +394,18 @@ def test_a_port_that_is_not_the_pages_is_named_without_what_it_sent(
 # --- long bodies ------------------------------------------------------------------------------------------------
 
 
-async def test_four_programs_are_read_at_a_time(app: App, browser: Browser, port: int) -> None:
-    """Each may be 10 MB in memory."""
-
+async def test_a_team_sends_one_program_at_a_time(app: App, browser: Browser, port: int) -> None:
     def head(length: int) -> bytes:
         fields = f"Host: localhost\r\nCookie: {browser.cookie}\r\nContent-Length: {length}\r\n"
         return f"POST /own/program?name=a.py HTTP/1.1\r\n{fields}\r\n".encode()
 
-    streams = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(5)]
-    for stream in streams[:4]:
-        await stream.send_all(head(100_000) + b"x" * 50_000)
-    await wait_all_tasks_blocked(0.05)
-    await streams[4].send_all(head(100_000))
-    with trio.fail_after(PATIENCE_SECONDS):
-        assert (await streams[4].receive_some()).startswith(b"HTTP/1.1 503")
-    for stream in streams:
-        await stream.aclose()
+    async with await trio.open_tcp_stream("127.0.0.1", port) as slow:
+        await slow.send_all(head(100_000) + b"x" * 50_000)
+        await wait_all_tasks_blocked(0.05)
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(head(100_000))
+            with trio.fail_after(PATIENCE_SECONDS):
+                assert (await stream.receive_some()).startswith(b"HTTP/1.1 409")
     await wait_all_tasks_blocked(0.05)
     async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(head(3) + b"bad")

@@ -154,7 +154,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_PAGE_CONNECTIONS": ("10**9", f"{_PAGE}test_all_addresses_together_have_so_many_connections"),
     "MAX_PAGE_CONNECTIONS_PER_ADDRESS": ("10**9", f"{_PAGE}test_one_address_has_so_many_connections"),
     "PAGE_HEAD_BYTES": ("10**6", f"{_PAGE}test_a_head_has_at_most_16_kib"),
-    "MAX_PAGE_UPLOADS": ("10**6", f"{_SUBMIT}test_four_programs_are_read_at_a_time"),
+    "MAX_PAGE_UPLOADS": ("10**6", f"{_PAGE}test_four_long_bodies_are_read_at_a_time_and_one_of_each_team"),
     "PAGE_UPLOAD_SECONDS": ("10.0**6", f"{_PAGE}test_a_long_body_has_two_minutes"),
     "MAX_SUBMISSIONS_WAITING": ("10**6", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),
     "SUBMISSIONS_WAITING_BYTES": ("10**12", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),

@@ -16,7 +16,7 @@ new one is refused. `SO_SNDBUF` bounds what the kernel keeps for a client that d
 
 *Long bodies.* A form is short, and an uploaded program is not. ``body_limit`` is asked as soon as the head is
 there, so a long body is read only for a client that is logged in. Few are read at a time, because each is kept in
-memory.
+memory, and one of each team.
 
 *Host.* A page that checks no ``Host`` can be read by any web site through DNS rebinding: the site's own name then
 resolves to this server's address. An attack of that kind needs a name, so literal addresses are always accepted,
@@ -149,7 +149,16 @@ class Download:
 AnyResponse: TypeAlias = Response | EventStream | Download
 Handler: TypeAlias = Callable[[Request], Awaitable[AnyResponse]]
 
-BodyLimit: TypeAlias = Callable[[Request], "int | Response"]
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A long body that may come: the size that it may have, and the team that sends it, one at a time."""
+
+    limit: int
+    team: int
+
+
+BodyLimit: TypeAlias = Callable[[Request], "int | Upload | Response"]
 """Called with a request whose body is not read yet: returns the size that it may have, or the refusal."""
 
 
@@ -221,7 +230,7 @@ class HttpServer:
         self._handle = handle
         self._hosts = hosts
         self._body_limit = body_limit
-        self._uploads = 0
+        self._uploads: set[int] = set()  # the teams whose long bodies are read
         # a set in the order of arrival: `_make_room` closes the one that has waited longest
         self._connections: dict[_BrowserConnection, None] = {}
         self._by_address: Counter[str] = Counter()
@@ -333,17 +342,19 @@ class HttpServer:
         limit = self._body_limit(request)
         if isinstance(limit, Response):
             return limit
-        if limit <= PAGE_BODY_BYTES:
+        if isinstance(limit, int):
             return await self._with_body(parser, connection, request, limit)
-        if self._uploads >= MAX_PAGE_UPLOADS:
+        if limit.team in self._uploads:  # slow bodies of one team would keep all others from sending theirs
+            return problem(409, "your team is sending another file now; try again when it is there")
+        if len(self._uploads) >= MAX_PAGE_UPLOADS:
             return problem(503, "several files are being sent to this page now; try again in a minute")
-        self._uploads += 1
+        self._uploads.add(limit.team)
         connection.waiting = False  # a new connection must not push out a program that is half sent
         scope.deadline = trio.current_time() + PAGE_UPLOAD_SECONDS
         try:
-            return await self._with_body(parser, connection, request, limit)
+            return await self._with_body(parser, connection, request, limit.limit)
         finally:
-            self._uploads -= 1
+            self._uploads.discard(limit.team)
 
     async def _with_body(
         self, parser: h11.Connection, connection: _BrowserConnection, request: Request, limit: int

@@ -45,7 +45,7 @@ from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.storage.database import StoreError
 
 from .feed import Feed
-from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, attachment, problem, redirect
+from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
 from .own_games import OwnGames
 from .submissions import Submissions
 from .topics import encode
@@ -182,14 +182,14 @@ class TeamArea:
         """Return the team for which the browser is logged in; None if it is not."""
         return self._sessions.team_of(request.cookie(COOKIE), self._feed.contest.teams)
 
-    def body_limit(self, request: Request) -> int | Response:
+    def body_limit(self, request: Request) -> int | Upload | Response:
         """Return the size that the body of a request may have: only a program of a logged-in team is long."""
         if (request.method, request.path) != ("POST", _PROGRAM):
             return PAGE_BODY_BYTES
         team = self.team_of(request)
         if team is None or not request.is_own:
             return problem(401, "log in first, on the page /own")
-        return self.submissions.objection(team.id) or MAX_PROGRAM_BYTES
+        return self.submissions.objection(team.id) or Upload(MAX_PROGRAM_BYTES, team.id)
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/own``."""
