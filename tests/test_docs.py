@@ -332,3 +332,10 @@ def test_the_table_of_all_other_settings_has_their_defaults() -> None:
 
 
 ROW_OF_A_SETTING = r"^\| `(\w+)` in `\[(\w+)\]` \| (\S+) \|"
+
+
+@pytest.mark.parametrize("page", ["docs/host.md", "server/getstep_server/web/templates/start.html.j2"])
+def test_a_page_that_activates_an_environment_on_windows_says_what_powershell_needs(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert r".venv\Scripts\activate" in text
+    assert "Set-ExecutionPolicy -Scope Process RemoteSigned" in text
