@@ -81,9 +81,10 @@ def edit_all(contest: Contest) -> None:
         ('tie_breaks = ["won", "difference"]', 'tie_breaks = ["difference"]'),
         ('name = "Dominoes"', 'name = "Stones"'),
         ("budget_seconds = 10.0", "move_seconds = 3.0"),
+        ("port = 0", "port = 0\nweb_port = 0"),  # not on record
     )
     with contest_path(contest.folder).open("a", encoding="utf-8") as file:
-        file.write("\n[time]\nlag_ms = 250\n[start]\nabsent_seconds = 0.25\n[server]\nport = 0\n")
+        file.write("\n[time]\nlag_ms = 250\n[start]\nabsent_seconds = 0.25\n")
     edit(teams_path(contest.folder), ('name = "Blaise"', 'name = "Bruno"'), ('name = "Ada"', 'name = "Blaise"'))
 
 
@@ -213,7 +214,7 @@ def test_a_run_without_a_change_records_nothing(command: Command, played: Contes
 def test_teams_and_events_may_come_and_go(command: Command, contest: Contest) -> None:
     edit(teams_path(contest.folder), ('id = 4\nname = "Dorothy"', 'id = 7\nname = "Edsger"'))
     with contest_path(contest.folder).open("a", encoding="utf-8") as file:
-        file.write('\n[[event]]\ngame = "hop"\nname = "More"\n[server]\nport = 0\n[start]\nabsent_seconds = 0.1\n')
+        file.write('\n[[event]]\ngame = "hop"\nname = "More"\n[start]\nabsent_seconds = 0.1\n')
     ran = command("standings", "autumn")
     assert ran.code == 0
     assert "Dorothy" in ran.out
@@ -373,8 +374,9 @@ def test_the_settings_name_teams_and_events(contest: Contest) -> None:
 
 
 def test_settings_that_no_record_has_are_those_of_the_files(contest: Contest) -> None:
+    edit(contest_path(contest.folder), ("port = 0", "port = 0\nweb_port = 8123"))
     with contest_path(contest.folder).open("a") as file:
-        file.write("\n[server]\nweb_port = 8123\n[start]\nabsent_seconds = 7\n[page]\nfreeze_minutes = 5\n")
+        file.write("\n[start]\nabsent_seconds = 7\n[page]\nfreeze_minutes = 5\n")
         file.write("[programs]\nsubmissions = true\nstartup_seconds = 3\nsandbox = 'none'\n")
     now = load_contest(contest.folder)
     on_record = contest_on_record(now, settings_of(now))

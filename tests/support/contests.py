@@ -60,9 +60,10 @@ def make_contest(
         "contest": {"name": "Test", "seed": 1, **tables.pop("contest", {})},
         "event": played,
         "server": {"host": "127.0.0.1", "port": 0, **tables.pop("server", {})},
-        "start": {**({"absent_seconds": 4 * PATIENCE_SECONDS} if patient else {}), **tables.pop("start", {})},
         **tables,
     }
+    if patient:
+        file["start"] = {"absent_seconds": 4 * PATIENCE_SECONDS, **tables.get("start", {})}
     roster = _roster([{"classic": True}] * teams if isinstance(teams, int) else teams)
     if on_disk:
         folder.mkdir(parents=True, exist_ok=True)

@@ -184,6 +184,7 @@ class JudgeHandle:
                 nursery.cancel_scope.cancel()
         finally:
             self._ended = True
+            self._channel.close()  # also if the process has ended by itself: `run` has asked nobody to end then
             if self._process.returncode is not None:
                 code = self._process.returncode
             with trio.CancelScope(
