@@ -152,5 +152,5 @@ def test_a_bot_that_was_disconnected_at_the_end_gets_its_goodbye(
     hosted.go_on()
     assert hosted.start(CRASH_SERVER, "after-announcing", "2").wait() == -signal.SIGKILL
     output = hosted.play_on()
-    assert "0 of 2 matches to play" in output
+    assert "The contest is over: all 2 matches are played." in output
     assert hosted.complaints() == []
