@@ -305,7 +305,7 @@ class TestServer:
         copied = command("copy", str(folder), "--to", url)
         assert copied.err == ""
         assert (copied.code, f'[server]: database = "{url}"' in copied.out) == (0, True)
-        toml.write_text(f'{text}[server]\ndatabase = "{url}"\n')
+        toml.write_text(text.replace("[server]\n", f'[server]\ndatabase = "{url}"\n'))
         file.rename(old)
         assert [command(*arguments) for arguments in shown] == before
         assert command("copy", str(folder), "--to", str(file)).code == 0
