@@ -69,6 +69,7 @@ def test_a_test_that_fails_twice_fails_the_run_and_both_are_shown(tmp_path: Path
     assert out.count("E   ZeroDivisionError: a mistake") == 2
 
 
+@pytest.mark.long
 def test_the_tests_of_all_parts_are_run_again_at_the_end(tmp_path: Path) -> None:
     code, out = ran(tmp_path, ONCE + GOOD, "-m", "long", "test_toy.py", "--and", "-m", "not long")
     assert code == 0
@@ -84,8 +85,8 @@ def test_all_is_well(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "arguments"),
     [
-        (ONCE + "raise RuntimeError\n", ("-m", "long", "-n", "2")),
-        (ONCE + DIES, (*ALL, "-n", "2", "--max-worker-restart", "0")),
+        pytest.param(ONCE + "raise RuntimeError\n", ("-m", "long", "-n", "2"), marks=pytest.mark.long),
+        pytest.param(ONCE + DIES, (*ALL, "-n", "2", "--max-worker-restart", "0"), marks=pytest.mark.long),
         pytest.param(ONCE + "raise RuntimeError\n", (), marks=pytest.mark.long),
         pytest.param(ONCE + DIES, ALL, marks=pytest.mark.long),
         pytest.param(ONCE + "def test_stops(): pytest.exit('stop')\n", ALL, marks=pytest.mark.long),
@@ -100,12 +101,14 @@ def test_a_run_that_is_not_complete_fails(tmp_path: Path, source: str, arguments
     assert code == 1
 
 
+@pytest.mark.long
 def test_a_test_that_is_left_out_the_second_time_has_not_passed(tmp_path: Path) -> None:
     code, out = ran(tmp_path, ONCE.replace("assert not first", "if not first: pytest.skip()\n    assert not first"))
     assert code == 1
     assert listed(out, "failed twice") == ["test_toy.py::test_once"]
 
 
+@pytest.mark.long
 def test_many_failures_are_not_the_machine(tmp_path: Path) -> None:
     code, out = ran(
         tmp_path, f"@pytest.mark.parametrize('n', range({MOST_AGAIN + 1}))\ndef test_n(n): assert False\n"
