@@ -156,7 +156,7 @@ def test_a_program_that_ends_before_its_first_turn(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_not_ready_in_time(tmp_path: Path) -> None:
-    """It is asked all the same: it may look for input now and then while it computes."""
+    """It is asked anyway: it may poll for input while it computes."""
     source = "import select, sys\nwhile not select.select([sys.stdin], [], [], 0)[0]: pass\n"
     source += "input()\nprint('3 4', flush=True)\ninput()\n"
     with player_of(tmp_path, "prodrive", source) as player:

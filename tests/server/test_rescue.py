@@ -169,7 +169,7 @@ def test_a_damaged_journal_is_saved_up_to_the_damage(tmp_path: Path, monkeypatch
 def test_a_damaged_log_of_the_database_costs_only_its_own_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite ends its log at the first damaged frame; the frames behind it are there all the same."""
+    """SQLite ends its log at the first damaged frame; the frames after it are still in the file."""
     copied("killed", tmp_path / "killed")
     monkeypatch.chdir(tmp_path)
     before = lines_of(Path("killed"))

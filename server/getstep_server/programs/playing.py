@@ -427,7 +427,7 @@ class _ConventionBot:
     def prepare(self, match: int, player: Player, seconds: float) -> None:
         """Start it and wait until it waits for its input, or has written something. Raises RuntimeError.
 
-        After ``seconds`` it is ready all the same: it may look for input now and then while it computes. If it has
+        After ``seconds`` it counts as ready anyway: it may poll for input while it computes. If it has
         not ended its start by then, the rest of that is thinking time.
         """
         process: Any = self._bot.prepare(match, player)

@@ -187,9 +187,8 @@ class JudgeHandle:
             self._channel.close()  # also if the process has ended by itself: `run` has asked nobody to end then
             if self._process.returncode is not None:
                 code = self._process.returncode
-            with trio.CancelScope(
-                shield=True
-            ):  # connections and matches must not stay lent to a process that is gone
+            # Shielded: connections and matches must not stay lent to a process that is gone.
+            with trio.CancelScope(shield=True):
                 await self._settle(code)
         return code
 

@@ -219,7 +219,7 @@ async def run_opened(
                     if elsewhere:
                         checking.start_soon(nursery.start, judges.run)
                     arena = any(event.format.pairs_present for event in contest.events)
-                    # An arena pairs whoever is here, and the director gathers the teams of a resumed contest.
+                    # An arena pairs connected teams, and the director gathers the teams of a resumed contest.
                     if not arena and not (begun_before and gather):
                         expected = expected_teams(contest, tournament).difference(hosted.teams)
                         await wait_for_start(when, expected, bus, key)

@@ -436,7 +436,7 @@ def _popen(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            bufsize=0,  # reads take what is there: a buffer would wait for more
+            bufsize=0,  # a read returns the bytes that have arrived; a buffer would wait for more
             start_new_session=prepare is not None,  # without bubblewrap, `kill` needs a process group
             preexec_fn=prepare,  # in a child of a thread that holds no lock
         )
