@@ -87,7 +87,6 @@ class PageEnded(Notice):
     again_in: float
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"! The live page ended with code {self.code}; it starts again in {self.again_in:g} s"
 
 
@@ -103,7 +102,6 @@ class JudgeEnded(Notice):
     again_in: float
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return (
             f"! A judge process ended with code {self.code}; its matches are played again, and it starts again"
             f" in {self.again_in:g} s"
@@ -123,7 +121,6 @@ class HouseBotEnded(Notice):
     again_in: float
 
     def text(self, names: Names, /) -> str:
-        """Return the line for people."""
         return f"! {names.team(self.team)} ended with code {self.code}; it starts again in {self.again_in:g} s"
 
 
@@ -136,7 +133,6 @@ class Announced(Notice):
     name: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"Announced on this network: getstep login finds {self.name!r}."
 
 
@@ -152,7 +148,6 @@ class AnnouncedAsAnother(Notice):
     taken_by: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return (
             f"! Another computer ({self.taken_by}) announces a contest with this name. Yours is announced as"
             f" {self.name!r}. Tell the contestants your address; getstep login asks them which one it is"
@@ -169,7 +164,6 @@ class NotAnnounced(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"! Not announced on this network, contestants type the address: {self.why}"
 
 
@@ -210,7 +204,6 @@ class ClusterConnected(Notice):
     where: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"Connected to the Dask scheduler at {self.where}"
 
 
@@ -225,7 +218,6 @@ class ClusterChanged(Notice):
     slots: int
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         at_once = pluralize(self.slots, "match")
         return f"The cluster has {pluralize(self.workers, 'worker')}, for {at_once} at once"
 
@@ -241,7 +233,6 @@ class WorkersRefused(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         who = f"Worker {self.names[0]} plays"
         if len(self.names) > 1:
             who = f"{len(self.names)} workers, such as {self.names[0]}, play"
@@ -258,7 +249,6 @@ class ClusterTrouble(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"! Cluster: {self.why}"
 
 
@@ -360,7 +350,6 @@ class MatchCalledOff(Notice):
     why: str
 
     def text(self, names: Names, /) -> str:
-        """Return the line for people."""
         return f"{names.match(self.match)} is aborted."
 
 
@@ -386,7 +375,6 @@ class MatchNotResumed(Notice):
     why: str
 
     def text(self, names: Names, /) -> str:
-        """Return the line for people."""
         return f"! {names.match(self.match)} begins again: {self.why}"
 
 
@@ -402,7 +390,6 @@ class MatchParked(Notice):
     why: str
 
     def text(self, names: Names, /) -> str:
-        """Return the line for people."""
         return f"! {names.match(self.match)} is parked after {self.times} failures; the others go on: {self.why}"
 
 
@@ -418,7 +405,6 @@ class JournalCut(Notice):
     line: int
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return f"! {self.path}: line {self.line} was incomplete after a crash; that turn is played again"
 
 
@@ -434,7 +420,6 @@ class DiskFull(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         wait = "no match starts, and running matches pause between two turns, until there is space"
         return f"! The disk of {self.folder} is full ({self.why}): {wait}. Nothing is lost; free some space."
 
@@ -451,7 +436,6 @@ class DatabaseLocked(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         wait = "no match starts and no result counts until the lock is released"
         return (
             f"! Another program has locked the database in {self.folder} ({self.why}): {wait}."
@@ -471,7 +455,6 @@ class DatabaseAway(Notice):
     why: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         wait = "no match starts and no result counts until it does"
         return f"! The database's server does not answer ({self.why}): {wait}. Nothing is lost."
 
@@ -486,7 +469,6 @@ class DiskUsable(Notice):
     folder: str
 
     def text(self, _: Names, /) -> str:
-        """Return the line for people."""
         return "The disk and the database can be written again; the contest continues."
 
 

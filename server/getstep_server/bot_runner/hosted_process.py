@@ -46,12 +46,10 @@ class HostedJob:
     startup_seconds: float
 
     def as_json(self) -> bytes:
-        """Return the job in one line."""
         return msgspec.json.encode(self, enc_hook=str) + b"\n"
 
     @staticmethod
     def from_json(line: bytes) -> HostedJob:
-        """Return the job in a line."""
         return msgspec.json.decode(line, type=HostedJob, dec_hook=lambda kind, text: kind(text))
 
 

@@ -25,7 +25,6 @@ FILES = {"random": "random_bot"}
 
 
 def house_bot_file(bot: str) -> Path:
-    """Return the file of a house bot."""
     return sample_bots()[FILES.get(bot, bot)]
 
 

@@ -56,7 +56,6 @@ exit codes: 0 all cases as expected, 1 a case failed or could not be run,
 
 
 def add_attack(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLE
     parser.add_argument("server", nargs="?", metavar="HOST:PORT", help="the main port, at a loopback address")

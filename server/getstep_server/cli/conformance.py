@@ -57,7 +57,6 @@ _MOST_SECONDS = 600
 
 
 def add_conformance(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``conformance``."""
     parser.description = _CONFORMANCE
     parser.add_argument("client", nargs="*", metavar="CLIENT", help="after --: the client and its arguments")
     parser.add_argument(

@@ -33,7 +33,6 @@ examples:
 
 
 def add_copy(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``copy``."""
     parser.description = _COPY
     folder_argument(parser)
     to = "a PostgreSQL database and the schema in it, or the contest's own file contest.db"

@@ -124,7 +124,6 @@ def add_games(parser: argparse.ArgumentParser) -> None:
 
 
 def add_decisions(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``decisions``."""
     parser.description = "List the decisions of the host with their reasons, oldest first. Times are local."
     folder_argument(parser)
     parser.set_defaults(command=_list)

@@ -116,7 +116,6 @@ exit codes: 0 played, 1 a bot ended early, 2 the command cannot be used,
 
 
 def add_duel(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``duel``, which is also called ``match``."""
     parser.description = _DUEL
     parser.add_argument("bots", action="append", metavar="A", help="a bot's file, or the name of a sample bot")
     parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
@@ -510,7 +509,6 @@ class DuelProgress(ProgressView):
         return Text(f"at most {pluralize(self._score.options.pairs, 'pair')}")
 
     def table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - the score is one line
-        """Return the score."""
         return [Text(self._line_of_score)]
 
 

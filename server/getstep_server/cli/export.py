@@ -47,7 +47,6 @@ examples:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``export``."""
     parser.description = _EXPORT
     folder_argument(parser)
     what = parser.add_mutually_exclusive_group(required=True)

@@ -79,7 +79,6 @@ Ask = Callable[[Board, bool, Turn], CallResult]
 
 
 def add_gamehost(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``gamehost``."""
     parser.description, parser.usage = _GAMEHOST, _USAGE
     parser.add_argument("-s", dest="core", metavar="CPU", help="use the sandbox, on this processor core")
     # Not four arguments of their own: ARGS such as "-u bot.py" begin with a hyphen.
@@ -215,7 +214,6 @@ class GameOver(NamedTuple):
 
 
 def play(players: Sequence[Ask]) -> GameOver:
-    """Play one game."""
     match, reason = MatchState(GAME, {}, GAME.time_control, LAG_SECONDS), ""
     while match.outcome is None:
         reason = _play_turn(match, players)

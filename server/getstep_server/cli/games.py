@@ -59,7 +59,6 @@ def add_match_list(actions: Commands[argparse.ArgumentParser]) -> argparse.Argum
 
 
 def list_matches(args: argparse.Namespace) -> int:
-    """Print the matches with their numbers."""
     tournament = on_record(load_contest(args.contest))
     contest = tournament.contest
     rows = list(_rows(contest, tournament, args))

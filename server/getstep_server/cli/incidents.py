@@ -26,7 +26,6 @@ examples:
 
 
 def add_incidents(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``incidents``."""
     parser.description = _INCIDENTS
     folder_argument(parser)
     parser.add_argument("--team", type=int, metavar="ID", help="show the incidents of this team only; its id")

@@ -29,7 +29,6 @@ games:
 
 
 def add_init(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``init``."""
     parser.description = _INIT
     folder_argument(parser)
     parser.add_argument("--name", help="the contest's name (default: the folder's name)")

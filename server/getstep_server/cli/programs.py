@@ -69,7 +69,6 @@ because the records of matches name it.
 
 
 def add_programs_actions(programs: argparse.ArgumentParser) -> None:
-    """Add the actions of ``programs`` and their arguments."""
     programs.description = "Programs that this machine runs for teams, in a sandbox: no bot has to connect."
     help_by_default(programs)
     actions = programs.add_subparsers(title="actions", metavar="ACTION")

@@ -27,7 +27,6 @@ examples:
 
 
 def add_ratings(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``ratings``."""
     parser.description = _RATINGS
     folder_argument(parser)
     parser.add_argument("--event", metavar="NAME", help="show the ratings of this event only")

@@ -43,7 +43,6 @@ examples:
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``replay``."""
     parser.description = _REPLAY
     folder_argument(parser)
     parser.add_argument("match", type=int, nargs="+", metavar="MATCH", help="the number of a match")
@@ -135,7 +134,6 @@ examples:
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``site``."""
     parser.description = _SITE
     folder_argument(parser)
     parser.add_argument(

@@ -35,7 +35,6 @@ examples:
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``report``."""
     parser.description = _REPORT
     folder_argument(parser)
     parser.add_argument(

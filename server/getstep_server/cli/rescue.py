@@ -49,7 +49,6 @@ cannot be used
 
 
 def add_rescue(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``rescue``."""
     parser.description = _RESCUE
     folder_argument(parser)
     to = "the new folder (default: the name of the old one with -rescued)"

@@ -56,7 +56,6 @@ examples:
 
 
 def add_freeze(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``freeze``."""
     parser.description = _FREEZE
     folder_argument(parser)
     parser.add_argument(
@@ -67,7 +66,6 @@ def add_freeze(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reveal(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``reveal``."""
     parser.description = _REVEAL
     folder_argument(parser)
     parser.add_argument("--all", action="store_true", help="show all results at once, and serve no page")

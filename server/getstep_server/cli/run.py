@@ -96,7 +96,6 @@ cannot be used, or another server runs the contest, 130 stopped with Ctrl-C
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``run``."""
     parser.description = _RUN
     folder_argument(parser)
     start = parser.add_mutually_exclusive_group()
@@ -328,7 +327,6 @@ examples:
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``demo``."""
     parser.description = _DEMO
     parser.add_argument("--game", default="all", help=f"the game: all (the default) or one of: {', '.join(GAMES)}")
     parser.add_argument("--teams", type=int, default=6, help=f"the number of bots, 2 to {MOST_TEAMS} (default: 6)")

@@ -34,7 +34,6 @@ exit codes: 0 all protections hold, 1 at least one does not
 
 
 def add_sandbox(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``sandbox``."""
     parser.description = _SANDBOX
     parser.add_argument("--none", action="store_true", help="try the same without the sandbox, as a control")
     parser.set_defaults(command=_sandbox)

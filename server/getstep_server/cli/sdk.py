@@ -22,7 +22,6 @@ examples:
 
 
 def add_sdk(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``sdk``."""
     parser.description = _SDK
     listed = ", ".join(f"{language.name} ({language.title})" for language in LANGUAGES.values())
     parser.add_argument("language", metavar="LANGUAGE", choices=LANGUAGES, help=listed)

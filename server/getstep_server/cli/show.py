@@ -51,7 +51,6 @@ examples:
 
 
 def add_show(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``show``."""
     parser.description = _SHOW
     folder_argument(parser)
     parser.add_argument("match", type=int, metavar="MATCH", help="the number of the match")

@@ -28,7 +28,6 @@ examples:
 
 
 def add_standings(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``standings``."""
     parser.description = _STANDINGS
     folder_argument(parser)
     parser.add_argument("--event", metavar="NAME", help="show the table of this event only")
@@ -64,7 +63,6 @@ examples:
 
 
 def add_crosstable(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``crosstable``."""
     parser.description = _CROSSTABLE
     folder_argument(parser)
     parser.add_argument("--event", metavar="NAME", help="show the crosstable of this event only")

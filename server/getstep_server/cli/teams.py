@@ -67,7 +67,6 @@ example:
 
 
 def add_teams_actions(teams: argparse.ArgumentParser) -> None:
-    """Add the actions of ``teams`` and their arguments."""
     teams.description = "Add and show the teams of a contest, which are in its teams.toml."
     help_by_default(teams)
     actions = teams.add_subparsers(title="actions", metavar="ACTION")

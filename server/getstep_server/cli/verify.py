@@ -42,7 +42,6 @@ are lost, 2 the command or a file cannot be used
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``verify``."""
     parser.description = _VERIFY
     folder_argument(parser)
     expected = "a hash that run or verify printed earlier; it must be in the chain of the records"

@@ -29,7 +29,6 @@ examples:
 
 
 def add_web(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``web``."""
     parser.description = _WEB
     folder_argument(parser)
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")

@@ -181,7 +181,6 @@ M = TypeVar("M", bound=Model)
 
 
 def encode(message: MatchOrder | MatchReport | MatchProgress | WorkerProof) -> bytes:
-    """Return a message as it travels."""
     return msgspec.json.encode(message)
 
 

@@ -106,8 +106,6 @@ class StartTable(TomlTable, frozen=True, kw_only=True):
 
 
 class ContestFile(TomlTable, frozen=True, kw_only=True):
-    """The content of contest.toml."""
-
     contest: ContestTable
     event: Annotated[list[EventTable], Meta(min_length=1, max_length=MAX_EVENTS)]
     time: TimeTable = TimeTable()
@@ -154,8 +152,6 @@ class Team(TomlTable, frozen=True, kw_only=True):
 
 
 class TeamsFile(TomlTable, frozen=True, kw_only=True):
-    """The content of teams.toml."""
-
     team: Annotated[list[Team], Meta(max_length=MAX_TEAMS)] = msgspec.field(default_factory=list)
 
     @classmethod
@@ -192,7 +188,6 @@ class Contest(Struct, frozen=True, dict=True):
 
     @property
     def contestants(self) -> dict[int, Team]:
-        """The teams of teams.toml."""
         return {number: team for number, team in self.teams.items() if number not in self.house_bots}
 
     @property
@@ -220,7 +215,6 @@ class Contest(Struct, frozen=True, dict=True):
 
     @property
     def database(self) -> DatabaseAddress:
-        """Where the records are."""
         address = self.file.server.database
         return database_path(self.folder) if address is None else postgres_address(address)
 

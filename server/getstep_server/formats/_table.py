@@ -15,8 +15,6 @@ Table: TypeAlias = list[list[tuple[int, int]]]
 
 
 class TableOptions(FormatOptions, frozen=True, kw_only=True):
-    """The settings of the event."""
-
     legs: Annotated[
         int, Meta(ge=1, le=1000, description="matches of every two teams, colours swapped each time")
     ] = 2

@@ -66,8 +66,6 @@ FIDE's table (Rating Regulations, 8.1.2). Whole numbers give the same pairings o
 
 
 class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
-    """The settings of the event."""
-
     matches: Annotated[
         int, Meta(ge=1, le=100_000, description="the arena ends after so many matches, cancelled ones included")
     ] = 20_000

@@ -23,8 +23,6 @@ TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]
 
 
 class GauntletOptions(TableOptions, frozen=True, kw_only=True):
-    """The settings of the event."""
-
     challengers: Annotated[
         list[TeamId],
         Check(

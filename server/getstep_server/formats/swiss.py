@@ -130,7 +130,6 @@ class _Side:
 
 
 def _sides(teams: Sequence[int], games: Sequence[Played]) -> list[_Side]:
-    """Return the teams by rank."""
     byes, colours = Counter[int](), Counter[int]()
     for game in (game for game in games if not game.cancelled):
         first, *second = game.pairing.teams

@@ -115,8 +115,6 @@ def announce(
 
 
 class _Announcement:
-    """The announcement at some addresses."""
-
     def __init__(self, addresses: list[str], port: int, name: str) -> None:
         self._addresses = addresses
         self._name, self._computer = name, socket.gethostname().partition(".")[0]
@@ -159,7 +157,6 @@ class _Announcement:
         return {"announced": self._service.name.removesuffix(f".{SERVICE}"), **taken}
 
     def end(self) -> None:
-        """Take the announcement back."""
         if self._responder is not None:
             self._responder.close()  # it says goodbye for all services
 

@@ -39,8 +39,6 @@ class HostedLogin:
 
 
 class RegisteredConnection(Protocol):
-    """A connection as the registry sees it."""
-
     address: str
 
     def close(self, goodbye: Goodbye) -> None:

@@ -152,7 +152,6 @@ class Seat:
 
     @property
     def in_match(self) -> bool:
-        """True while a match is played at this seat."""
         return self._mailbox is not None
 
     @property
@@ -338,7 +337,6 @@ class Seat:
 
 
 def seats_of(team: Team, publish: Publish) -> tuple[Seat, ...]:
-    """Return all seats of a team."""
     shared = Shared()
     return tuple(Seat(team, publish, shared) for _ in range(team.seats))
 

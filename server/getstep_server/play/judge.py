@@ -39,8 +39,6 @@ _PENDING, _FAILED = WriteResult.PENDING, WriteResult.FAILED
 
 @dataclass(slots=True)
 class _MatchInPlay:
-    """A match while it is played."""
-
     match: Match
     seats: tuple[Seat, Seat]
     sheet: Scoresheet

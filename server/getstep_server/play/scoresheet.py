@@ -306,7 +306,6 @@ class ScoresheetStore:
 
     @property
     def journal(self) -> Journal:
-        """The journal of this process."""
         return self._journal
 
     async def begin(

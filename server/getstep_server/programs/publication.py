@@ -18,7 +18,6 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the same source makes the same file
 
 
 def published_path(contest_folder: Path, team: int, number: int) -> Path:
-    """Return the file of a published version."""
     return contest_folder / "published" / f"{team}-{number}.zip"
 
 

@@ -85,8 +85,6 @@ def try_program(
 
 
 class _Trial:
-    """The trial games of one kind."""
-
     def __init__(
         self, job: ProgramJob, game: TrialGame, startup_seconds: float, until: float, tick: Callable[[str], None]
     ) -> None:

@@ -89,7 +89,6 @@ class ProgramVersion:
 
     @property
     def source(self) -> Path:
-        """The folder with the source as it came."""
         return self.folder / "source"
 
 

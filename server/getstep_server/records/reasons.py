@@ -40,8 +40,6 @@ BOTH_LOSE: tuple[str, ...] = (Reason.NO_SHOW, Reason.ROUND_LOST)
 
 
 class DecisionKind(StrEnum):
-    """The subject and effect of a decision."""
-
     WITHDRAW = "withdraw"
     DISQUALIFY = "disqualify"
     REINSTATE = "reinstate"

@@ -16,8 +16,6 @@ from .values import Limit, Line, Ms, Number, TeamId, Time
 
 
 class RecordedTeam(Model, frozen=True, kw_only=True):
-    """The id and the name of a team."""
-
     id: TeamId
     name: Name
 
@@ -38,13 +36,10 @@ class TimeEntry(Model, frozen=True, kw_only=True):
 
     @property
     def control(self) -> TimeControl:
-        """The time control of the game."""
         return control_of(plain(self))
 
 
 class EventEntry(Model, frozen=True, kw_only=True):
-    """An event in a record of settings."""
-
     event: Number
     name: Name
     game: str

@@ -40,8 +40,6 @@ class _Answered(_Timed, frozen=True, kw_only=True):
 
 
 class Moved(_Answered, frozen=True, kw_only=True):
-    """A legal move."""
-
     move: Any
 
 
@@ -61,8 +59,6 @@ class Illegal(Faulted, frozen=True, kw_only=True):
 
 
 class Resigned(_Answered, frozen=True, kw_only=True):
-    """A resignation."""
-
     end: str
     detail: Text
 
@@ -73,8 +69,6 @@ class _Unanswered(_Timed, frozen=True, kw_only=True):
 
 
 class Missed(_Unanswered, frozen=True, kw_only=True):
-    """A missed limit."""
-
     fault: str
     away: bool
     heard: True_ | UnsetType = UNSET

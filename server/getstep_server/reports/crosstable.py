@@ -69,7 +69,6 @@ class Crosstable:
 
 
 def crosstable_of(tournament: Tournament, event: ContestEvent) -> Crosstable:
-    """Return the crosstable of an event."""
     return Crosstable(event, tournament.table(event), tournament.results)
 
 
@@ -186,7 +185,6 @@ class _Joined:
         self.step = self._width + self.gap
 
     def columns(self, columns: Sequence[Column]) -> Column:
-        """Return some of the columns as one."""
         cells = (self._line(columns, row) for row in zip(*(column.cells for column in columns), strict=True))
         return Column(self._heading(columns), list(cells), justify="left")
 

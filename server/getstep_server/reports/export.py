@@ -216,7 +216,6 @@ class Standings(DataSet):
         self.columns = (*_TEAM, *_STANDING, *(_RATING if event.format.rates else ()))
 
     def objects(self) -> Iterator[dict[str, Any]]:
-        """Yield an object for each team."""
         for row in self._tournament.table(self._event):
             more = {name: getattr(row, name) for name in _STANDING}
             if self._event.format.rates:
@@ -252,7 +251,6 @@ class CombinedStandings(DataSet):
             yield [rank, team, name, *map(shares.get, self._events), *rest]
 
     def text(self) -> TextTable:
-        """Return the table with the names of the events."""
         return combined_table(self._tournament.contest, self._tournament.tables().combined, every=True)
 
 

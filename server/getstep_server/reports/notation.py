@@ -51,7 +51,6 @@ def _is_square(value: Any) -> bool:
 
 
 def turn_text(turn: Mapping[str, Any], game: Game) -> str:
-    """Return the text of a recorded turn."""
     if "move" in turn:
         return move_text(turn["move"], game)
     if "pass" in turn:
@@ -109,7 +108,6 @@ def _players(game: GameRecord) -> tuple[str, str]:
 
 
 def result_text(game: GameRecord) -> str:
-    """Return the result of a game in words."""
     if game.reason in VOID_REASONS:
         return "void: this attempt does not count"
     if game.winner is not None:

@@ -54,7 +54,6 @@ PROGRAMS = "programs/"
 
 
 def published_files(contest: Contest, decisions: Iterable[Decision]) -> dict[tuple[int, int], Path]:
-    """Return the files of the published programs by team and version."""
     paths = {
         (one.team, one.version): published_path(contest.folder, one.team, one.version)
         for one in publications(decisions)

@@ -107,7 +107,6 @@ class ProgressView:
         self._over = False
 
     def __call__(self, event: Event) -> None:
-        """Show an event."""
         self._state.update(event)
         if self._board is not None:
             self._board.note(event)

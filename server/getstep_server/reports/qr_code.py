@@ -14,7 +14,6 @@ _QUIET = 2  # modules around the code: the standard says 4, and phones read 2
 
 
 def qr_code(address: str) -> list[Text]:
-    """Return the lines of the QR code of an address."""
     import segno  # here: it takes 20 ms to import, and a pipe does not need it
     from rich.text import Text  # here: slips are printed without it
 
@@ -28,7 +27,6 @@ def _block(upper: int, lower: int) -> str:
 
 
 def qr_code_svg(address: str) -> str:
-    """Return the QR code of an address as an SVG element."""
     import segno  # here: slips as text have no code
 
     code: str = segno.make(address, micro=False).svg_inline(svgclass="qr", lineclass=None, omitsize=True)

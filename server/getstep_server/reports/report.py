@@ -130,8 +130,6 @@ class EventPart:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The whole page."""
-
     name: str
     facts: Sequence[tuple[str, str]]
     decisions: Grid | None

@@ -27,8 +27,6 @@ MATCHES, TEAMS = "matches/", "teams/"
 
 @dataclass(frozen=True, slots=True)
 class TeamEvent:
-    """A team's part in one event."""
-
     name: str
     facts: Sequence[tuple[str, str]]
     matches: Grid | None
@@ -36,8 +34,6 @@ class TeamEvent:
 
 @dataclass(frozen=True, slots=True)
 class TeamSitePage:
-    """The page of one team."""
-
     name: str
     contest: str
     home: str

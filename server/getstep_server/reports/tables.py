@@ -153,7 +153,6 @@ _POINTS = {"signed_roots": ".2f", "percentage": ".1f", "points": "g"}
 
 
 def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
-    """Return the columns of the standings after the team."""
     columns = []
     if event.format.rates:
         columns.append(Column("rating", ["" if row.rating is None else rating_text(row.rating) for row in rows]))
@@ -295,6 +294,5 @@ def describe_event(event: ContestEvent, lag_ms: int) -> str:
 
 
 def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
-    """Return the game's name with its options."""
     chosen = ", ".join(f"{name} {value}" for name, value in options.items())
     return f"{game.name} ({chosen})" if chosen else game.name

@@ -49,11 +49,9 @@ class Column(Struct, frozen=True):
     links: Sequence[str] = ()
 
     def narrow(self) -> Column:
-        """Return the column with its short heading."""
         return replace(self, heading=self.short or self.heading)
 
     def narrowest(self) -> Column:
-        """Return the column with its least heading."""
         return replace(self, heading=self.least or self.short or self.heading)
 
     @property

@@ -64,7 +64,6 @@ class Transcript:
 
     @property
     def players(self) -> tuple[str, str]:
-        """The players' names in this game."""
         return GAMES[self.game.game].players
 
 

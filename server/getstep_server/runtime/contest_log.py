@@ -103,7 +103,6 @@ class ContestLog:
             self._file.close()
 
     def __call__(self, event: Event) -> None:
-        """Log an event."""
         match event:
             case Throttled(what, count):
                 self._throttled(what, count)
@@ -337,7 +336,6 @@ def _as_json(fields: Fields) -> str:
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """Return ``value`` with each text in it changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):

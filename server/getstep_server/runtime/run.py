@@ -69,8 +69,6 @@ MakeCluster = Callable[[Contest, Tournament, HostedPrograms, Publish], RunningCl
 
 
 class RunOutcome(Enum):
-    """The end of a run."""
-
     FINISHED = "finished"
     STOPPED = "stopped"
 

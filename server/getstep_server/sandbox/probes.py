@@ -21,8 +21,6 @@ class Part(Enum):
 
 
 class Run(Enum):
-    """How a probe runs."""
-
     TOGETHER = 1  # in one process with others
     ALONE = 2  # in a process of its own, which it may crash
     WATCHED = 3  # `check` measures from outside

@@ -54,8 +54,6 @@ class DatabaseError(Exception):
 
 
 class Database(Protocol):
-    """An open database."""
-
     errors: type[Exception]
     """The exceptions that its functions raise; `error` converts them."""
 
@@ -120,7 +118,6 @@ def damaged(address: DatabaseAddress, what: str) -> StoreError:
 
 
 def advice(address: DatabaseAddress) -> str:
-    """Return the advice for a damaged database."""
     if isinstance(address, PostgresAddress):
         return (
             "put a backup of its schema back. Without one: getstep-server verify names the first record that does"

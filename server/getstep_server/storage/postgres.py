@@ -179,7 +179,6 @@ class PostgresDatabase:
         self._claimed = True
 
     def error(self, error: Exception) -> Exception:
-        """Convert an exception of psycopg."""
         if isinstance(error, _FULL):
             problem = DatabaseProblem.FULL
         elif isinstance(error, errors.LockNotAvailable):
@@ -191,19 +190,16 @@ class PostgresDatabase:
         return DatabaseError(_words(error), problem)
 
     def close(self) -> None:
-        """Close the connection."""
         with contextlib.suppress(psycopg.Error):
             self._connection.close()
 
     # --- transactions ---
 
     def begin(self) -> None:
-        """Begin a transaction in which all reads see one state."""
         self._open().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._in_transaction = True
 
     def rollback(self) -> None:
-        """End that transaction."""
         self._in_transaction = False
         if not self._connection.closed:
             self._connection.execute("ROLLBACK")
@@ -256,12 +252,10 @@ class PostgresDatabase:
     # --- reading and writing ---
 
     def chain(self) -> list[tuple[int, bytes]]:
-        """Return the rows of the table ``chain``."""
         rows = self._open().execute("SELECT length, hash FROM chain").fetchall()
         return [(length, digest.encode()) for length, digest in rows]
 
     def end(self) -> tuple[int, int, bytes | None]:
-        """Return the number of records, the last place and the hash there."""
         row = self._open().execute(_READ_END).fetchone()
         if row is None:
             raise StoreError(f"{self._address}: no answer to a count")
@@ -269,17 +263,14 @@ class PostgresDatabase:
         return count, place, None if digest is None else digest.encode()
 
     def headers(self, place: int) -> list[bytes]:
-        """Return the headers of the records behind ``place``."""
         rows = self._open().execute("SELECT head FROM records WHERE place > %s ORDER BY place", (place,))
         return [head.encode() for (head,) in rows]
 
     def records(self, after: int, match: int | None) -> Sequence[RecordRow]:
-        """Return up to 64 records."""
         rows = self._open().execute(_READ_RECORDS, {"after": after, "match": match})
         return [(*row[:6], *(text.encode() for text in row[6:])) for row in rows]
 
     def append(self, row: RecordRow) -> None:
-        """Append a record."""
         texts = [text.decode() for text in row[6:]]
         self._connection.execute(
             "INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", (*row[:6], *texts)
@@ -287,12 +278,10 @@ class PostgresDatabase:
         self._connection.execute("UPDATE chain SET length = %s, hash = %s", (row[0], texts[3]))
 
     def incidents(self) -> Sequence[IncidentColumns]:
-        """Return all counts of incidents."""
         columns = "team, address, code, count, first, last, detail, first_bytes"
         return self._open().execute(f"SELECT {columns} FROM incidents ORDER BY came").fetchall()  # noqa: S608 - a literal
 
     def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
-        """Add counts of incidents."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_COUNT_INCIDENTS, rows)
 

@@ -44,7 +44,6 @@ def write_status(folder: Path, status: RunStatus) -> None:
 
 
 def remove_status(folder: Path) -> None:
-    """Remove the status: the run is over."""
     with contextlib.suppress(OSError):
         (folder / _NAME).unlink(missing_ok=True)
 

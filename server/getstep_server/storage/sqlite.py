@@ -104,14 +104,12 @@ class SqliteDatabase:
         self._file = _file_id(path)
 
     def error(self, error: Exception) -> Exception:
-        """Convert an exception of SQLite."""
         code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details of an extended code
         if code in _DAMAGE:
             return damaged(self._path, str(error))
         return DatabaseError(str(error), _PROBLEMS.get(code, DatabaseProblem.OTHER))
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
         if self._claimed >= 0:  # not before: it would release the locks of this process's connections, too
@@ -119,11 +117,9 @@ class SqliteDatabase:
             self._claimed = -1
 
     def begin(self) -> None:
-        """Begin a transaction in which all reads see one state."""
         self.connection.execute("BEGIN")
 
     def rollback(self) -> None:
-        """End that transaction."""
         self.connection.rollback()
 
     def transact(self, write: Callable[[], None]) -> None:
@@ -138,35 +134,28 @@ class SqliteDatabase:
             raise
 
     def chain(self) -> list[tuple[int, bytes]]:
-        """Return the rows of the table ``chain``."""
         return self.connection.execute("SELECT length, CAST(ifnull(hash, '') AS BLOB) FROM chain").fetchall()
 
     def end(self) -> tuple[int, int, bytes | None]:
-        """Return the number of records, the last place and the hash there."""
         found: tuple[int, int, bytes | None] = self.connection.execute(_READ_END).fetchone()
         return found
 
     def headers(self, place: int) -> list[bytes]:
-        """Return the headers of the records behind ``place``."""
         return [header for (header,) in self.connection.execute(_READ_HEADERS, (place,))]
 
     def records(self, after: int, match: int | None) -> Sequence[RecordRow]:
-        """Return up to 64 records."""
         return self.connection.execute(_READ_RECORDS, (after, match, match)).fetchall()
 
     def append(self, row: RecordRow) -> None:
-        """Append a record."""
         *numbers, head, turns, previous, digest = row
         texts = [text.decode() for text in (head, turns, previous, digest)]
         self.connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*numbers, *texts))
         self.connection.execute("UPDATE chain SET length = ?, hash = ?", (row[0], texts[3]))
 
     def incidents(self) -> Sequence[IncidentColumns]:
-        """Return all counts of incidents."""
         return self.connection.execute("SELECT * FROM incidents ORDER BY rowid").fetchall()
 
     def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
-        """Add counts of incidents."""
         self.connection.executemany(_COUNT_INCIDENTS, rows)
 
     def is_current(self) -> bool:

@@ -368,7 +368,6 @@ class Store:
             previous = self._write_record(record, place, previous)
 
     def _write_record(self, record: Record, place: int, previous: str) -> str:
-        """Append a record and return its hash."""
         _, digest = sealed(record.content(), place, previous)
         match, turns = record.match, b",".join(record.turns)
         texts = (record.header, turns, previous.encode(), digest.encode())

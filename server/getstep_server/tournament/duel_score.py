@@ -56,7 +56,6 @@ class DuelScore:
 
     @property
     def over(self) -> list[PairOutcomes]:
-        """The pairs that are over."""
         return list(self._over.values())
 
     @property
@@ -72,7 +71,6 @@ class DuelScore:
         return self._test
 
     def line(self) -> str:
-        """Return the score as one line of text."""
         over, outcomes = self.over, Counter[str]()
         for pair, count in Counter(over).items():
             for outcome in pair:

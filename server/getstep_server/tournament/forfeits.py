@@ -29,8 +29,6 @@ def no_shows(result: Result) -> list[int]:
 
 
 class Forfeits:
-    """The provisional forfeits of one event."""
-
     def __init__(self) -> None:
         self.no_show = FINAL
         """`PROVISIONAL` or `FINAL`, by the latest record of pairings."""

@@ -94,7 +94,6 @@ class SettingsOnRecord:
         self._events[fields["event"]] = self._events.get(fields["event"], {}) | event
 
     def note_game(self, fields: Mapping[str, Any]) -> None:
-        """Note the settings in a game's record."""
         self.contest.add_former_names(fields["teams"])
         self._teams |= {team["id"]: team for team in fields["teams"]}
         if fields["event"] in self._events:
@@ -166,7 +165,6 @@ def shortened(lines: list[str]) -> list[str]:
 
 
 def settings_of(contest: Contest) -> dict[str, Any]:
-    """Return the settings as a record states them."""
     return _without_seal(plain(_record_of(contest)))
 
 

@@ -115,7 +115,6 @@ class App:
         self._templates = template_environment("getstep_server.web")
 
     async def __call__(self, request: Request) -> AnyResponse:
-        """Answer a request."""
         if request.path == "/play" or request.path.startswith("/play/"):
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
@@ -133,7 +132,6 @@ class App:
         return self.render("error", status=404, title="Not found", text="There is no page at this address.")
 
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
-        """Return a page made from a template."""
         page = self._templates.get_template(f"{template}.html.j2")
         contest = self.feed.contest
         text = page.render(contest=contest.name, events=contest.events, nav=True, **values)
@@ -150,7 +148,6 @@ class App:
         return self.render("live", page=view, topic=topic, title=title)
 
     def snapshot(self, _: Request, name: str) -> AnyResponse:
-        """Return the state of a topic."""
         topic = self.topics.get(name)
         if topic is None:
             return problem(404, "there is no such topic")
@@ -170,7 +167,6 @@ class App:
         return look(name)
 
     def document(self, _: Request, name: str) -> AnyResponse:
-        """Return one of the `DOCUMENTS`."""
         return self.render("document", title=DOCUMENTS[name], document=document(name))
 
     def start(self, request: Request) -> AnyResponse:
@@ -228,12 +224,10 @@ class App:
         return problem(404, missing) if text is None else Response(text.encode(), TEXT)
 
     def wheel(self, _: Request, name: str) -> AnyResponse:
-        """Return a wheel."""
         content = self.package.content() if name == CONTESTANTS_PACKAGE else None
         return problem(404, "there is no such wheel") if content is None else Response(content, BINARY)
 
     def program(self, _: Request, name: str) -> AnyResponse:
-        """Return the source of a published program."""
         found = {path.name: path for path in self._published().values()}
         return Response(found[name].read_bytes(), BINARY) if name in found else problem(404, "no such program")
 

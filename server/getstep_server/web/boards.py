@@ -38,7 +38,6 @@ class Boards:
         raise NotImplementedError
 
     def events(self, request: Request) -> AnyResponse:
-        """Return the board as it changes."""
         person = self.person(request)
         if person is None:
             return problem(404, "there is no game; choose one on the page Play")
@@ -52,7 +51,6 @@ class Boards:
         return Response(encode(person.pick(number, _picked(form))), JSON)
 
     def move(self, request: Request) -> AnyResponse:
-        """Play a move."""
         person, number, form = self._turn(request)
         person.play(number, _picked(form))
         return Response(b"{}", JSON)

@@ -36,7 +36,6 @@ class Choices:
     complete: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return this as JSON."""
         return {"squares": self.squares, "words": self.words, "complete": self.complete}
 
 

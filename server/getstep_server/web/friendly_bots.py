@@ -116,7 +116,6 @@ class FriendlyBots:
 
     @asynccontextmanager
     async def _held(self, team: int) -> AsyncIterator[tuple[Seat, BotMailbox]]:
-        """Hold the seat of a team for a game."""
         seat = self._seats[team][0]
         self._games[team] = mailbox = BotMailbox()
         seat.taken = True

@@ -59,7 +59,6 @@ class BotMailbox:
         self._received.append(received)
 
     def wake(self) -> None:
-        """Resume the game."""
         self._news.set()
 
     async def next(self) -> Received:

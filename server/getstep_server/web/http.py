@@ -119,8 +119,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response with a whole body."""
-
     body: bytes = b""
     content_type: str = HTML
     status: int = 200
@@ -237,7 +235,6 @@ class HttpServer:
 
     @property
     def connections(self) -> int:
-        """The number of open connections."""
         return len(self._connections)
 
     @property
@@ -418,7 +415,6 @@ class HttpServer:
     async def _send_download(
         self, parser: h11.Connection, connection: _BrowserConnection, answer: Download, *, body: bool
     ) -> None:
-        """Send a file in chunks."""
         headers = [("Content-Type", answer.content_type), attachment(answer.name), ("Cache-Control", "no-store")]
         head = h11.Response(status_code=200, headers=[*headers, *SECURITY_HEADERS], reason="OK")
         await _send(connection.stream, parser.send(head) or b"")

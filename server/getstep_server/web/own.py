@@ -250,7 +250,6 @@ class TeamArea:
     # --- what a browser sends ---
 
     async def login(self, request: Request) -> AnyResponse:
-        """Log a browser in."""
         form = request.form()
         text, nonce = form.get("team", ""), form.get("nonce", "")
         team = self._feed.contest.teams.get(int(text)) if re.fullmatch("[0-9]{1,10}", text) else None

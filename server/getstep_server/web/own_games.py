@@ -294,7 +294,6 @@ def _summary_of(live: LiveMatch, team: int) -> OwnTurns:
 
 
 def _times(read: Sequence[tuple[Match, list[OwnTurns]]], tournament: Tournament) -> list[dict[str, Any]]:
-    """Return the times of the moves in each event."""
     found = []
     for event in tournament.contest.events:
         own = [(match, turns) for match, attempts in read if match.event == event.number for turns in attempts]

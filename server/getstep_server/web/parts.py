@@ -39,7 +39,6 @@ BOARD_SECONDS = 0.02
 
 
 def team_text(tournament: Tournament, team: int) -> dict[str, Any]:
-    """Return a team as JSON."""
     return {"id": team, "name": tournament.contest.team_name(team)}
 
 

@@ -131,7 +131,6 @@ class People(Boards):
         )
 
     def board(self, request: Request) -> AnyResponse:
-        """Return the page with the board."""
         if self._place(request) is None:
             return redirect("/play")
         return self._render("board", title="Your game")

@@ -47,8 +47,6 @@ class _Question:
 
 
 class Person:
-    """A person at a board."""
-
     def __init__(self) -> None:
         self.topic = Topic(dict)
         self.active = trio.Event()

@@ -59,7 +59,6 @@ class _PracticeBoard(Boards):
         self._templates = template_environment("getstep_server.web")
 
     async def __call__(self, request: Request) -> AnyResponse:
-        """Answer a request."""
         folder, _, name = request.path.rpartition("/")
         if request.method != "POST":
             if request.path == "/":
@@ -79,7 +78,6 @@ class _PracticeBoard(Boards):
         return self.one if known else None
 
     def board(self, request: Request) -> AnyResponse:
-        """Return the page with the board."""
         if self.person(request) is None:
             return self._no_key()
         return self._render("board", title="Practice")

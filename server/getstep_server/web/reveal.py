@@ -68,7 +68,6 @@ class Steering:
         self._shown: dict[str, Any] = {}
 
     async def __call__(self, request: Request) -> Response:
-        """Answer the request for a step."""
         try:
             form = request.form()
         except ValueError:

@@ -230,7 +230,6 @@ def _command(contest: Contest, submission: SentProgram) -> list[str]:
 
 
 def _table(versions: Sequence[ProgramVersion], in_use: int | None) -> dict[str, Any]:
-    """Return the versions as a table of the page."""
     headings = ("version", "", "language", "convention", "SHA-256", "added", "trial game")
     rows = [
         [
