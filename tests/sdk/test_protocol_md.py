@@ -111,6 +111,7 @@ WHATEVER = [None, True, 0, 1.5, float("inf"), "", "x", [], {}, [[1, 2], [3, 4]],
 NOT_INTS: list[Any] = [None, True, 1.0, "1", [1]]
 NOT_TEXTS: list[Any] = [None, False, 1, 1.5, ["x"], {}]
 GAME: dict[str, Any] = {"game": "hop", "options": {"size": 8}, "time_kind": "move", "time_ms": 1}
+WIDE_BOARDS = [[[0, 2**31]], [[-(2**31) - 1, 0]], [[2**63]]]
 
 KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "anything": (WHATEVER, []),
@@ -119,8 +120,8 @@ KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "boolean, or nil": ([True, False, None], [0, 1, "true", []]),
     "array of int": ([[1], [1, 2**31 - 1]], [None, 1, {}, "1", [True], [1.0], ["1"], [None]]),
     "array of arrays of int": (
-        [[], [[]], [[0, -1, 99]], [[2**63]], [[7] * 128] * 2],
-        [None, 0, {}, [0], [{}], [["1"]], [[True]], [[1.0]], [[None]]],
+        [[], [[]], [[0, -1, 99]], [[-(2**31), 2**31 - 1]], [[7] * 128] * 2],
+        [None, 0, {}, [0], [{}], [["1"]], [[True]], [[1.0]], [[None]], *WIDE_BOARDS],
     ),
     "map of text to int": (
         [{}, {"size": 8, "": -1}, {"x" * 100: 2**31 - 1}],

@@ -138,7 +138,7 @@ BOARDS = {
     "empty rows": [[], []],
     "one row": [[1]],
     "tuples": ((1, 2), (3, 4)),
-    "64-bit cells": [[2**64 - 1]],
+    "32-bit cells": [[2**31 - 1, -(2**31)]],
 }
 
 
@@ -170,6 +170,8 @@ WRONG_BOARDS = {
     "objects": [[object()]],
     "too many rows": [[1]] * 129,
     "a row too long": [[0] * 129],
+    "a cell too large": [[0, 2**31]],
+    "a cell too small": [[-(2**31) - 1, 0]],
 }
 
 
@@ -196,8 +198,10 @@ ROWS = st.lists(CELLS, max_size=17) | st.lists(st.integers(-32, 127), min_size=2
 
 
 def is_board(value: list[Any]) -> bool:
-    """Return True if ``value`` is rows of integers."""
-    return all(type(row) is list and all(type(cell) is int for cell in row) for row in value)
+    """Return True if ``value`` is rows of integers of 32 bits."""
+    return all(
+        type(row) is list and all(type(cell) is int and -(2**31) <= cell < 2**31 for cell in row) for row in value
+    )
 
 
 @given(st.lists(ROWS, max_size=17), st.sampled_from([*PACKERS.values()]))

@@ -16,6 +16,7 @@ from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, 
 
 _HEX = frozenset("0123456789abcdef")
 _CELLS = frozenset([int])
+_LOWEST_CELL = -(2**31)  # a cell is a signed 32-bit integer, because it is one in most languages
 
 
 @dataclass(frozen=True)
@@ -402,6 +403,8 @@ def _board(value: list[list[int]]) -> None:
         _array("board", row)
         if not _CELLS.issuperset(map(type, row)):
             raise ValueError(f"board has the row {_short_repr(row)}, expected whole numbers")
+        if row and (min(row) < _LOWEST_CELL or max(row) > MAX_ID):
+            raise ValueError(f"board has the row {_short_repr(row)}, expected cells from -2**31 to 2**31 - 1")
 
 
 def _map(name: str, value: object) -> None:
