@@ -36,10 +36,12 @@ class LoginLimiter:
         if now - last > BAD_LOGIN_FORGET_SECONDS:
             count = 0
         while len(self._failures) >= MAX_ADDRESSES_KEPT:
+            # the address that has been quiet for longest: each failure puts its own at the end
             del self._failures[next(iter(self._failures))]
         self._failures[address] = (count + 1, now)
         if count == 0:
             return 0.0
+        # 32: millions of failures must not make a number of millions of bits
         return float(min(BAD_LOGIN_FIRST_SECONDS * 2 ** min(count - 1, 32), BAD_LOGIN_LONGEST_SECONDS))
 
     def allow_login(self, team: int, seats: int = 1) -> bool:

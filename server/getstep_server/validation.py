@@ -118,6 +118,7 @@ class Model(Struct, frozen=True, kw_only=True):
     """True if the model overrides `mistakes`."""
 
     def __init_subclass__(cls) -> None:
+        # most models have none: a record of a turn then costs nothing here
         cls.has_rules = "mistakes" in cls.__dict__ or cls.has_rules
 
     def __post_init__(self) -> None:
@@ -224,6 +225,7 @@ def _walk(kind: Any, value: object, location: Location, found: list[Mistake]) ->
         case inspect.LiteralType():
             expected = [repr(one) for one in kind.values]
             text = " or ".join([", ".join(expected[:-1]), expected[-1]] if expected[1:] else expected)
+            # True == 1 in Python, and not in a file
             fits = any(type(value) is type(one) and value == one for one in kind.values)
             return value if fits else _mistake(found, wrong(location, value, text))
     return _walk_plain(kind, value, location, found)

@@ -40,6 +40,7 @@ def _end_with_the_starter(taken: int) -> None:
 
 def main() -> int:
     """Play as long as the process that started this one lives."""
+    # a daemon: it waits for an input that may stay open after the last match
     threading.Thread(target=_end_with_the_starter, args=(_take_input(),), daemon=True).start()
     kind, *arguments = sys.argv[1:]
     if kind == HOUSE and hasattr(os, "nice"):

@@ -55,8 +55,10 @@ class HostedJob:
 
 def main() -> int:
     """Play one match; return 0 unless the host's side has failed."""
+    # on standard input: other users can read a command line, and the job has a token
     job = HostedJob.from_json(sys.stdin.buffer.readline())
     with ProgramSession(job.program, job.match, 0 if job.first else 1) as session:
+        # a daemon: else the process would not end after its match
         threading.Thread(target=_end_with_the_server, args=(session,), daemon=True).start()
         session.prepare(job.startup_seconds)
         with connect(Address(job.host, job.port)) as connection:

@@ -55,7 +55,7 @@ class SampleBot:
         if process is None:
             return
         kill(process)
-        with trio.CancelScope(shield=True):
+        with trio.CancelScope(shield=True):  # stopped by a cancellation, too; after SIGKILL the wait is short
             await process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:

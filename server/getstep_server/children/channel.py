@@ -83,9 +83,10 @@ class Channel(Generic[T]):
         `receive` ends then.
         """
         data = frame(message)
-        copies = tuple(map(os.dup, files))
+        copies = tuple(map(os.dup, files))  # the caller may close its own before they are sent
         sent = 0 if self._unsent else self._send(data, copies)
         if sent < len(data):
+            # the descriptors have gone with the first byte
             self._unsent.append((data[sent:], () if sent else copies))
             self.backlog += len(data) - sent
             self._has_unsent.set()

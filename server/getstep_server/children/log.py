@@ -42,10 +42,12 @@ class ChildLog:
 
     def __enter__(self) -> ChildLog:
         size = self._path.stat().st_size if self._append and self._path.exists() else 0
+        # A log that is appended to begins anew when it is full: the latest runs matter.
         if size > BEGINNING_BYTES + END_BYTES:
             self._path.unlink()
             size = 0
         self._room = max(0, BEGINNING_BYTES - size)
+        # unbuffered: after SIGKILL the log has all
         self._file = self._path.open("ab" if self._append else "wb", buffering=0)
         return self
 
@@ -82,6 +84,7 @@ def last_lines(path: Path) -> list[str]:
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - END_BYTES))
+        # a program may write anything, and the read may begin within a character
         lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
     return list(_shorten(lines))
 

@@ -91,6 +91,8 @@ async def run(
             return await process.wait()
         finally:
             if process.returncode is None:
+                # Shielded: this is the clean-up after a cancellation, and a process that nobody waits for stays a
+                # zombie.
                 with trio.move_on_after(end_seconds, shield=True):
                     if ask_to_end is not None:
                         ask_to_end()
@@ -102,6 +104,7 @@ async def run(
                 if process.stdin is not None:
                     await process.stdin.aclose()
                 await process.wait()
+            # a process outside the group may hold the pipe open for ever
             reading.deadline = trio.current_time() + OUTPUT_END_SECONDS
 
 

@@ -100,7 +100,7 @@ async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
     """
     command = [
         sys.executable,
-        "-u",
+        "-u",  # unbuffered: its lines are read while it runs
         "-m",
         "getstep_server",
         "run",
@@ -122,5 +122,6 @@ async def serving(contest: Contest, port: int, say: Say) -> AsyncIterator[Watche
             nursery.cancel_scope.cancel()
     finally:
         kill(process)
+        # Shielded: SIGKILL ends it at once, and a process that nobody waits for stays a zombie.
         with trio.CancelScope(shield=True):
             await process.wait()

@@ -117,7 +117,7 @@ class Announcer:
         self._bus.publish(NotAnnounced(f"the process that announces it ended with code {code}; see {log}"))
 
     async def _announce(self) -> int:
-        host, port = self._listening or ("", 0)
+        host, port = self._listening or ("", 0)  # `run` waits until it is known; the rest is for the type checker
         command = [*self._command, host, str(port), self._contest.name]
         try:
             with ChildLog(self._contest.folder / "announcer.log", append=True) as log:
@@ -127,6 +127,7 @@ class Announcer:
             return -1
 
     def _on_line(self, line: bytes) -> None:
+        # Whatever a broken announcer writes, the contest goes on without it.
         with contextlib.suppress(JsonError, KeyError, TypeError, AttributeError):
             state = {name: escape_control_chars(str(text)) for name, text in decode(line).items()}
             if "problem" in state:

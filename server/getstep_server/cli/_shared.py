@@ -130,6 +130,7 @@ def team_named(contest: Contest, text: str, what: str) -> int:
     Raises:
         UsageError: no team has this name, or it is the name of one team and the id of another.
     """
+    # Former teams first: if two have had one name, it means the team of today.
     by_name = {contest.team_name(number): number for number in (*contest.former_names, *contest.teams)}
     number, named = _number(text), by_name.get(text)
     if named is None:

@@ -48,7 +48,7 @@ async def _play_with_bots(contest: Contest, bus: Bus, bots: Bots) -> RunOutcome:
 
 async def _end_with_the_terminal() -> None:
     """Raise KeyboardInterrupt when the terminal closes. Bots have sessions of their own, which it does not end."""
-    if hasattr(signal, "SIGHUP"):
+    if hasattr(signal, "SIGHUP"):  # Windows has none
         with trio.open_signal_receiver(signal.SIGHUP) as hangups:
             async for _ in hangups:
                 raise KeyboardInterrupt

@@ -100,8 +100,10 @@ def loopback(text: str) -> Address:
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
     except OSError as error:
         raise ConfigError(f"{text!r}: {error.strerror or error}") from error
+    # IPv4 first: by default the server listens only there.
     addresses = sorted({str(place[0]) for *_, place in found}, key=lambda address: (":" in address, address))
     for address in addresses:
+        # a link-local address ends in its interface: fe80::1%eth0
         if not ip_address(address.partition("%")[0]).is_loopback:
             raise ConfigError(f"{text!r} is {address}, expected a loopback address: attack only your own server")
     return Address(addresses[0], int(port))
@@ -139,6 +141,7 @@ def _cheapest_first(cases: list[Case], teams: int) -> list[Case]:
         case.number: 0 if not case.sender.needs_match else 2 if case.expected.match == "lost" else 1
         for case in cases
     }
+    # A double round robin, the default format, has so many matches.
     if list(costs.values()).count(2) < teams * (teams - 1):
         return cases
     return sorted(cases, key=lambda case: costs[case.number])
@@ -179,11 +182,12 @@ async def _run_all(runner: CaseRunner, cases: Sequence[Case], asked_for: bool) -
                 failed += 1
                 _print_line("NOT AS EXPECTED", case, outcome)
     print(f"{len(cases) - failed - left_out} cases ok, {failed} not as expected, {left_out} not run")
+    # Without a login most cases cannot be run: that is an error only if they were named, or if none was run.
     return 1 if failed or (asked_for and left_out) or left_out == len(cases) else 0
 
 
 def _print_line(outcome: str, case: Case, why: Exception | None = None) -> None:
     print(
         f"{case.number:<6} {outcome:<16} {case.sender.value}: {case.title}" + (f": {why}" if why else ""),
-        flush=True,
+        flush=True,  # a case takes seconds, and a pipe is buffered
     )

@@ -89,7 +89,7 @@ def _conformance(args: argparse.Namespace) -> int:
         raise UsageError(
             "no client, expected its command after --, such as: getstep-server conformance -- ./client"
         )
-    if not 1 <= args.jobs <= 256:
+    if not 1 <= args.jobs <= 256:  # each case is a process of the client
         raise UsageError(f"--jobs {args.jobs}, expected 1 to 256")
     if not 0 < args.patience <= _MOST_SECONDS:
         raise UsageError(f"--patience {args.patience:g}, expected seconds, at most {_MOST_SECONDS}")

@@ -350,7 +350,7 @@ def _decide_all(args: argparse.Namespace, make: Callable[[Contest, Tournament], 
     contest = load_contest(args.contest)
     if not has_database(contest):
         raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
-    dry_run = getattr(args, "dry_run", False)
+    dry_run = getattr(args, "dry_run", False)  # only a few of the commands have the option
     with Store(contest.database) as store:
         decisions, before = _record(contest, store, make, dry_run=dry_run)
         after = load_tournament(contest, store)
@@ -393,6 +393,7 @@ def _record(
         records = [record_of_decision(contest, decision) for decision in decisions]
         try:
             trio.run(partial(store.save, *records, based_on=tournament.place))
+        # The server may add a result at any moment: look at the records again, and decide by what they say now.
         except Conflict:
             continue
         return decisions, tournament

@@ -175,7 +175,7 @@ def _duel(args: argparse.Namespace) -> int:
         live = is_live(terminal) and not args.plain
         watch = _watched(contest, args) if live else None
         turns_per_second = 1000 / args.watch if args.watch else 0
-        frames = max(FRAMES_PER_SECOND, turns_per_second)
+        frames = max(FRAMES_PER_SECOND, turns_per_second)  # each turn is drawn at least once
         progress = DuelProgress(contest, terminal, live=live, board=watch, frames_per_second=frames)
         progress.say(f"{contest.name}: {describe_event(contest.events[0], contest.file.time.lag_ms)}")
         bus = Bus()
@@ -190,6 +190,7 @@ def _duel(args: argparse.Namespace) -> int:
                 outcome = trio.run(play)
                 if watch is not None and outcome is RunOutcome.FINISHED:
                     _wait_until_shown(watch)
+        # The matches until then are on record, and the folder may be a temporary one: say now what they show.
         except* ContestStopped:
             _say_outcome(contest, progress)
             raise

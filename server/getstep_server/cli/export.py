@@ -116,6 +116,6 @@ def _print_lines(lines: Iterator[bytes]) -> None:
         for line in lines:
             print("\n".join(map(escape_control_chars, line.decode(errors="backslashreplace").split("\n"))))
         return
-    sys.stdout.flush()
+    sys.stdout.flush()  # the buffer below is another layer: what was printed before has to come first
     sys.stdout.buffer.writelines(line + b"\n" for line in lines)
     sys.stdout.buffer.flush()

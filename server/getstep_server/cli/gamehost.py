@@ -88,6 +88,7 @@ def add_gamehost(parser: argparse.ArgumentParser) -> None:
 
 def _gamehost(args: argparse.Namespace) -> int:
     words, core = args.words, args.core
+    # `REMAINDER` takes all words that follow the first, so the option may be among them.
     if len(words) == 6 and words[4] == "-s" and core is None:
         words, core = words[:4], words[5]
     if len(words) != 4:
@@ -110,6 +111,7 @@ class _Command:
 
     def __init__(self, program: str, arguments: str) -> None:
         try:
+            # on Windows a backslash separates folders
             self.arguments = shlex.split(arguments, posix=os.name == "posix")
         except ValueError as error:
             raise UsageError(f"{arguments!r}: {error}; expected the arguments of {program}") from None
@@ -232,6 +234,7 @@ def _play_turn(match: MatchState, players: Sequence[Ask]) -> str:
     began = time.monotonic()
     call = players[player](match.state.board(), player == 0, turn)
     ms = (time.monotonic() - began) * 1000
+    # Before the answer is looked at: a late one is a missed limit, whatever it says.
     if ms > 1000 * (seconds + LAG_SECONDS):
         decided = referee.missed(match, seconds, {"ms": ms})
     elif call.error is not None:

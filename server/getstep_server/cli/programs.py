@@ -119,7 +119,7 @@ def _contest_and_team(args: argparse.Namespace) -> tuple[Contest, int]:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10):
+    if not (text.isascii() and text.isdecimal() and 0 < len(text) < 10):  # `int` raises for more than 4,300 digits
         raise UsageError(f"VERSION {text!r:.80}: expected the number of a version")
     return int(text)
 

@@ -93,6 +93,7 @@ def _rescue(args: argparse.Namespace) -> int:
     lines = [escape_control_chars(line) for line in _report(contest, left, rescued, target)]
     print("\n".join(lines))
     (target / "rescue.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # For scripts: the folder is usable, but it is not all that there was.
     return EXIT_FAILED if rescued.lost or rescued.made else EXIT_OK
 
 
@@ -174,7 +175,7 @@ def _names(logged: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of a logged match's teams by their ids as text; none if the line does not have them."""
     try:
         return {str(team): str(name) for team, name in zip(logged["teams"], logged["names"], strict=True)}
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):  # a log is no record: its lines may have been cut or edited
         return {}
 
 

@@ -131,7 +131,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _begin_anew(contest: Contest) -> None:
-    with ContestLock(contest.folder):
+    with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
         kept = set_aside(contest)
     print("Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}.")
 
@@ -396,6 +396,7 @@ def demo_games(game: str) -> list[str]:
         UsageError: no game of this name is installed.
     """
     if game == "all":
+        # False comes first, and the others stay in their order
         return sorted(GAMES, key=lambda name: name != FIRST_GAME)
     return [installed_game(game).name]
 

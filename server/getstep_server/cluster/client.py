@@ -355,6 +355,7 @@ class Cluster:
             still_here = self._joining.pop(address, None) is message
         if still_here:
             self._workers[address] = Worker(number, name, message.slots, proof)
+            # speed is the inverse of the time of the calibration
             self._placement.add_worker(address, message.slots, 1000 / proof.calibration_ms)
             self._note_change()
             self._room()
@@ -377,7 +378,7 @@ class Cluster:
         self._placement.remove_worker(address)
         for order in [order for order in self._orders.values() if order.address == address]:
             del self._orders[order.id]
-            self._lose(order, why, blame=False)
+            self._lose(order, why, blame=False)  # the worker failed, not the match: it does not count against it
         self._note_change()
 
     def _lose_all(self, why: str) -> None:
@@ -404,6 +405,7 @@ class Cluster:
         before: tuple[int, int] = (0, 0)
         while True:
             await self._changed.wait()
+            # a cluster that starts refuses many workers at once, for one reason: tell it once
             await trio.sleep(GATHER_SECONDS)
             self._changed = trio.Event()
             now = len(self._workers), sum(worker.slots for worker in self._workers.values())

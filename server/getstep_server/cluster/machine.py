@@ -54,6 +54,7 @@ def shared_folder() -> Path:
     folder = Path(os.environ.get(FOLDER_VARIABLE, default))
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True)
+    # not `stat`: in a folder that all can write to, another user may have made a link of this name
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(f"{folder}: not a folder; set {FOLDER_VARIABLE} to another one")
@@ -143,11 +144,12 @@ def _compute() -> float:
     began = time.thread_time()
     digest, counts, total = sha256(), dict[int, int](), 1
     for number in range(_ROUNDS):
+        # the constants of the C standard's `rand`; it matters only that the work is the same
         total = (total * 1103515245 + number) % 2147483648
         counts[total % 512] = counts.get(total % 512, 0) + 1
         if number % 16 == 0:
             digest.update(bytes(sorted(value % 256 for value in (total, number, len(counts)))))
-    return time.thread_time() - began
+    return time.thread_time() - began  # processor time: others may use the machine at the same moment
 
 
 def _sandbox_of(folder: Path) -> tuple[tuple[SandboxRow, ...], str]:
@@ -164,7 +166,7 @@ def _sandbox_of(folder: Path) -> tuple[tuple[SandboxRow, ...], str]:
         if all(row.held for row in rows):
             new = kept.with_suffix(".new")
             new.write_bytes(msgspec.json.encode(rows))
-            new.replace(kept)
+            new.replace(kept)  # in one step: another worker may read it now
     return rows, ""
 
 

@@ -210,6 +210,7 @@ def _decode(model: type[M], data: bytes, most: int) -> M:
         raise OrderError(f"{what}: {len(data)} bytes, expected at most {most}")
     try:
         return validated(model, msgspec.json.decode(data))
+    # msgspec raises RecursionError for deep nesting
     except (ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise OrderError(f"{what}: {error!s:.500}") from error
 
@@ -222,6 +223,7 @@ def check_lines(state: MatchState, lines: Iterable[str]) -> Iterator[dict[str, A
     """
     for line in lines:
         try:
+            # JSON may hold half of a surrogate pair, which no UTF-8 has
             fields = decode(line.encode(errors="replace"))
             step(fields, state)
         except (RecordError, ValueError, KeyError, TypeError) as error:

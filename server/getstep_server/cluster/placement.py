@@ -278,6 +278,7 @@ class Placement:
 
     def _place_bound_on(self, name: str, placed: list[tuple[Job, str]], most: int) -> None:
         worker = self._workers[name]
+        # the longest first: a long match that begins last would end the contest late
         for job in sorted(worker.bound.values(), key=lambda job: (-job.seconds, job.key)):
             if len(placed) >= most or not self._has_room(worker, job):
                 return

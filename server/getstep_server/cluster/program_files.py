@@ -53,6 +53,7 @@ def name_of(packed: bytes) -> str:
 
 
 def _entries(folder: Path, before: bytes) -> Iterator[_PackedFile]:
+    # sorted: the hash of the files is their name in the worker's cache
     for child in sorted(folder.iterdir(), key=lambda path: os.fsencode(path.name)):
         status = child.lstat()
         path = before + os.fsencode(child.name)
@@ -135,7 +136,7 @@ class ProgramCache:
         new = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
         path = self._folder / name
         try:
-            new.chmod(0o755)
+            new.chmod(0o755)  # `mkdtemp` makes it 0o700, and the sandbox reads it as another user
             unpack(packed, new)
             with contextlib.suppress(OSError):  # another worker was faster
                 new.rename(path)

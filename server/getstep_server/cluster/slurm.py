@@ -41,7 +41,7 @@ class SlurmJobs:
         started = cls(await SLURMCluster(**settings, asynchronous=True), jobs)
         try:
             await started._submit_missing()
-        except BaseException:
+        except BaseException:  # a cancellation, too: jobs that were submitted must not stay
             await started.cluster.close()
             raise
         return started

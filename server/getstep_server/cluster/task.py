@@ -33,6 +33,7 @@ def play(number: int, order: bytes, files: Mapping[str, bytes], topic: str) -> b
         task = here.state.tasks.get(key)
         return task is None or task.state == "cancelled"
 
+    # Dask cannot stop a task that runs: it has to look by itself
     threading.Thread(target=_watch, args=(is_cancelled, stop, over), daemon=True).start()
     try:
         return play_order(order, files, partial(_pass_on, here, topic, number), stop)

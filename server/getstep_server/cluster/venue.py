@@ -212,6 +212,7 @@ class ClusterVenue:
                     lines = order.lines[written : written + LINES_AT_ONCE]
                     written += len(lines)
                     await self._write(sheet, lines)
+                    # a report may bring hundreds of turns: others run between two parts
                     await trio.lowlevel.checkpoint()
                 else:
                     await order.changed.wait()

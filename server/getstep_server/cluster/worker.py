@@ -167,6 +167,7 @@ def _tell(progress: TellProgress | None, message: MatchProgress) -> None:
 @contextlib.contextmanager
 def _folder_of_match(home: Path) -> Iterator[Path]:
     home.mkdir(mode=0o700, exist_ok=True)
+    # a program may leave files that this user cannot delete
     with tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
@@ -184,6 +185,7 @@ def _reason(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:  # each nursery adds one
         error = error.exceptions[0]
     if isinstance(error, BotFailed | OSError | OrderError | PackedFilesError):
+        # the end: the last lines of what a program said tell most
         return str(error)[-FAILURE_CHARS:] or type(error).__name__
     return "".join(traceback.format_exception(error))[-FAILURE_CHARS:]
 
@@ -224,6 +226,7 @@ async def _play(
             return record
     if stop.is_set():
         raise BotFailed(STOPPED)
+    # the first problem: the others follow from it
     raise BotFailed(*problems[:1] or [f"the match was not over after {order.deadline_seconds:g} s"])
 
 
@@ -282,5 +285,6 @@ def _contest_of(head: Mapping[str, Any], folder: Path) -> Contest:
     """Return a contest of the two teams; nobody but this process knows their tokens."""
     event = EventTable(game=head["game"], options=head["options"])
     file = ContestFile(contest=ContestTable(name=head["contest"]), event=[event])
+    # the contest's tokens never leave the host: these are for this match on loopback
     teams = [Team(id=team["id"], name=team["name"], token=secrets.token_hex(16)) for team in head["teams"]]
     return Contest(folder, file, {team.id: team for team in teams})

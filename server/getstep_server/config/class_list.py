@@ -105,6 +105,7 @@ def _text(path: Path, notes: list[str]) -> str:
     try:
         return _plain_line_ends(data.decode("utf-8-sig"))  # spreadsheets write a byte order mark
     except UnicodeDecodeError:
+        # what Excel writes as CSV in Western Europe; five bytes have no meaning in it
         return _decoded(path, data, "cp1252", "Windows-1252", notes)
 
 
@@ -121,7 +122,7 @@ def _decoded(path: Path, data: bytes, encoding: str, name: str, notes: list[str]
 
 
 def _plain_line_ends(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n")  # old Macs end lines with "\r" alone
 
 
 def _rows(path: Path, text: str, delimiter: str, errors: list[RosterError]) -> Iterator[tuple[int, list[str]]]:
@@ -149,7 +150,7 @@ def _header(path: Path, rows: list[tuple[int, list[str]]], delimiter: str, notes
     """Return the columns of a list, and remove its header from ``rows`` if it has one."""
     header = [_COLUMN_OF.get(" ".join(cell.lower().split()), "") for cell in rows[0][1]] if rows else []
     if "first" in header and "name" in header and "last" not in header:
-        header[header.index("name")] = "last"
+        header[header.index("name")] = "last"  # a list with first names has last names under "name"
     if "name" in header or "team" in header or {"first", "last"} <= set(header):
         del rows[0]
         return header

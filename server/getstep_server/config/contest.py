@@ -34,7 +34,7 @@ class ContestTable(TomlTable, frozen=True, kw_only=True):
     """``[contest]``: its name, and the seed of its drawing of lots."""
 
     name: Name
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0  # an integer of TOML has 64 bits
 
 
 class TimeTable(TomlTable, frozen=True, kw_only=True):
@@ -379,6 +379,7 @@ def _make(folder: Path, text: str) -> None:
     path = contest_path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # "x" fails if the file is there: a contest is never overwritten
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
         teams_path(folder).touch(mode=0o600, exist_ok=True)  # it will hold secrets

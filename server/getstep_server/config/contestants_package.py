@@ -82,6 +82,7 @@ def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     for module in modules:
         spec = find_spec(module)
         origin = Path(spec.origin) if spec and spec.origin else Path()
+        # Sorted: the order in a folder differs between machines, and the hash is on the slips.
         paths = sorted(origin.parent.rglob("*")) if origin.name == "__init__.py" else [origin]
         top = origin.parent.parent if origin.name == "__init__.py" else origin.parent
         for path in paths:
@@ -94,6 +95,7 @@ def _sources(modules: Iterable[str]) -> Iterator[tuple[str, bytes]]:
 def _msgpack() -> Iterator[tuple[str, bytes]]:
     """Yield the Python files of msgpack, which find each other at any place, and its license."""
     yield f"{_VENDORED}/__init__.py", b""
+    # Not its compiled module: the package has to work on every system.
     for file in sorted(distribution("msgpack").files or ()):
         if file.parts[0] == "msgpack" and file.suffix == ".py":
             yield f"{_VENDORED}/{file.as_posix()}", file.read_binary()

@@ -243,6 +243,7 @@ class Format(ABC, Generic[O]):
     def in_drawn_order(self, teams: Iterable[int]) -> list[int]:
         """Return the teams in an order that depends on the seed, and not on their own order."""
         chance = self.drawn()
+        # Sorted by id first: each draw then belongs to the same team, whatever the order of teams.toml.
         return sorted(sorted(teams), key=lambda _: chance())
 
 

@@ -377,6 +377,7 @@ class _Search:
         while len(one) > 1 and len(other) > 1 and one[-2] is other[-2]:
             one.pop()
             other.pop()
+        # the last of each is the common ancestor, which `links` must not have twice
         down, up = one[-2::-1], other[:-1]
         links = [*(node.entry for node in down), (u, v), *(_reverse(node.entry) for node in up)]
         blossom = _Node([], one[-1].base, [one[-1], *down, *up], links)

@@ -70,5 +70,5 @@ class _Pairs:
         number, (home, away) = self._numbers.setdefault(frozenset(pair), (len(self._numbers) + 1, pair))
         if (number, leg) in self._issued:
             return None
-        first, second = (home, away) if leg % 2 else (away, home)
+        first, second = (home, away) if leg % 2 else (away, home)  # the colours swap with each leg
         return Pairing(round_, number, leg, first, second)

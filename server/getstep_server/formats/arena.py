@@ -14,8 +14,8 @@ from getstep_server.validation import Mistake, wrong
 
 from ._format import Format, FormatOptions, Pairing, Played, Rating, last_round
 
-START_RATING = 1500
-_START = 100 * START_RATING
+START_RATING = 1500  # the usual start of a rating in chess
+_START = 100 * START_RATING  # integers, so that all machines rate alike
 
 SURE_AFTER = 30
 """Matches after which a rating changes by half as much for each result, as FIDE does for new players."""
@@ -197,6 +197,7 @@ def _margins() -> Iterator[int]:
     """Yield the margin after 0, 1, 2, ... matches, down to `LEAST_MARGIN`."""
     variance = float(UNKNOWN_SD**2)
     for played in count():
+        # 95 % of a normal distribution are within 1.96 deviations
         yield (half := max(LEAST_MARGIN, round(1.96 * variance**0.5)))
         if half == LEAST_MARGIN:
             return
@@ -229,6 +230,7 @@ _MARGINS = tuple(_margins())
 
 def _expected(difference: int) -> int:
     """Return the expected score in percent of a team that is ``difference`` hundredths of a point better."""
+    # the table ends at 735 points: from there on it is 99 %
     better = 50 + bisect_left(_UPPER, abs(difference) // 100)
     return better if difference >= 0 else 100 - better
 

@@ -85,6 +85,7 @@ class Duel(Format[DuelOptions]):
     pairs_after_each_result = True
 
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
+        # The two that have begun, also if the order of teams.toml has changed since.
         match = games[0].pairing.teams if games else tuple(teams[:2])
         if len(match) < 2 or not set(match) <= set(teams):
             return []

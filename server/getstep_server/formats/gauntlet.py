@@ -63,6 +63,6 @@ class Gauntlet(TableFormat[GauntletOptions]):
         rounds: Table = [[] for _ in range(max(len(challengers), len(others)))]
         for row, challenger in enumerate(challengers):
             for column, other in enumerate(others):
-                swapped = (row + column) % 2
+                swapped = (row + column) % 2  # as on a chessboard: each team has both colours about equally often
                 rounds[(row + column) % len(rounds)].append((other, challenger) if swapped else (challenger, other))
         return rounds

@@ -61,6 +61,7 @@ class Knockout(Format[KnockoutOptions]):
 
     def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:
         """Count each pairing with the mean of the fewest matches that decide it and ``best_of``."""
+        # the mean of the shortest and the longest pairing
         usual = (self.options.best_of // 2 + 1 + self.options.best_of) / 2
         if not games:
             third = self.options.third_place and len(teams) > 3
@@ -263,6 +264,7 @@ class Bracket:
             return self._begin(number)
         if self._passed(number) or any(leg.open for leg in legs):
             return None
+        # Only legs that count swap the colours: a cancelled one was not played.
         seats = legs[0].pairing.teams[:: -1 if sum(leg.counts for leg in legs) % 2 else 1]
         return Pairing(self._round(number), number, len(legs) + 1, *seats)
 
@@ -276,6 +278,7 @@ class Bracket:
     def _entrants(self, number: int) -> list[int] | None:
         """Return the teams of a pairing that still take part; None as long as they are not known."""
         if number == self._third:
+            # the losers of the two semifinals, which are numbered just before the final
             feeders, place = (number - 3, number - 2), 1
         else:
             later = number - self._size // 2

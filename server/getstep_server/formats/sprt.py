@@ -72,7 +72,7 @@ class Sprt:
         self.bounds = (log(beta / (1 - alpha)), log((1 - beta) / alpha))
         self.llr = 0.0
         self.verdict: Verdict | None = None
-        self._counts = [0] * 5
+        self._counts = [0] * 5  # by half points: 0 to 4
         self._means = (score_of(elo0), score_of(elo1))
 
     @property
@@ -117,6 +117,7 @@ def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
     mean = sum(weight * result / 4 for result, weight in enumerate(weights)) / sum(weights)
     low, high = (_end(weights, mean, out) for out in (0.0, 1.0))
     points = sum(count * result / 4 for result, count in enumerate(counts)) / sum(counts)
+    # With all pairs won (or lost) the weights of the unseen results would keep the end off 1 (or 0).
     return points, low if points else 0.0, high if points < 1 else 1.0
 
 

@@ -180,7 +180,7 @@ def _costs(
     most = (2, sides[-1].group ** 2, 2 * colours**2, len(sides) ** 2, LOTS)
     bye, excess, apart, balance, half, lot = _units(most, len(sides) // 2)
 
-    @cache
+    @cache  # sides have few distinct balances of colours, and n² pairs of them
     def of_colours(one: int, other: int) -> int:
         less, more = sorted((one, other))
         after = (less + legs % 2, more - legs % 2)
@@ -196,10 +196,11 @@ def _costs(
             costs[upper.rank][lower.rank] = costs[lower.rank][upper.rank] = (
                 of_colours(upper.colours, lower.colours)
                 + apart * (lower.group - upper.group) ** 2
-                + half * (lower.rank - upper.rank - usual) ** 2
+                + half * (lower.rank - upper.rank - usual) ** 2  # the upper half of a group meets its lower half
                 + lot * int(LOTS * chance())
             )
     if size > len(sides):
+        # the lowest team with fewest byes gets the cheapest one
         for place, side in enumerate(sorted(sides, key=lambda side: (side.byes, -side.rank))):
             costs[side.rank][-1] = costs[-1][side.rank] = bye * place
     return costs
@@ -214,5 +215,5 @@ def _units(most: Sequence[int], pairs: int) -> list[int]:
     """
     units = [1]
     for limit in reversed(most):
-        units.append(units[-1] * (limit * pairs + 1))
+        units.append(units[-1] * (limit * pairs + 1))  # Python's integers have no limit, so this is exact
     return units[::-1]

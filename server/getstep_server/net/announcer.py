@@ -80,7 +80,7 @@ def service_label(name: str, computer: str = "") -> str:
 def _label(text: str, most: int) -> str:
     """Return a text without dots, at which zeroconf splits names, in at most so many bytes."""
     label = " ".join(text.replace(".", " ").split())
-    return label.encode()[:most].decode("utf-8", "ignore").strip() or "getstep"
+    return label.encode()[:most].decode("utf-8", "ignore").strip() or "getstep"  # the cut may be within a character
 
 
 def announce(
@@ -109,6 +109,7 @@ def announce(
         if state != told:
             tell(state)
             told = state
+        # New addresses (another network, a lease that has changed) need a new announcement.
         while not over.wait(check_seconds) and own_addresses(host) == here and "problem" not in state:
             pass
         announcement.end()
@@ -165,7 +166,7 @@ def main() -> None:
     """Announce the contest of the arguments until standard input ends."""
     host, port, name = sys.argv[1:]
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(NICENESS)  # anybody on the network can make it work
     over = threading.Event()
     threading.Thread(target=_wait_for_end, args=(over,), daemon=True).start()
     announce(host, int(port), name, over, _tell)

@@ -45,7 +45,7 @@ class ClassicConnection(ClientConnection):
         may be gone, and an original client would try to reconnect forever.
         """
         if self._state is State.CLOSING and self.seat is not None and goodbye.reason == "contest_over":
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # the connection is closing, and the client may be gone
                 self._sock.send(stop_bytes())
         super().close(goodbye)
 

@@ -95,6 +95,7 @@ _CLOSING, _LENT = State.CLOSING, State.LENT
 def has_hung_up(sock: socket.socket) -> bool:
     """Return True if the client has closed, and everything that it sent is read: there is no reason to wait."""
     try:
+        # peek: nothing that was sent may get lost here
         return sock.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
@@ -227,6 +228,8 @@ class ClientConnection(ABC):
             self.registry.publish(ServerFault("send", traceback.format_exc()))
             self._stop("server fault")
         else:
+            # A frame that is sent in part is never finished: the kernel's buffer has room for the frames of many
+            # turns.
             if taken < len(data):
                 self._send_failed(BlockingIOError())
 
@@ -363,6 +366,7 @@ class ClientConnection(ABC):
     async def _live(self) -> None:
         # Otherwise Nagle's algorithm holds a frame back until the last one is acknowledged, for up to 40 ms.
         self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # a computer that loses its power sends nothing; the intervals are the listener's
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if self._state is State.LOGIN:
             self._wait.deadline = trio.current_time() + LOGIN_SECONDS
@@ -470,7 +474,7 @@ class ClientConnection(ABC):
 
     def _reset_on_close(self) -> None:
         """Make close() reset the connection. Otherwise the kernel keeps data for a peer that does not read."""
-        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+        linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)  # on, and 0 seconds; Windows has two shorts
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
     def _take_seat(self, seat: Seat, *, known: bool) -> None:

@@ -162,6 +162,7 @@ async def accept_forever(
                 await trio.lowlevel.wait_readable(listener)
             except trio.ClosedResourceError:
                 break
+            # processor time for the share, time of the clock for the pause of others
             worked, end = thread_time(), perf_counter() + ACCEPT_SECONDS
             for taken in range(ACCEPTS_AT_ONCE):
                 try:
@@ -222,6 +223,7 @@ FILES = 10_240 if sys.platform == "darwin" else 1 << 16
 
 async def _accept_failed(error: OSError, registry: ConnectionRegistry) -> None:
     """Make room if the file table is full. A connection that closed before it was accepted is not an error."""
+    # The file table is full: the connection stays in the kernel's queue, and trying again at once would use a core.
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
         registry.evict_oldest(registry.largest_source())
         await trio.sleep(FULL_PAUSE_SECONDS)

@@ -22,9 +22,9 @@ from getstep_server.limits import MAX_FILTERED_SOURCES
 _LOAD_WORD, _LOAD_BYTE, _EQUAL, _ANY_BIT, _AND, _JUMP, _RETURN = 0x20, 0x30, 0x15, 0x45, 0x54, 0x05, 0x06
 _IP_HEADER = -0x100000
 """SKF_NET_OFF: offsets from here on count from the IP header; others count from the TCP header."""
-_FLAGS, _SYN = 13, 0x02
-_PASS, _DROP = 0xFFFFFFFF, 0
-_IPV4_SOURCE, _IPV6_SOURCE = 12, 8
+_FLAGS, _SYN = 13, 0x02  # the byte of the flags in a TCP header, and the flag
+_PASS, _DROP = 0xFFFFFFFF, 0  # how many bytes of the packet to keep
+_IPV4_SOURCE, _IPV6_SOURCE = 12, 8  # where the source's address begins in the IP header
 _ATTACH = 26
 _DETACH = 27
 """SO_ATTACH_FILTER and SO_DETACH_FILTER, which the module ``socket`` has no names for."""
@@ -37,6 +37,7 @@ def _words(source: str) -> tuple[int, list[int]]:
     network = ip_network(source.partition("%")[0])
     if isinstance(network.network_address, IPv4Address):
         return 4, [int(network.network_address)]
+    # a /64 is one computer: only its words are compared
     packed = network.network_address.packed[: network.prefixlen // 8]
     return 6, list(struct.unpack(f">{len(packed) // 4}I", packed))
 

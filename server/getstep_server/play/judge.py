@@ -112,6 +112,7 @@ def start_message(match: Match, opponent: str, control: TimeControl, lag: float,
         time_ms=round(control.seconds * 1000),
         lag_ms=round(lag * 1000),
         resumed=False,
+        # clients of older versions do not know the key, so it is sent only if it matters
         increment_ms=round(control.increment * 1000) or None,
     )
 

@@ -190,6 +190,7 @@ class Scoresheet:
             if row["team"] == incident.team and row["code"] == incident.code:
                 row["count"] += 1
                 return
+
         if len(self._happened.incidents) < GAME_INCIDENTS_KEPT:
             detail = {"detail": incident.detail[:INCIDENT_DETAIL_CHARS], "address": incident.address}
             row = {**known, "after_turn": self.match_state.turns, **detail, "count": 1}

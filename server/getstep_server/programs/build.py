@@ -85,6 +85,7 @@ class _Output:
     def __init__(self, *pipes: IO[bytes]) -> None:
         self._kept = bytearray()
         self.size = 0
+        # a thread for each pipe: a compiler that fills one must not wait for the other
         self._threads = [threading.Thread(target=self._read, args=(pipe,), daemon=True) for pipe in pipes]
         for thread in self._threads:
             thread.start()
@@ -273,9 +274,10 @@ def _checked_command(command: tuple[str, ...], folder: Path, *, after_build: boo
     names += [word for word in rest if word.endswith((".py", ".exe"))][:1]
     for name in names:
         path = folder / name
+        # a link may lead out of the folder
         if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
             after = " after the build" if after_build else ""
             raise ProgramRefused(f"there is no file {escape_control_chars(name)}{after}, which starts the program")
         with disk_errors(path):
-            path.chmod(0o755)
+            path.chmod(0o755)  # a zip file from Windows does not say which files are programs
     return (first, *rest)

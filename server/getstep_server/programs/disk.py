@@ -44,9 +44,9 @@ def write_durably(path: Path, data: bytes) -> None:
     new = path.with_name(f"{path.name}.new")
     with disk_errors(path):
         new.write_bytes(data)
-        sync(new)
+        sync(new)  # before the rename: else a power cut could leave an empty file under the name
         new.replace(path)
-        sync(path.parent)
+        sync(path.parent)  # the rename itself
 
 
 def sync_tree(folder: Path) -> None:
@@ -61,6 +61,7 @@ def sync(path: Path) -> None:
     """Wait until a file or a folder's list of files is on disk. Raises OSError."""
     if os.name == "nt" and path.is_dir():
         return  # Windows cannot open a folder
+    # Windows syncs only what is open for writing
     file = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     try:
         os.fsync(file)
@@ -83,5 +84,5 @@ def delete_tree(folder: Path) -> None:
             path = Path(home, name)
             with contextlib.suppress(OSError):  # a program may nest folders until a path is too long for this call
                 if not path.is_symlink():
-                    path.chmod(0o700)
+                    path.chmod(0o700)  # a build may leave folders that not even the owner can delete from
     shutil.rmtree(folder, ignore_errors=True)

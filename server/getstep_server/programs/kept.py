@@ -53,9 +53,9 @@ def keep(source: Path, folder: Path, turn: int, limits: Limits) -> None:
         files.close()
     for path in folder.glob(f"{turn}-*"):  # this turn was asked before the server was killed
         shutil.rmtree(path)
-    new.rename(folder / f"{turn}-{_hash(new)}")
+    new.rename(folder / f"{turn}-{_hash(new)}")  # in one step: what has the name is complete, and its hash says so
     turns = sorted({int(path.name.partition("-")[0]) for path in folder.glob("*-*")})
-    for old in turns[:-COPIES]:
+    for old in turns[:-COPIES]:  # the turn that the server has on record may be the one before the latest
         for path in folder.glob(f"{old}-*"):
             shutil.rmtree(path)
 
@@ -112,5 +112,6 @@ def _hash(folder: Path) -> str:
         else:
             with path.open("rb") as file:
                 content = file_digest(file, "sha256").digest()
+        # with the length: no name and content can be read as others
         total.update(b"%d:%b%b" % (len(name), name, content))
     return total.hexdigest()

@@ -193,7 +193,7 @@ def _settings(source: Source) -> ProgramSettings | None:
     if len(file.data) > MAX_PROGRAM_SETTINGS_BYTES:
         raise ProgramRefused(f"{SETTINGS}: more than {MAX_PROGRAM_SETTINGS_BYTES} bytes; expected some lines")
     try:
-        text = file.data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = file.data.decode("utf-8-sig").replace("\r\n", "\n")  # Windows' Notepad writes a byte order mark
         return parse(Path(SETTINGS), text, ProgramSettings)
     except UnicodeDecodeError:
         raise ProgramRefused(f"{SETTINGS}: not UTF-8; save the file as UTF-8 and try again") from None
@@ -279,7 +279,7 @@ def _conventions(files: Sequence[SourceFile], games: Sequence[str], language: La
     """
     found = _conventions_for(games)[1:]
     if any(b"shared_file.txt" in file.data for file in files):
-        found.sort(key=lambda name: name != "csefest-file")
+        found.sort(key=lambda name: name != "csefest-file")  # the file that only this convention has: try it first
     python = [file for file in files if file.path.endswith(".py")] if language in (PYTHON, None) else []
     if any(_has(file, _GET_STEP) for file in python):
         return [GETSTEP, *found]

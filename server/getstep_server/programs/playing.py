@@ -295,6 +295,7 @@ class ErrorTail:
     def read(self, stream: IO[bytes] | None) -> None:
         """Keep the end of what is written to ``stream``, in a thread."""
         if stream is not None:
+            # a program may be started for each turn
             self._readers = [reader for reader in self._readers if reader.is_alive()]
             reader = threading.Thread(target=self._read, args=(stream,), name="getstep stderr", daemon=True)
             self._readers.append(reader)
@@ -302,6 +303,7 @@ class ErrorTail:
 
     def _read(self, stream: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError), stream:
+            # a raw stream's `read` returns what is there, and a buffered one's waits for all
             while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
                 self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
                 if self._show is not None:
@@ -399,6 +401,7 @@ class ProgramSession:
         self._check_sandbox()
         if call.error is None:
             return call
+        # it was ended for its time, and says nothing: the judge counts the silence
         self.silent = time.monotonic() >= time_is_up and not self._bot.running
         return replace(call, error=self._told(call.error))
 
@@ -473,6 +476,7 @@ class _FileBot:
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         began = time.monotonic()
+        # a bit later: the judge decides what is late, by its own clock
         deadline = began + turn.time_left_ms / 1000 + LATE_SECONDS
         try:
             if self._process is None:

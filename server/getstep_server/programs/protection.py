@@ -68,6 +68,7 @@ def machine_key() -> str:
     facts.append(os.geteuid() if hasattr(os, "geteuid") else None)
     for path in (bubblewrap, _BOOT):
         try:
+            # after a start of the system, kernel and settings may be others
             facts.append(Path(path).read_bytes() if path == _BOOT else path and Path(path).stat().st_mtime_ns)
         except OSError:
             facts.append(None)

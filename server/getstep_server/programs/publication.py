@@ -33,7 +33,7 @@ def write_publication(store: ProgramStore, team: int, number: int, path: Path) -
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for home, folders, files in os.walk(version.source):
-            folders.sort()
+            folders.sort()  # `os.walk` visits them in this order: the same source makes the same file
             for name in sorted(files):
                 file = Path(home, name)
                 if not file.is_symlink():

@@ -85,6 +85,7 @@ class Source:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as new:
                     new.write(file.data)
+                # ELF programs and scripts; archives do not say it reliably
                 path.chmod(0o755 if file.data.startswith((b"\x7fELF", b"#!")) else 0o644)
 
 
@@ -155,6 +156,7 @@ def _source_of(name: str, files: Iterator[tuple[str, bytes]], *, strip: bool = F
         found = {path.partition("/")[2]: data for path, data in found.items()}
     if not found:
         raise ProgramRefused(f"{_shown(name)}: no files in it")
+    # by bytes: the hash must not depend on the order in the archive
     ordered = sorted(found.items(), key=lambda item: item[0].encode())
     return Source(name, tuple(SourceFile(path, data) for path, data in ordered))
 
@@ -352,7 +354,7 @@ def _gunzipped(data: bytes) -> bytes:
     """
     unpacker = zlib.decompressobj(31)  # 16 for the header of gzip, 15 for its largest window
     try:
-        content = unpacker.decompress(data, MAX_TAR_BYTES + 1)
+        content = unpacker.decompress(data, MAX_TAR_BYTES + 1)  # bounded while it unpacks: 10 kB can become 10 MB
     except zlib.error as error:
         raise ProgramRefused(f"the tar.gz file cannot be unpacked: {error}") from error
     if len(content) > MAX_TAR_BYTES:
@@ -366,6 +368,7 @@ def _untarred(data: bytes) -> Iterator[tuple[str, bytes]]:
     at, long_name = 0, None
     while at + _BLOCK <= len(data) and any(header := data[at : at + _BLOCK]):
         # The sum of the header's bytes, with its own 8 taken as spaces.
+        # the checksum is made with spaces in its own place
         if sum(header[:148]) + sum(header[156:]) + 8 * 32 != _octal(header[148:156]):
             raise ProgramRefused("not a tar.gz file, or it is damaged")
         size, kind = _octal(header[124:136]), header[156:157]
@@ -387,6 +390,7 @@ def _untarred(data: bytes) -> Iterator[tuple[str, bytes]]:
 def _tar_entry(name: str, kind: bytes, content: bytes) -> tuple[str, bytes]:
     if kind in b"12":
         raise ProgramRefused(f"{_shown(name)}: a link; put the file itself there")
+    # old programs write a folder as a file whose name ends in a slash
     if kind == b"5" or (kind in b"0\0" and name.endswith("/")):
         return name.rstrip("/") + "/", b""
     if kind not in b"0\0":
@@ -395,6 +399,7 @@ def _tar_entry(name: str, kind: bytes, content: bytes) -> tuple[str, bytes]:
 
 
 def _tar_name(header: bytes) -> bytes:
+    # the fields of the ustar header (POSIX.1-1988)
     name, prefix = (header[start:end].partition(b"\0")[0] for start, end in ((0, 100), (345, 500)))
     return prefix + b"/" + name if prefix and header[_MAGIC] == b"ustar\x0000" else name
 

@@ -96,6 +96,7 @@ class ProgramStore:
     def _chosen(self, team: int) -> int | None:
         path = self._home(team) / _CURRENT
         try:
+            # whatever is in the file, the message stays short
             text = path.read_bytes()[:100].decode("ascii", "replace").strip()
         except FileNotFoundError:
             return None
@@ -221,7 +222,7 @@ class ProgramStore:
             if number > MAX_PROGRAM_VERSIONS:
                 raise UsageError(f"team {team} has added {number - 1} versions, which is the most")
             (new / DESCRIPTION).write_bytes(description_bytes(replace(description, team=team, number=number)))
-            sync_tree(new)
+            sync_tree(new)  # before the rename: a version that can be seen is complete on disk
             new.rename(home / str(number))
             sync(home)
             if use:
@@ -283,6 +284,7 @@ def _delete_files(folder: Path) -> None:
     """Delete the files of a version; from the first step on it is a removed one."""
     with disk_errors(folder):
         if (folder / DESCRIPTION).exists():
+            # the one step that decides: a crash after it is finished by `_finish_removals`
             (folder / DESCRIPTION).replace(folder / REMOVED)
             sync(folder)
         for name in ("source", "files"):

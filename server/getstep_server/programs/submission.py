@@ -69,7 +69,7 @@ def _ticker() -> Callable[[str], None]:
 
 def _print(status: SubmissionStatus) -> None:
     sys.stdout.buffer.write(msgspec.json.encode(status) + b"\n")
-    sys.stdout.buffer.flush()
+    sys.stdout.buffer.flush()  # the server shows each step as it comes
 
 
 def _end_with_input() -> None:

@@ -249,6 +249,7 @@ def validate_decision(fields: Mapping[str, Any]) -> DecisionRecord:
         raise RecordError(f"decision is {kind!r:.80}, expected one of: {', '.join(map(str, _RECORDS))}")
     record = read(_RECORDS[kind], fields)
     for name in _ABOUT:
+        # Unknown keys are allowed, for later versions; these are known, and would say something that nothing reads.
         if name in fields and name not in record.__struct_fields__:
             raise RecordError(f"{name} is {fields[name]!r:.80}, expected nothing in a decision to {kind}")
     return record

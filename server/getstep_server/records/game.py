@@ -127,7 +127,7 @@ def validate_game(fields: Mapping[str, Any]) -> GameRecord:
     except UnknownGameError as error:
         raise RecordError(str(error)) from None
     try:
-        rules.start(**game.options)
+        rules.start(**game.options)  # called for its checks only
     except ValueError as error:
         raise RecordError(f"options are {game.options!r:.80}: {error}") from error
     return game

@@ -35,7 +35,7 @@ FIRST = "0" * 64
 """The ``previous`` hash of the first record."""
 
 _SEAL = b',"hash":"'
-_SEAL_BYTES = len(_SEAL) + 64 + len(b'"}')
+_SEAL_BYTES = len(_SEAL) + 64 + len(b'"}')  # 64 hexadecimal digits of SHA-256
 
 
 class Head(Model, frozen=True, kw_only=True):
@@ -84,6 +84,8 @@ def content_of(head: bytes, turns: bytes, *, game: bool) -> bytes:
 
 def sealed(content: bytes, place: int, previous: str) -> tuple[bytes, str]:
     """Return the line of the record at ``place``, without a line end, and its hash."""
+    # Bytes are joined, not a dict encoded: the text that was hashed is the text that is stored, whatever the
+    # encoder.
     body = b'%b,"place":%d,"previous":"%b"}' % (content[:-1], place, previous.encode())
     digest = _sha256(body)
     return b'%b%b%b"}' % (body[:-1], _SEAL, digest.encode()), digest

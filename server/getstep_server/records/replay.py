@@ -42,7 +42,7 @@ def replay(fields: Mapping[str, Any]) -> dict[str, Any]:
         RecordError: the record does not have the form of a game's record.
     """
     game, match = validate_game(fields), match_state_of(fields)
-    for _ in steps(game, match):
+    for _ in steps(game, match):  # each step checks its turn
         pass
     _check_notes(game, match)
     expected = _result(game, match)

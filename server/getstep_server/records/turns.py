@@ -130,6 +130,7 @@ def validate_turn(fields: Mapping[str, Any]) -> Turn:
     """
     schema = _turn_schema(fields)
     turn = read(schema, fields)
+    # Unknown keys are allowed, for later versions; a known key in the wrong kind of turn is a contradiction.
     misplaced = sorted((_KEYS & fields.keys()).difference(schema.__struct_encode_fields__))
     if misplaced:
         raise RecordError(f"{misplaced[0]} is {fields[misplaced[0]]!r:.80}, expected nothing in {fields!r:.200}")

@@ -29,6 +29,7 @@ def _check_time(text: str) -> None:
     try:
         seconds = datetime.fromisoformat(text).timestamp()
         written = utc_time(seconds) if 0 <= seconds < LATEST_TIME else ""
+    # `timestamp` raises the latter two for years that the system's clock does not have.
     except (ValueError, OverflowError, OSError):
         written = ""
     if text != written:

@@ -13,7 +13,7 @@ from getstep_server.validation import Model
 from .record import Head, Record, RecordError, as_json, plain, read
 from .values import MAX_TIME_FACTOR, MIN_TIME_FACTOR, Line, Number, Text, Time
 
-MAX_PROBES = 256
+MAX_PROBES = 256  # the sandbox has 97 probes; a few versions may add more
 
 
 class ProbeEntry(Model, frozen=True, kw_only=True):
@@ -37,6 +37,7 @@ class WorkerRecord(Head, frozen=True, kw_only=True):
     host: Annotated[str, Meta(max_length=200)]
     slots: Number
     cores: Number
+    # 1e9 ms are eleven days: so that the quotient of two stays finite
     calibration_ms: Annotated[float, Meta(gt=0, le=1e9)]
     python: Annotated[str, Meta(max_length=200)]
     platform: Annotated[str, Meta(max_length=500)]

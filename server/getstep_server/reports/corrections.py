@@ -61,6 +61,7 @@ def correction_of(tournament: Tournament, game: GameRecord) -> Correction | None
     if result is not None and result.reason == Reason.ROUND_LOST:
         return Correction(CorrectionKind.ROUND_LOST, result.detail)
     kind = _kind_of_decision(tournament, match, result)
+    # The latest decision of this kind overrules the earlier ones.
     decision = next((one for one in reversed(tournament.decisions) if _causes(one, kind, tournament, match)), None)
     return None if decision is None else Correction(kind, decision.why, decision)
 

@@ -92,6 +92,7 @@ def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None =
 def _opponents(table: Crosstable, cell: Callable[[int, int], str], justify: Side) -> list[Column]:
     teams = [row.team for row in table.rows[:MOST_TEAMS]]
     return [
+        # The column of an opponent is read downwards, so `one` is the row's team and `other` the column's.
         Column(str(n), [OWN if one == other else cell(one, other) or NOT_PLAYED for one in teams], justify=justify)
         for n, other in enumerate(teams, start=1)
     ]

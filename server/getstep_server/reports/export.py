@@ -182,6 +182,7 @@ def _game_row(game: GameRecord) -> dict[str, object]:
         "options": _options(game.options),
         "time_kind": game.time.kind,
         "time_ms": game.time.ms,
+        # A record without an increment has no such key: its cell is empty, and not 0.
         "increment_ms": game.time.increment_ms or None,
         "lag_ms": game.time.lag_ms,
         "resumed": len(game.resumed),
@@ -354,6 +355,7 @@ def _as_text(data: DataSet) -> Iterator[bytes]:
     text = data.text()
     if not isinstance(text, (TextTable, CrosstableView)):
         return (part.encode() for part in text)
+    # A file has no width: 20,000 columns are more than any table has, so nothing is wrapped or left out.
     page = Console(file=io.StringIO(), width=100 * PIPE_WIDTH, markup=False, highlight=False, emoji=False)
     with page.capture() as capture:
         page.print(text)

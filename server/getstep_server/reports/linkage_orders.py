@@ -64,6 +64,8 @@ def round_orders(tournament: Tournament, event: ContestEvent, round_: int) -> Ca
     def read(store: Store) -> str:
         """Raises: RecordError: a record does not have the form of a game's record."""
         records = [record for number in numbers for record in store.records(number) if record.place <= place]
+        # In the order of the chain, not of the match numbers: a match that was played again comes where it was
+        # played.
         games = (parse(record.line) for record in sorted(records, key=lambda record: record.place))
         played = ("\n".join(_game_lines(fields)) for fields in games if fields["reason"] not in VOID_REASONS)
         return "\n\n".join([f"{title}, round {round_}: all orders. M moves first.", *played]) + "\n"

@@ -58,6 +58,7 @@ class _Replay:
         return bool(lines)
 
     def _take(self, fields: dict[str, object]) -> None:
+        # A copy: `apply` changes the state, and `trace` needs the one before the move.
         before, turn = self.state.state.copy(), validate_turn(fields)
         self.state.apply(fields)
         self.turns_read += 1
@@ -174,6 +175,7 @@ class LiveBoard:
             return replay.advance(TURNS_AT_ONCE)
         if now < self._next_turn_at:
             return True
+        # Not before now: after a long wait the turns keep their pace, instead of catching up all at once.
         self._next_turn_at = max(self._next_turn_at + self._move_seconds, now)
         return replay.advance(1)
 
@@ -185,7 +187,7 @@ class LiveBoard:
                 self.all_shown.set()
             return
         number = waiting[-1] if self._move_seconds is None else waiting[0]
-        started = self._started.pop(number, None)
+        started = self._started.pop(number, None)  # the event loop may have removed it since the copy
         if started is not None:
             self._replay, self._over_at = _Replay(started), None
             self._next_turn_at = now + (self._move_seconds or 0)

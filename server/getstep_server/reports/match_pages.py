@@ -92,6 +92,7 @@ def match_pages(
         if len(games) == attempts[record.number]:
             match = tournament.matches[record.number]
             links = [home, *_other_matches(tournament, match, pairs)]
+            # `pop`: the turns of a match stay in memory only until its last attempt was read.
             yield f"{match.number}.html", _page(waiting.pop(match.number), tournament, match, links)
         progress(done, total)
 

@@ -150,6 +150,7 @@ def ratings_plot(rows: Sequence[Rated], *, label: str) -> RatingsPlot:
         label: description of the plot for screen readers.
     """
     low, high = min(row.elo.low for row in rows), max(row.elo.high for row in rows)
+    # 2 % of the range, so that the outermost intervals do not touch the frame; at least 1 Elo if all are equal.
     room = 0.02 * max(high - low, 1)
     scale = _Scale(low - room, high + room, _RATINGS_LEFT, _RATINGS_RIGHT)
     height = _TOP + _ROW * len(rows) + _BOTTOM
@@ -164,7 +165,7 @@ def ratings_plot(rows: Sequence[Rated], *, label: str) -> RatingsPlot:
             y=_units(level + _ROW / 2),
             text=likelihood_text(row.stronger),
             joined=not row.separable,
-            above=_units(level + 3),
+            above=_units(level + 3),  # 3 px of room to the lines of the intervals
             below=_units(level + _ROW - 3),
         )
         for row, level in zip(rows, levels, strict=True)
@@ -182,8 +183,10 @@ def history_plot(histories: Sequence[RatingHistory], *, label: str) -> HistoryPl
     """
     inside = max(_LEAST_HEIGHT, _ROW * len(histories))
     elos = [elo for history in histories for _, elo in history.points]
+    # 3 % of the range, so that the marks at the ends of the curves are inside the frame.
     room = 0.03 * max(max(elos) - min(elos), 1)
     last = max(history.points[-1][0] for history in histories)
+    # A scale needs a length: if no match is played, it begins at -1.
     x = _Scale(min(0, last - 1), last, _HISTORY_LEFT, _HISTORY_RIGHT)
     y = _Scale(min(elos) - room, max(elos) + room, _TOP + inside, _TOP)
     levels = _apart([y.units(history.points[-1][1]) - _TOP for history in histories], inside)
@@ -201,6 +204,7 @@ def history_plot(histories: Sequence[RatingHistory], *, label: str) -> HistoryPl
         )
         for place, (history, level) in enumerate(zip(histories, levels, strict=True))
     ]
+    # Matches are counted: no label between two whole numbers.
     height, whole = _TOP + inside + _BOTTOM, 1.0
     frame = Scales(label, height, _HISTORY_LEFT, _HISTORY_RIGHT, _TOP, _TOP + inside, x.ticks(whole), y.ticks())
     return HistoryPlot(frame, lines)
@@ -252,6 +256,7 @@ def _apart(levels: Sequence[float], height: float) -> list[float]:
     for level in levels:
         apart.append(max(level, apart[-1] + _ROW) if apart else max(level, _ROW / 2))
     lowest = height + _ROW / 2
+    # The first pass moved names downwards only, so the last ones may stand below the plot: push them up again.
     for place in reversed(range(len(apart))):
         lowest = apart[place] = min(apart[place], lowest - _ROW)
     return apart

@@ -179,6 +179,7 @@ class ProgressView:
 
     @contextmanager
     def _plain_lines(self) -> Iterator[None]:
+        # A daemon: if nobody reads the pipe, the thread waits in a write, and the process must end all the same.
         printer = threading.Thread(target=self._print_lines, name="progress", daemon=True)
         printer.start()
         try:
@@ -239,6 +240,7 @@ class ProgressView:
         if state.total:
             bottom += [self.bar(), _one_line(self._lines.running())]
         left = height - len(top) - len(bottom)
+        # Half of the messages' lines stay free, so that a big board does not hide every event.
         board = self._board_view(width, left - MESSAGE_LINES // 2)
         left -= len(board)
         # Without room for both, the newest event with its reason is more useful than two lines of a table.
@@ -275,6 +277,7 @@ class ProgressView:
     def _message_lines(self, width: int, room: int) -> list[RenderableType]:
         """Return the newest events that fit, broken into lines where they are too long."""
         lines: list[str] = []
+        # A copy: rich draws in its own thread, while the event loop appends.
         for message in reversed(list(self._messages)):
             folded = _folded(message, width, min(LINES_A_MESSAGE, room))
             if len(lines) + len(folded) > room:

@@ -142,6 +142,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
         RecordError: a turn does not have the form of one.
     """
     rules = GAMES.get(game.game)
+    # the lag changes no budget, so 0 will do
     notes, clocks, played = _notes(game), Clocks(game.time.control, 0.0), 0
     for fields in game.turns:
         turn = validate_turn(fields)

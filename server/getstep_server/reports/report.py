@@ -169,6 +169,7 @@ def load_report_data(contest: Contest, store: Store) -> ReportData:
 
 def _game(fields: Mapping[str, Any]) -> GameRecord:
     try:
+        # Headers have no turns, and the schema wants the key; the report counts from the totals.
         return validate_game({**fields, "turns": []})
     except RecordError as error:
         raise RecordError(f"a record of match {fields.get('match')!r:.20}: {error}") from error
@@ -339,6 +340,7 @@ def _faults_table(
     incidents: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for row in (row for game in games for row in game.incidents):
         incidents[row.team][row.code] += row.count
+    # the unary plus drops teams with 0 faults
     teams = sorted({*(+faults), *lost, *incidents}, key=contest.team_name)
     columns = [
         Column("team", [contest.team_name(team) for team in teams], names=True, justify="left"),
@@ -411,6 +413,8 @@ def _crosstable(
     widest = max((len(square.text) for row in crosstable for square in row), default=0)
     names = [name_with_status(contest, row) for row in rows]
     what = "Percentage of matches won by" if event.scoring.kind == "percentage" else "Points of"
+    # 24 letters for the team's own columns, then each opponent's cell and one letter of padding. When the page is
+    # printed, the style shrinks the letters until so many fit the width.
     return CrosstableGrid(what, names, crosstable, letters=24 + len(teams) * (max(widest, 2) + 1))
 
 
@@ -459,6 +463,7 @@ def _histories(contest: Contest, ratings: Ratings, results: Sequence[Result], st
     rated = [rating.team for rating in ratings.table if rating.elo is not None]
     histories: dict[int, list[tuple[int, float]]] = {team: [] for team in rated}
     fits = _fits(len(ratings.table))
+    # A set: with fewer results than fits, the same number of matches would be fitted several times.
     for played in sorted({len(results) * part // fits for part in range(1, fits + 1)}):
         for team, elo in _connected(rate(tally_of(rated, results[:played]), replicates=0), len(rated)):
             histories[team].append((played, elo))
@@ -473,7 +478,7 @@ def _fits(teams: int) -> int:
 def _connected(ratings: Ratings, teams: int) -> list[tuple[int, float]]:
     """Return team and rating of the group that has more than half of the ``teams``; [] if there is none."""
     groups = Counter(rating.group for rating in ratings.table if rating.elo is not None)
-    ((group, size),) = groups.most_common(1) or [(-1, 0)]
+    ((group, size),) = groups.most_common(1) or [(-1, 0)]  # -1 is the number of no group
     members = (rating for rating in ratings.table if rating.group == group and 2 * size > teams)
     return [(rating.team, rating.elo.value) for rating in members if rating.elo is not None]
 

@@ -313,7 +313,9 @@ class _Lines(logging.Formatter):
     def __init__(self, tokens: Iterable[str]) -> None:
         super().__init__()
         forms = {form for token in tokens for form in (token, escape_control_chars(token), token.encode().hex(" "))}
+        # the longest first: a token may begin with another one
         self._secret = re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
+        # as they stand in a line, without the quotes
         self._rendered_secrets = [json.dumps(form)[1:-1] for form in forms]
 
     def format(self, record: logging.LogRecord) -> str:

@@ -71,6 +71,7 @@ class FreezeRule:
             began = trio.current_time()
             if await trio.to_thread.run_sync(self.is_due):
                 await self._freeze(self._minutes)
+            # a slow check, of a contest with many results, is made less often
             await trio.sleep(max(CHECK_SECONDS, RECOMPUTE_RATIO * (trio.current_time() - began)))
 
     def is_due(self) -> bool:

@@ -155,7 +155,7 @@ class HostedPrograms:
                 changed()
 
     def _update(self) -> None:
-        for team in sorted(self._versions.keys() ^ self.logins.keys()):
+        for team in sorted(self._versions.keys() ^ self.logins.keys()):  # hosted from now on, or no longer
             if any(seat.taken for seat in self._seats[team]):
                 continue  # after its match
             if team in self._versions:

@@ -231,6 +231,7 @@ class JudgeHandle:
     async def _stop(self, loan: _Loan) -> None:
         """Wait until a match that must not go on is returned; kill a process that does not return it."""
         self._channel.send(ReturnMatch(loan.sheet.match.number))
+        # Shielded: the attempt is being cancelled, and its connections must come back first.
         with trio.move_on_after(ANSWER_SECONDS, shield=True):
             await loan.over.wait()
         if not loan.over.is_set():

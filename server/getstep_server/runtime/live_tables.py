@@ -48,6 +48,7 @@ class LiveTables:
         remaining = tournament.open_by_team()
         if len(events) > 1 or events[0].format.rates:
             return replace(tournament.tables(), expected=expected, remaining=remaining)
+        # without the bootstrap, which takes half a second for 40 teams
         ratings = ratings_of(tournament, events[0], replicates=0)
         elo = {rating.team: rating.elo for rating in ratings.table if rating.elo is not None}
         return replace(tournament.tables(), elo=elo, expected=expected, remaining=remaining)

@@ -148,6 +148,7 @@ async def run_opened(
         ContestStopped: a match could not be played or stored.
     """
     contest, store, tournament = opened.contest, opened.store, opened.tournament
+    # the threads of tables and ratings hold the interpreter for so long; the default is 5 ms
     sys.setswitchinterval(THREAD_TURN_SECONDS)
     async with AsyncExitStack() as stack:
         # First, so that a run that finds its port busy leaves nothing in contest.log.
@@ -247,6 +248,7 @@ async def _check_database(contest: Contest, disk: Disk) -> None:
 
     async def check() -> None:
         try:
+            # a check of a large file takes a minute: Ctrl-C does not wait for it
             await trio.to_thread.run_sync(check_database, contest.database, given_up.is_set, abandon_on_cancel=True)
         except ServerAwayError as error:
             raise DatabaseError(str(error), DatabaseProblem.AWAY) from error

@@ -133,7 +133,7 @@ def find_parent(memberships: Path, mounts: Path) -> CgroupParent | None:
             kind, options = fields[after + 1], fields[after + 3].split(",")
             if (version == 2 and kind == "cgroup2") or (version == 1 and kind == "cgroup" and "memory" in options):
                 root, mount = fields[3], Path(fields[4])
-                inside = os.path.relpath(path, root)
+                inside = os.path.relpath(path, root)  # in a container, what is mounted may be a part of the tree
                 if not inside.startswith(".."):  # else the mount shows another part of the tree, as in a container
                     folder = Path(os.path.normpath(mount / inside))
                     found = _parent_at(folder, mount, version)
@@ -180,6 +180,7 @@ def _start_janitor(at: CgroupParent, owner: int) -> int:
             {"PATH": "/usr/bin:/bin"},
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, read, 0),
+                # it writes nothing, and must not hold our pipes open
                 *((os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_WRONLY, 0) for number in (1, 2)),
             ],
             setsid=True,  # a signal to the server's group, such as Ctrl-C, must not end it first

@@ -25,6 +25,7 @@ from .limits import MIB, Limits
 from .probes import PROBES, Part, Probe, Run
 from .process import Protections, SandboxedProcess, SandboxError, start
 
+# Far less than a program gets in a match: each probe that goes to a limit takes a moment only.
 LIMITS = Limits(
     memory_bytes=128 * MIB, file_bytes=8 * MIB, files=100, tasks=32, descriptors=64, cpu_seconds=2, children=False
 )
@@ -87,6 +88,7 @@ class _Aim:
 
     def __init__(self, protections: Protections) -> None:
         self._protections = protections
+        # in the environment of each probe, so that all its processes can be found in /proc
         self._mark = secrets.token_hex(8)
         self._stack = contextlib.ExitStack()
 
@@ -96,7 +98,7 @@ class _Aim:
         self._top = top
         for name in ("opponent", "outside"):
             (top / name).mkdir()
-        (top / "outside").chmod(0o777)
+        (top / "outside").chmod(0o777)  # all may write there: only the sandbox keeps a program from it
         (top / "opponent" / "program.py").write_text("print(1)")
         (top / "teams.toml").write_text(_TEAMS)
         server = self._stack.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -105,7 +107,7 @@ class _Aim:
             made = self._stack.enter_context(socket.socket(socket.AF_UNIX))
             made.bind(address)
             made.listen()
-        (top / "socket").chmod(0o777)
+        (top / "socket").chmod(0o777)  # as above
         self._memory = ctypes.create_string_buffer(b"in the memory of the server")
         calls = [syscalls.ALLOWED, syscalls.CHECKED, syscalls.REFUSED, syscalls.WITHOUT_EFFECT]
         self._aim: dict[str, Any] = {

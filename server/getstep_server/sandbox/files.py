@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)  # Windows has none, and no sandbox
+# O_NONBLOCK: to open a pipe that a program has left there would wait for a writer
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
+# O_EXCL: never through a file that the program has put there
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _DEEPEST = 32
@@ -60,6 +62,7 @@ class Folder:
         except OSError:
             return None
         try:
+            # after opening: before, the program could still exchange it
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
             return _read_all(descriptor, most)

@@ -34,7 +34,7 @@ _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 22, 38, 24
 _SIGKILL = 9
 _SCM_RIGHTS = 1
-_LAST_CAPABILITY = 63
+_LAST_CAPABILITY = 63  # the kernel keeps them in 64 bits, and refuses those that it does not have
 _SECCOMP_MODE_FILTER = 2
 _PROT_READ, _PROT_WRITE, _MAP_PRIVATE_FIXED = 1, 2, 0x100022  # MAP_FIXED_NOREPLACE | MAP_ANONYMOUS | MAP_PRIVATE
 _PAGE = 1 << 16  # the largest size of a page that Linux has on these architectures
@@ -66,7 +66,7 @@ def main() -> None:
         _execute(settings)
     except OSError as error:
         parent.send(f"{stage}: {error.strerror or error}".encode())
-    except Exception as error:
+    except Exception as error:  # the server waits for an answer, whatever has failed here
         parent.send(f"{stage}: {error!r}".encode())
     os._exit(1)
 
@@ -128,7 +128,7 @@ def _drop_rights(settings: dict[str, Any]) -> None:
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    _check(libc.capset(header, (ctypes.c_uint32 * 6)()))
+    _check(libc.capset(header, (ctypes.c_uint32 * 6)()))  # all zero: no capability in any of the three sets
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     # Changing the user has cleared it.
     _check(libc.prctl(_PR_SET_PDEATHSIG, _SIGKILL, 0, 0, 0))

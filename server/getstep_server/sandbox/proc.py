@@ -36,7 +36,7 @@ def wait_until_stopped(pid: int, seconds: float) -> bool:
         if time.monotonic() > deadline:
             return False
         time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_POLL_SECONDS)
+        pause = min(2 * pause, _LONGEST_POLL_SECONDS)  # most programs are ready at once, and few take seconds
     return True
 
 

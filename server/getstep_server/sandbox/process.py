@@ -212,7 +212,7 @@ class SandboxedProcess:
             if self._limits is not None and time.monotonic() - self.begin >= self._limits.cpu_seconds:
                 return f"was killed: it used more than {self._limits.cpu_seconds} s of processor time"
             return "was killed by the system"
-        if code == -signal.SIGXFSZ:
+        if code == -signal.SIGXFSZ:  # the limit is that of one file, and is set to that of all together
             return "was killed: it wrote a file that is larger than its files together may be"
         if code == -signal.SIGSYS:
             return "was killed: it made a system call of another kind of processor"
@@ -297,7 +297,7 @@ def start(
         name_address = (1 << 33) + secrets.randbelow(seccomp.largest_address() - (1 << 33))
         only_at = None if limits.children else name_address
         filter_ = seccomp.compile_filter(children=limits.children, name_address=only_at)
-    except KeyError:
+    except KeyError:  # the filter has numbers of system calls for two kinds of processors
         raise SandboxError(f"the sandbox does not know the processor {platform.machine()}") from None
     settings = {
         "argv": argv,
@@ -315,6 +315,7 @@ def start(
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(_START_SECONDS)
+        # the kernel then tells the launcher's process id as it is outside of the sandbox
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         command = mounts.command(bubblewrap, mounts.options(_MOUNT, readable), as_root=uid is not None)
         command += [str(mounts.python()), "-I", "-S", "-c", _launcher_source(), str(theirs.fileno())]
@@ -408,6 +409,7 @@ def _start_bare(
 
     def prepare() -> None:
         if _libc is not None:
+            # the program ends with this process, even after SIGKILL
             _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if core is not None and sys.platform == "linux":
             os.sched_setaffinity(0, {core})

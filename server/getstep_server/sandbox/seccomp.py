@@ -96,7 +96,7 @@ def compile_filter(*, children: bool, name_address: int | None, machine: str | N
         (_AT_LEAST, 0, 1, _X32),  # x32 has the architecture of x86_64, and numbers of its own from here on
         _return(_KILL),
     ]
-    unknown = (_return(_ERROR | errno.ENOSYS),)
+    unknown = (_return(_ERROR | errno.ENOSYS),)  # as an older kernel: libraries then take another way
     largest = max(answers)
     at = 0
     while at <= largest:
@@ -141,6 +141,7 @@ def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
     fork = (allowed,) if children else (refused,)
     return {
         "clone": (*clone, allowed),
+        # its flags are in memory, where no filter can look; glibc then calls `clone`
         "clone3": (_return(_ERROR | errno.ENOSYS),),
         "fork": fork,
         "vfork": fork,

@@ -43,7 +43,9 @@ from msgspec import Struct
 from getstep_server.json_text import JsonError, decode
 from getstep_server.limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
 
+# O_EXCL: a segment of an earlier run is never written again
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+# each is missing on one of the systems; O_BINARY keeps "\n" as it is
 _FLAGS |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NAME = re.compile(r"segment-(?:([1-9][0-9]{0,5})-)?([1-9][0-9]{0,11})\.journal")
 WRITER = 10**12
@@ -217,7 +219,7 @@ class Journal:
         for number, file in unsynced.items():
             try:
                 if number not in unneeded:
-                    os.fsync(file)
+                    os.fsync(file)  # outside the lock: it takes milliseconds, and turns are written meanwhile
             finally:
                 os.close(file)
         for number in unneeded:
@@ -332,6 +334,7 @@ def read(path: Path, over: Collection[bytes] = ()) -> Segment:
     for number, raw in enumerate(_lines(text), start=1):
         line = _parsed(raw, f"{path}, line {number}")
         if line is None:
+            # Only the last line may be damaged: a power cut has taken its end.
             if good + len(raw) < len(text):
                 raise JournalError(f"{path}, line {number}: {raw[:60]!r} is not what was written there")
             return Segment(path, _number(path), lines, good, number)
@@ -345,7 +348,7 @@ def _number(path: Path) -> int:
     found = _NAME.fullmatch(path.name)
     if found is None:
         raise JournalError(f"{path}, expected a name such as segment-1.journal")
-    return int(found[1] or 0) * WRITER + int(found[2])
+    return int(found[1] or 0) * WRITER + int(found[2])  # the server's own segments have no number of a writer
 
 
 def _lines(text: bytes) -> Iterator[bytes]:

@@ -64,6 +64,7 @@ class JournalTail:
             try:
                 with path.open("rb") as file:
                     found = os.fstat(file.fileno())
+                    # The inode too: a new run may begin a file of the same name.
                     key = (path.name, found.st_ino)
                     start = self._read.get(key, 0)
                     file.seek(start)

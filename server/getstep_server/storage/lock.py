@@ -37,6 +37,7 @@ class ContestLock:
 
     def __enter__(self) -> ContestLock:
         try:
+            # not O_EXCL: the file stays when the server ends, and the lock does not
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         except OSError as error:
             raise ConfigError(f"{self._path}: {error.strerror or error}") from error
@@ -44,7 +45,7 @@ class ContestLock:
             _lock_soon(self._file)
         except OSError:
             holder = _holder(self._path)
-            self.__exit__(None, None, None)
+            self.__exit__(None, None, None)  # Python does not call it if `__enter__` raises
             raise in_use(self._path.parent, holder, self._path.parent) from None
         os.ftruncate(self._file, 0)  # not by O_TRUNC: without the lock, the text is that of its holder
         me = f"process {os.getpid()} on {socket.gethostname()}, since {utc_time(time.time())}"
@@ -98,6 +99,7 @@ def _lock_soon(file: int) -> None:
 
 def _holder(path: Path) -> str:
     try:
+        # it ends in a message: any file may be there
         text = path.read_text(encoding="utf-8", errors="replace")[:200].strip()
     except OSError:
         text = ""

@@ -28,6 +28,7 @@ def has_database(contest: Contest) -> bool:
         StoreError: the database's server does not answer.
     """
     there = database_exists(contest.database)
+    # An empty file is what SQLite leaves if it was killed before its first commit.
     if not there or (isinstance(contest.database, Path) and not contest.database.stat().st_size):
         check_nothing_lost(contest)
     return there
@@ -132,7 +133,7 @@ def _contains(path: Path, words: tuple[bytes, ...]) -> bool:
             while block := file.read(_BLOCK):
                 if any(word in end + block for word in words):
                     return True
-                end = block[-max(map(len, words)) :]
+                end = block[-max(map(len, words)) :]  # a word may lie across two blocks
     except OSError:
         return False
     return False

@@ -134,6 +134,7 @@ class PostgresDatabase:
         """Create the tables, unless they are there."""
         with self._connection.transaction():
             key = f"create {self._address.schema}"
+            # two servers may begin at once, and CREATE SCHEMA IF NOT EXISTS can still collide
             self._connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (key,))
             if _version(self._connection, self._address.schema) is None:
                 self._connection.execute(
@@ -227,6 +228,8 @@ class PostgresDatabase:
         try:
             connection.execute("COMMIT")
         except psycopg.OperationalError:
+            # The answer to COMMIT was lost, not the commit perhaps: to write the records again would fork the
+            # chain.
             if before == written or not self._has_stored(written):
                 raise
 
@@ -311,6 +314,7 @@ def _claim(connection: psycopg.Connection[Any], schema: str) -> bool:
     """Take the lock of the server that runs a contest; return False if another session has it."""
     until = monotonic() + _CLAIM_SECONDS
     while True:
+        # The second number, 2019, tells these locks from those that other programs take in the same database.
         found = connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (f"run {schema}",)).fetchone()
         if found == (True,):
             return True
@@ -331,7 +335,9 @@ def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection
     )
     try:
         connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema)))
+        # the host's server may have it off, and a result is announced only when it is durable
         connection.execute("SET synchronous_commit TO on")
+        # another session that hangs in a transaction must not hold up the server without a word
         connection.execute("SET lock_timeout TO '5s'")
         for setting, value in _KEEPALIVES.items():  # the same at the server's end: it holds this session's locks
             connection.execute(sql.SQL("SET {} TO {}").format(sql.Identifier(f"tcp_{setting}"), value))

@@ -157,7 +157,7 @@ def _read_database(path: Path, left: Left, source: str) -> None:
 
 def _record_row(row: Row) -> RecordRow | None:
     """Return a record that proves itself by its hash."""
-    if len(row.columns) != 10:
+    if len(row.columns) != 10:  # as in the table `records`
         return None
     numbers, texts = row.columns[1:6], row.columns[6:]
     if not all(number is None or type(number) is int for number in numbers):
@@ -212,6 +212,7 @@ def _keep(row: RecordRow, left: Left, source: str) -> None:
     if place in left.rows or place < 1:
         return
     before, after = left.rows.get(place - 1), left.rows.get(place + 1)
+    # A file of another contest has records that prove themselves, too: they must fit the chain of this one.
     if source and before is not None and link_of(before[6], before[9].decode()) != previous.decode():
         return
     if source and after is not None and link_of(row[6], digest.decode()) != after[8].decode():
@@ -260,7 +261,7 @@ def _read_logs(folder: Path, left: Left) -> None:
     for path in paths:
         with path.open("rb") as file:
             for line in file:
-                if b'"match_ended"' not in line:
+                if b'"match_ended"' not in line:  # before parsing: most lines are about something else
                     continue
                 try:
                     fields = json.loads(line)
@@ -331,7 +332,7 @@ class _Chain:
         try:
             self.tournament.apply(parse(row[6]))
         except RecordError as error:
-            self.tournament.place = row[0] - 1
+            self.tournament.place = row[0] - 1  # `apply` has counted the record that it refused
             self.unfit[row[0]] = str(error)
             self._later.pop(row[0])
             return False
@@ -345,6 +346,8 @@ class _Chain:
         following = self._later.get(place + 1)
         known = None if following is None else following[8].decode()
         game = self._lost_game(place)
+        # The same pairings were recorded with the keys of some version: if the next record names its hash, it is
+        # proved.
         for fields, what in self._candidates() if game is None else ():
             for record in self._versions(fields):
                 if known is not None and sealed(record.content(), place, self.previous)[1] == known:
@@ -358,6 +361,7 @@ class _Chain:
             return
         why = f"it contradicts what is left: {self.unfit[place]}" if place in self.unfit else "its page is damaged"
         self.lost[place] = why, game
+        # records limit texts, and the reason may quote a long value
         self._add(record_of_lost(self.contest, why[:400], known, game))
 
     def _lost_game(self, place: int) -> tuple[int, int] | None:
@@ -556,6 +560,8 @@ def rescue(
             break
         except Finding as finding:
             place = finding.place
+            # Each round leaves out one more record, so this ends; a place that was left out already is not to
+            # blame.
             if place is None or place in unfit or place not in left.rows:
                 raise
             unfit[place] = finding.what
@@ -576,7 +582,7 @@ def _copy_other_files(folder: Path, target: Path) -> None:
 
 def _write_database(rows: Sequence[RecordRow], incidents: Sequence[IncidentRow], path: Path) -> None:
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-        path.with_name(name).unlink(missing_ok=True)
+        path.with_name(name).unlink(missing_ok=True)  # of the attempt before, which `verify` has refused
     with Store(path) as store:
         store.fill([rows], incidents)
 
@@ -584,7 +590,7 @@ def _write_database(rows: Sequence[RecordRow], incidents: Sequence[IncidentRow],
 def _write_journal(left: Left, tags: Iterable[bytes], folder: Path) -> None:
     """Write the lines of the attempts that are resumed, an attempt after the other."""
     folder.mkdir()
-    number, size, file = 0, SEGMENT_BYTES, -1
+    number, size, file = 0, SEGMENT_BYTES, -1  # full, so that the first line opens a segment
     try:
         for line in (line for tag in tags for line in left.journal[tag].lines):
             if size >= SEGMENT_BYTES:

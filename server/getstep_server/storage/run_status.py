@@ -40,7 +40,7 @@ def write_status(folder: Path, status: RunStatus) -> None:
     """
     new = folder / f"{_NAME}.new"
     new.write_bytes(encode(asdict(status)))
-    new.replace(folder / _NAME)
+    new.replace(folder / _NAME)  # in one step: the page reads it at any moment
 
 
 def remove_status(folder: Path) -> None:
@@ -58,6 +58,7 @@ def read_status(folder: Path) -> RunStatus | None:
         connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
         waiting = tuple(map(int, fields["waiting"]))
         return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")))
+    # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -180,10 +180,12 @@ class SqliteDatabase:
 
     def damage(self, stop: Callable[[], bool]) -> str:
         """Return the first damage that SQLite's quick check finds."""
+        # SQLite stops the statement if it returns not 0
         self.connection.set_progress_handler(lambda: int(stop()), _STEPS)
         try:
-            (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()
+            (found,) = self.connection.execute("PRAGMA quick_check(1)").fetchone()  # the first damage is enough
         except sqlite3.OperationalError as error:
+            # the handler has stopped it: nothing was found by then
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_INTERRUPT:
                 raise
             return ""
@@ -218,7 +220,8 @@ def _to_write(path: Path) -> sqlite3.Connection:
     _check_log(path)
     database = sqlite3.connect(path, isolation_level=None)  # the module would begin transactions by itself
     try:
-        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA journal_mode = WAL")  # the page and the commands read while the server writes
+        # with NORMAL, a power cut may take commits back that were announced
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
         if _is_empty(path, database):
@@ -269,7 +272,7 @@ def _readable(path: Path) -> sqlite3.Connection:
             raise
     log = _log_of(path)
     if not _size(log):
-        return _connected(path, "mode=ro&immutable=1")
+        return _connected(path, "mode=ro&immutable=1")  # immutable: SQLite then needs no shared-memory file
     try:
         return _connected(path, "mode=ro")
     except sqlite3.OperationalError as error:

@@ -86,8 +86,8 @@ def _page_size(data: bytes | mmap.mmap, wal: bytes | mmap.mmap) -> int:
     if int.from_bytes(wal[:4], "big") in _WAL_MAGIC:
         sizes.append(int.from_bytes(wal[8:12], "big"))
     for size in sizes:
-        size = 65536 if size == 1 else size
-        if 512 <= size <= 65536 and size & (size - 1) == 0:
+        size = 65536 if size == 1 else size  # 65,536 does not fit the two bytes of the header (section 1.3.2)
+        if 512 <= size <= 65536 and size & (size - 1) == 0:  # a power of two; else the header is damaged
             return size
     return _PAGE_BYTES
 
@@ -99,6 +99,7 @@ def _pages_in_log(wal: bytes | mmap.mmap, size: int) -> dict[int, int]:
     SQLite: the frames behind it were committed as well.
     """
     pages: dict[int, int] = {}
+    # If the header is damaged, the first frame has the same salts.
     salts = wal[16:24] if int.from_bytes(wal[:4], "big") in _WAL_MAGIC else wal[_WAL_HEADER + 8 : _WAL_HEADER + 16]
     for start in range(_WAL_HEADER, len(wal) - _FRAME_HEADER - size + 1, _FRAME_HEADER + size):
         if wal[start + 8 : start + 16] == salts:
@@ -114,7 +115,9 @@ def _rows_of_page(page: bytes, start: int, page_of: Callable[[int], bytes | None
     kind = page[start]
     cells = int.from_bytes(page[start + 3 : start + 5], "big")
     header = 12 if kind == _INDEX_INNER else 8
-    for index in range(min(cells, len(page) // 4)):
+    for index in range(
+        min(cells, len(page) // 4)
+    ):  # a damaged count may be 65,535; a cell and its pointer take 4 bytes at least
         at = start + header + 2 * index
         cell = int.from_bytes(page[at : at + 2], "big")
         try:
@@ -144,6 +147,7 @@ def _payload(page: bytes, at: int, length: int, page_of: Callable[[int], bytes |
     If one of those is damaged, only the beginning is returned.
     """
     size = len(page)
+    # X and M of section 1.6; this program reserves no bytes at the end of a page
     most, least = size - 35, (size - 12) * 32 // 255 - 23
     local = length
     if length > most:
@@ -156,7 +160,7 @@ def _payload(page: bytes, at: int, length: int, page_of: Callable[[int], bytes |
     parts, found, seen = [content], local, set[int]()
     while found < length:
         overflow = page_of(following)
-        if overflow is None or following in seen:
+        if overflow is None or following in seen:  # a damaged chain may be a circle
             break
         seen.add(following)
         part = overflow[4 : 4 + length - found]
@@ -188,7 +192,7 @@ def _columns(payload: bytes) -> tuple[Value, ...]:
 def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
     size = (kind - 12) // 2 if kind >= 12 else {7: 8, **_INTEGER_BYTES}.get(kind, 0)
     content = payload[at : at + size]
-    if len(content) < size or kind in (10, 11):
+    if len(content) < size or kind in (10, 11):  # 10 and 11 are for SQLite's own use, and never in a file
         raise _Damaged
     if kind >= 12:
         return content, at + size

@@ -102,6 +102,7 @@ class Store:
         self._reading = reading
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._database: Database | None = None
+        # a daemon: a command that fails before `close` must still end
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._is_open = False
 
@@ -350,6 +351,7 @@ class Store:
         if self._database is None or not isinstance(error, self._database.errors):
             return error
         converted = self._database.error(error)
+        # for the traceback: the error crosses threads, so `raise ... from` is not possible here
         converted.__cause__ = error
         return converted
 

@@ -82,8 +82,8 @@ class Superiority:
 
     def _posterior(self, spread: float) -> _Posterior:
         teams = len(self._model.games)
-        precision = np.zeros(teams + 2)
-        precision[:teams] = (ELO / spread) ** 2
+        precision = np.zeros(teams + 2)  # the last one, of the probability of a draw, stays 0: it has no prior
+        precision[:teams] = (ELO / spread) ** 2  # the inverse of the variance, in natural units
         precision[-2] = (ELO / ADVANTAGE_SPREAD) ** 2
         mode, covariance, merit = self._model.posterior(self._seen, precision)
         plausible = -((log(spread / USUAL_SPREAD) / log(FACTOR)) ** 2) / 2

@@ -93,6 +93,7 @@ def _shares(table: Sequence[Standing]) -> dict[int, float]:
     shares: dict[int, float] = {}
     for _, rows in groupby(table, lambda row: row.rank - (row.lot or 1)):  # separated by lot alone
         level = [row.team for row in rows]
+        # the teams of earlier levels are in `shares` already
         behind = len(table) - len(shares) - len(level) + (len(level) - 1) / 2
         shares |= dict.fromkeys(level, WHOLE * behind / max(1, len(table) - 1))
     return shares

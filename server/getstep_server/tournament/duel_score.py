@@ -114,6 +114,7 @@ def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | N
     pairs: dict[int, dict[int, object]] = {}
     for number, game in games.items():
         pairs.setdefault(matches[number].pairing, {})[matches[number].leg] = game
+    # `repr`, because the moves are lists, which no set can hold.
     different = {repr(sorted(pair.items())) for pair in pairs.values() if len(pair) == 2}
     played = sum(len(pair) == 2 for pair in pairs.values())
     if played < 2 or 2 * len(different) > played:

@@ -206,6 +206,7 @@ class EventState:
         """
         shown = EventState(self.number, results, statuses)
         shown.head = head
+        # Copies: a later record may mark the entries of this event as withdrawn.
         shown.issued = [replace(entry) for entry in self.issued[:issued]]
         shown._note_places(shown.issued, 0)
         shown.recompute()
@@ -269,7 +270,7 @@ class EventState:
         rebuilt, results = self._rebuilt, len(self._ended)
         known = self._known
         if (known.scoring, known.rebuilt) == (scoring, rebuilt):
-            games = known.games.copy()
+            games = known.games.copy()  # a copy: another thread may be reading the list in `_known`
             for place in self._ended[known.results : results]:
                 if place < len(games):
                     games[place] = self._played(self.issued[place], scoring)
@@ -277,6 +278,7 @@ class EventState:
             games = []
         games += [self._played(entry, scoring) for entry in self.issued[len(games) :]]
         self._known = _History(scoring, rebuilt, results, games)
+        # What is cancelled below depends on ``teams``, so it is not kept for the next call.
         games = games.copy()
         for entry in self.open_without(teams):
             place = len(games) if entry.match is None else self._places[entry.match.number]
@@ -289,6 +291,6 @@ class EventState:
 
     def _points(self, entry: IssuedPairing, scoring: Scoring) -> tuple[float, float] | None:
         if entry.match is None:
-            return (bye_points(scoring), 0.0)
+            return (bye_points(scoring), 0.0)  # the second team of a bye is nobody
         result = self.final_result(entry.match.number)
         return None if result is None else points_of(scoring, result)

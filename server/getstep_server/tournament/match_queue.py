@@ -146,10 +146,14 @@ class MatchQueue:
         fresh = free - self._blocked  # a match has become possible only if one of its teams is among these
         remaining_per_seat = {team: self._teams[team].count / seats[team] for team in free}
         taken: list[Match] = []
+        # Teams with most matches per seat first: they would end the contest late. The number makes the order
+        # repeatable.
         for team in sorted(free, key=lambda team: (-remaining_per_seat[team], team)):
             while team in free and (
                 match := self._next(team, free if team in fresh else fresh, remaining_per_seat)
             ):
+                # Some free teams were not looked at, so they are not known to be blocked: only those that were
+                # before are.
                 if len(taken) >= most:
                     self._blocked &= free
                     return taken
@@ -209,6 +213,7 @@ class MatchQueue:
         between = one.matches[match.second]
         between.remove(match)
         if not between:
+            # `_next` takes the first match of each list, so no list may be empty.
             del one.matches[match.second], other.matches[match.first]
         self._left.remove(match.number)
         self._count(match, -1)

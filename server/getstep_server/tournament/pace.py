@@ -124,4 +124,5 @@ class PaceEstimator:
         count = known.count + len(lengths)
         each = (known.seconds + sum(lengths)) / count if count else 0.0
         waiting = max(0, left - len(playing))
+        # a team that plays nowhere now plays one match at a time
         return (sum(rest) + waiting * each) / max(1, len(playing))

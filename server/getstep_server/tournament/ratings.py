@@ -157,7 +157,7 @@ class Ratings:
         i, j = self._place(team), self._place(other)
         one, two = self.table[i], self.table[j]
         if i == j or one.elo is None or two.elo is None or one.group != two.group:
-            return 0.5
+            return 0.5  # no chain of matches compares them, so neither is likelier
         return self._superiority.stronger(i, j)
 
     @cached_property
@@ -172,7 +172,7 @@ class Ratings:
         None for the last row, and where nothing compares the two.
         """
         leads: list[float | None] = []
-        for upper, lower in zip_longest(self.table, self.table[1:]):
+        for upper, lower in zip_longest(self.table, self.table[1:]):  # the last row has no next one
             compared = lower and upper.elo and lower.elo and upper.group == lower.group
             leads.append(self.stronger(upper.team, lower.team) if compared else None)
         return leads
@@ -208,6 +208,7 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
     if replicates:
         again = model.bootstrap(point, replicates, np.random.default_rng(seed))
         triples[:-2, 1:] = _ends(again, triples, seen[0], results.sum(0))
+        # The mean of the bootstrap is as far from the fit as the fit is from the truth: subtract this bias.
         triples[-2, 1:] = _around(2 * point[-2] - again[:, -2].mean(), again[:, -2].std())
         triples[-1] = model.conditional_draw(seen, point)
     return replace(_in_elo(tally, model, triples), replicates=replicates)
@@ -247,7 +248,7 @@ def _ends(again: Floats, triples: Floats, seen: Floats, games: Floats) -> Floats
     or below those ``seen``.
     """
     low, high = np.quantile(again[:, :-2], TAILS, axis=0, method="weibull")
-    most = (games.sum(0) + games.sum(1)) / 2
+    most = (games.sum(0) + games.sum(1)) / 2  # what `sums` has for a team that won all its games: half a point each
     low = np.where(seen[:-2] == -most, np.minimum(low, triples[:-2, 1]), low)
     return np.stack([low, np.where(seen[:-2] == most, np.maximum(high, triples[:-2, 2]), high)], axis=-1)
 

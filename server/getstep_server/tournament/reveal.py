@@ -39,6 +39,7 @@ class PartialTournament(Tournament):
     """
 
     def __init__(self, frozen: Tournament, final: Tournament, hidden: Collection[int]) -> None:
+        # The private parts are those of its own class: another `Tournament` that shares what it does not change.
         super().__init__(final.settings.files)
         self.settings, self.place, self._statuses = final.settings, final.place, final._statuses
         counts = {event: self._shown(state, frozen.issued(event), hidden) for event, state in final._events.items()}

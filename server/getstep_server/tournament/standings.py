@@ -168,6 +168,7 @@ class _StandingsBuilder:
         """Return each team's points against the others; none unless all pairs have played equally often."""
         pairs = combinations(teams, 2)
         match_counts = {len(self._lines[one].points.get(other, ())) for one, other in pairs}
+        # By rules.md the direct encounter decides only among teams that have all met, and equally often.
         if len(match_counts) != 1 or 0 in match_counts:
             return {}
         return {team: self._points_against(team, set(teams)) for team in teams}

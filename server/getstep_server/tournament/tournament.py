@@ -301,7 +301,9 @@ class Tournament:
         elif decision.match is not None:
             events = self._adjudicate(decision, self.matches[decision.match])
         else:
+            # `or 0` is for the type checker: these kinds name a team
             events = self._decide_team(decision, decision.team or 0)
+        # Events that the host has deleted from contest.toml get no more pairings.
         self.due |= events & {event.number for event in self.contest.events}
 
     def _decide_team(self, decision: Decision, team: int) -> set[int]:
@@ -401,6 +403,7 @@ class Tournament:
         head = pairings_header(self.contest, event, teams)
         entries = self.pairings(head)
         rule_changed = bool(state.open) and head["no_show"] != state.forfeits.no_show
+        # An arena's list of teams changes with each one that comes or goes, and needs no record of its own.
         if entries or rule_changed or (teams != state.teams and not arena) or state.open_without(teams):
             return {**head, "matches": entries}
         return None

@@ -64,6 +64,7 @@ class Pages:
     def find(self, name: str) -> Build | None:
         """Return the function that builds a topic, such as "overview" or "match/7"; None if there is none now."""
         kind, _, text = name.partition("/")
+        # the patterns of the addresses allow only digits here
         number, tournament = int(text or 0), self._feed.tournament
         match kind:
             case "overview" if not text:

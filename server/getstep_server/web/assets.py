@@ -57,7 +57,7 @@ def unless_known(request: Request, answer: Response) -> Response:
     """Return the response, without its body if the browser has it already."""
     if answer.status != 200 or not any(name == "Cache-Control" for name, _ in answer.headers):
         return answer
-    tag = f'"{sha256(answer.body).hexdigest()[:24]}"'
+    tag = f'"{sha256(answer.body).hexdigest()[:24]}"'  # 96 bits: no two versions of a page share them
     headers = (*answer.headers, ("ETag", tag))
     if request.headers.get("if-none-match") == tag:
         return Response(b"", answer.content_type, 304, headers)

@@ -51,7 +51,7 @@ def parse_picked(value: object) -> list[Any]:
 
 
 def _parse_part(part: object) -> Any:
-    if isinstance(part, str) and len(part) <= 64:
+    if isinstance(part, str) and len(part) <= 64:  # from a browser: the names of the parts of a move are short
         return part
     if isinstance(part, list) and [type(number) for number in part] == [int, int]:
         return tuple(part)
@@ -116,6 +116,7 @@ def _explain(state: State, form: MoveForm, picked: Sequence[Any]) -> str:
     """Return why no legal move begins with these parts, by the engine's messages for the moves that do."""
     for parts in _completions(state, form, list(picked)):
         try:
+            # a copy: `play` changes the state, and this only asks if the move is legal
             state.copy().play(move_of(form, parts))
         except IllegalMove as error:
             message = str(error)

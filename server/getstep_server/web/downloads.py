@@ -34,7 +34,7 @@ DOCUMENTS = {
 _LONG_CODE = 24
 """The characters that a name or a short example in a table has at most."""
 
-_CHECKOUT = Path(__file__).parents[3]
+_CHECKOUT = Path(__file__).parents[3]  # where the examples are if the server is not installed from a wheel
 _EXAMPLE = re.compile(r"bots/programs/(\w+)/([\w.]+)$")
 
 

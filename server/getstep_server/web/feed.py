@@ -158,7 +158,7 @@ class Feed:
                 # as often as the records: the question goes to the database's thread, and maybe to its server
                 while round_ % RECORDS_EVERY or await store.is_current():
                     self._poll_turns(tail)
-                    if round_ % RECORDS_EVERY == 0:
+                    if round_ % RECORDS_EVERY == 0:  # a file's end is cheap to look at; the database is not
                         await self._poll_records(store)
                     self._poll_status()
                     round_ += 1

@@ -50,7 +50,7 @@ class FriendlyBots:
         """Listen on a port, or on the next free one, and serve the bots until cancelled."""
         try:
             listener = first_free(port, lambda tried: open_listener(host, tried))
-        except OSError as error:
+        except OSError as error:  # the page is more important than friendly matches
             print(f"no friendly matches: cannot listen on {host} port {port}: {error}", file=sys.stderr)
             return
         with listener:

@@ -138,7 +138,7 @@ class FriendlyGame(PersonGame):
             time_ms=round(control.seconds * 1000),
             lag_ms=round(self._lag * 1000),
             resumed=False,
-            increment_ms=round(control.increment * 1000) or None,
+            increment_ms=round(control.increment * 1000) or None,  # nil means "no increment" in protocol.md
             friendly=True,
         )
         self._seat.begin(self._mailbox, start)

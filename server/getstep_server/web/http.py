@@ -378,14 +378,14 @@ class HttpServer:
             # after each refusal whose body was not read.
             text = "expected a Content-Length or a Transfer-Encoding, not both"
             return replace(problem(400, text), headers=(("Connection", "close"),))
-        method = head.method.decode("latin-1")
+        method = head.method.decode("latin-1")  # as h11 returns it: any byte is a character, so this never fails
         if not self._hosts.allows(headers.get("host", "")):
             return problem(421, "this name is not one of the server's; see web_names in contest.toml")
         if method not in _METHODS:
             return Response(b"", TEXT, 405, (("Allow", ", ".join(_METHODS)),))
         path, _, query = head.target.decode("latin-1").partition("?")
         try:
-            fields = dict(parse_qsl(query, max_num_fields=16))
+            fields = dict(parse_qsl(query, max_num_fields=16))  # no page has more; each field costs memory
         except ValueError:
             return problem(400, "expected at most 16 fields in the query")
         return Request(method, unquote(path), fields, headers, b"", address)

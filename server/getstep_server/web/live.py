@@ -73,6 +73,7 @@ class LiveMatch:
         while self._pending and time.monotonic() < until:
             turn = decode(self._pending.popleft())
             if "pass" not in turn and all(entry.endswith(_PASS) for entry in self._pending):
+                # Only the latest turn is drawn with its squares, so only its position is copied.
                 self._before = (self.state.state.copy(), turn)
             try:
                 self.state.apply(turn)
@@ -131,7 +132,7 @@ class LiveMatches:
     def __init__(self, recorded: Callable[[tuple[int, int]], bool]) -> None:
         self._recorded = recorded
         self.running: dict[int, LiveMatch] = {}
-        self.ended: deque[LiveMatch] = deque(maxlen=64)
+        self.ended: deque[LiveMatch] = deque(maxlen=64)  # more than the boards that are shown at once
 
     def add(self, line: TailedLine, at: float) -> LiveMatch | None:
         """Take a line of the journal, written ``at`` this time; return the match if the line begins it."""

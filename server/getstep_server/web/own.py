@@ -70,7 +70,7 @@ class Nonces:
 
     def __init__(self, clock: Callable[[], float] = trio.current_time) -> None:
         self._clock = clock
-        self._key = secrets.token_bytes(32)
+        self._key = secrets.token_bytes(32)  # of this process: after a restart the pages are loaded again
         self._spent: dict[str, float] = {}
 
     def new(self) -> str:
@@ -82,6 +82,7 @@ class Nonces:
         """Return True if this object has made the nonce within PAGE_NONCE_SECONDS, and it is not spent."""
         if not _NONCE.fullmatch(nonce) or not hmac.compare_digest(self._seal(nonce[:16]), nonce[16:]):
             return False
+        # the time is in 32 bits: a nonce from the future is far too old
         age = (int(self._clock()) - int(nonce[:8], 16)) & 0xFFFFFFFF
         return age <= PAGE_NONCE_SECONDS and nonce not in self._spent
 
@@ -92,6 +93,7 @@ class Nonces:
         self._spent[nonce] = now
 
     def _seal(self, head: str) -> str:
+        # 64 bits: a nonce lives for minutes only
         return hmac.new(self._key, head.encode(), hashlib.sha256).hexdigest()[:16]
 
 
@@ -132,7 +134,7 @@ class Sessions:
         now = self._clock()
         self._sessions = {key: session for key, session in self._sessions.items() if session.until > now}
         own = [key for key, session in self._sessions.items() if session.team == team.id]
-        for key in own[: max(0, len(own) + 1 - TEAM_SESSIONS)]:
+        for key in own[: max(0, len(own) + 1 - TEAM_SESSIONS)]:  # the oldest first, to make room for one more
             del self._sessions[key]
         key = secrets.token_urlsafe(24)
         self._sessions[key] = _Session(team.id, team.token, now + TEAM_SESSION_SECONDS)
@@ -272,6 +274,7 @@ class TeamArea:
     async def _refuse(self, who: tuple[str, int | None]) -> AnyResponse:
         self._delayed.add(who)
         try:
+            # the browser waits; others at this address and for this team do not
             await trio.sleep(self._limiter.record_failure(who[0]))
         finally:
             self._delayed.discard(who)

@@ -220,6 +220,7 @@ class OwnGames:
                 kept = attempts, [own_turns(game, player) for game in _games(store, match.number)]
             self._cache[key] = kept  # the latest that was used is the last one
             read.append((match, kept[1]))
+        # a list: the dictionary changes in the loop
         for old in list(self._cache)[: max(0, len(self._cache) - MAX_OWN_CACHE)]:
             del self._cache[old]
         return read

@@ -221,6 +221,7 @@ def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
     # During a freeze the estimate would tell how many matches follow from the hidden results.
     open_ended = tournament.contest.is_open_ended
     known = seconds is not None and feed.server_runs and not feed.frozen and not open_ended
+    # to 10 s: else the page would change with each look
     end = round(time.time() + (seconds or 0), -1) if known else None
     return {"state": state_of(feed), "done": done, "total": total, "expected": expected, "end": end}
 

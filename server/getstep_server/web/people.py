@@ -110,6 +110,7 @@ class People(Boards):
         """Return the page on which a person chooses a game."""
         games = [game for game in GAMES.values() if game.move_form.parts]
         first = {event.game.name for event in self._feed.contest.events}
+        # the contest's games first; the sort keeps the others in order
         games.sort(key=lambda game: game.name not in first)
         team = self._team_of(request)
         return self._render(

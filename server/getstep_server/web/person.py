@@ -190,6 +190,7 @@ def clock_json(limit: float, left: list[float | None], running: int | None) -> d
         running: the player whose clock runs.
     """
     ms = [None if one is None or math.isinf(one) else round(1000 * one) for one in left]
+    # JSON has no infinity: an unlimited clock is null
     return {"limit": round(1000 * limit), "left": ms, "running": running, "asked": round(1000 * time.time())}
 
 

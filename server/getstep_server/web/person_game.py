@@ -58,6 +58,7 @@ class PersonGame(ABC):
         self._its: Player = 1 if me == 0 else 0
         self._bot_name = bot
         self._title = title or game.title
+        # the lag of a person at this page is in `LAG_SECONDS`
         self._state = MatchState(game, options, control, 0.0)
 
     @abstractmethod

@@ -119,7 +119,11 @@ class PracticePage:
         self._begun = False
         started: queue.SimpleQueue[trio.lowlevel.TrioToken] = queue.SimpleQueue()
         self._thread = threading.Thread(
-            target=trio.run, args=(self._serve, listener, key, started), name="practice page", daemon=True
+            # a daemon: practice ends with its main thread, whatever a browser does
+            target=trio.run,
+            args=(self._serve, listener, key, started),
+            name="practice page",
+            daemon=True,
         )
         self._thread.start()
         self._trio = self._wait(started)
@@ -180,6 +184,7 @@ class PracticePage:
         while True:
             alive = self._thread.is_alive()
             try:
+                # with a timeout, to notice that the page's thread has ended
                 return replies.get(timeout=_POLL_SECONDS)
             except queue.Empty:
                 if not alive:

@@ -66,6 +66,7 @@ class TableMaker:
             if version != self._made:
                 self._tables = await trio.to_thread.run_sync(self._make())
                 self._made = version
+            # tables of a large contest take long, and may take only this share of a processor
             await trio.sleep(max(TICK_SECONDS, TABLE_RATIO * (trio.current_time() - began)))
 
     def _make(self) -> Callable[[], PageTables]:
@@ -129,11 +130,12 @@ async def serve(
 
 async def _refresh(app: App) -> None:
     while True:
-        app.topics.refresh((app.feed.version.total(), id(app.tables())))
+        app.topics.refresh((app.feed.version.total(), id(app.tables())))  # new tables are a new object
         await trio.sleep(TICK_SECONDS)
 
 
 async def _parent_ends() -> None:
+    # the thread waits in a read, which nothing can interrupt
     await trio.to_thread.run_sync(until_parent_ends, abandon_on_cancel=True)
 
 

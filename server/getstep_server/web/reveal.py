@@ -77,7 +77,7 @@ class Steering:
         if form.get("what") not in ("next", "team", "all"):
             return problem(400, "what is next, team or all")
         try:
-            self._stepping.acquire_nowait()
+            self._stepping.acquire_nowait()  # not `acquire`: a second click must not reveal a second result
         except trio.WouldBlock:
             return problem(409, "the step before is not done yet")
         try:
@@ -210,6 +210,6 @@ async def end_freeze(contest: Contest, decide: Callable[[], Decision]) -> None:
                 return
             try:
                 await store.save(record_of_decision(contest, decision), based_on=tournament.place)
-            except Conflict:
+            except Conflict:  # the server, if it still runs, has added a record: look at all again
                 continue
             return
