@@ -2602,7 +2602,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         public string StartText()
         {
-            string colour = Start.IsBlack ? "the first player (isBlack=true)" : "the second player (isBlack=false)";
+            string colour = Start.IsBlack ? "the first player (isBlack is true)" : "the second player (isBlack is false)";
             string name = (Start.Friendly ? "Friendly match " : "Match ") + Number + (Start.Resumed ? " continues" : "");
             string line = $"{name}: {Game}{OptionsText()} against {Opponent}, you are {colour}; {LimitText()},"
                 + $" plus {Text.Duration(Start.LagMs)} for network delay";

@@ -2299,7 +2299,7 @@ public final class Getstep {
         }
 
         String startText() {
-            String colour = start.isBlack ? "the first player (isBlack=true)" : "the second player (isBlack=false)";
+            String colour = start.isBlack ? "the first player (isBlack is true)" : "the second player (isBlack is false)";
             String name = (start.friendly ? "Friendly match " : "Match ") + number + (start.resumed ? " continues" : "");
             String line = name + ": " + game + optionsText() + " against " + opponent + ", you are " + colour + "; "
                     + limitText() + ", plus " + Text.duration(start.lagMs) + " for network delay";

@@ -61,7 +61,7 @@ def test_a_match_from_login_to_goodbye(capsys: pytest.CaptureFixture[str]) -> No
     assert connecting == f"Connecting to 127.0.0.1:{server.port} as team 7 ..."
     assert connected == "Connected to Autumn as The Hoppers (team 7)."
     assert begins == (
-        "Match 12: hop against Grashüpfer, you are the second player (is_black=False);"
+        "Match 12: hop against Grashüpfer, you are the second player (is_black is False);"
         " 5 s a move, plus 0.1 s for network delay"
     )
     assert ends.startswith(

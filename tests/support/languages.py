@@ -138,6 +138,31 @@ def install(tools: list[str]) -> str:
     return f"apt install {' '.join(sorted({PACKAGES[tool] for tool in tools}))}"
 
 
+COMPILERS = {
+    "cpp": ("g++",),
+    "java": ("javac",),
+    "csharp": ("mcs", "mono"),
+    "javascript": ("node",),
+}
+"""The tools that a bot of each SDK needs."""
+
+
+def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
+    """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
+    need(*COMPILERS[name])
+    if name in ("java", "csharp"):  # whose files have the names of their classes
+        bot = bot.title().replace("_", "")
+    source = Path(str(LANGUAGES[name].folder)) / "bots" / f"{bot}{LANGUAGES[name].suffix}"
+    if name == "javascript":
+        return ["node", str(source)]
+    if name == "csharp":
+        return ["mono", str(compile_csharp(source, folder / f"{bot}.exe"))]
+    if name == "java":
+        compile_java(source, folder / "classes")
+        return ["java", *QUICK_START, "-cp", str(folder / "classes"), bot]
+    return [str(compile_cpp(source, folder / bot, ["-O2", "-Wno-conversion", "-Wno-sign-conversion"]))]
+
+
 # --- the example programs of the conventions, and the tools that each language needs ----------------------------
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"

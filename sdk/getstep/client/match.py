@@ -69,7 +69,7 @@ class Match:
     def start_text(self) -> str:
         """Return the line with the game, the opponent and the time limit."""
         start = self._start
-        colour = "the first player (is_black=True)" if start.is_black else "the second player (is_black=False)"
+        colour = f"the {'first' if start.is_black else 'second'} player (is_black is {start.is_black})"
         limit = limit_text(start.time_kind, start.time_ms, start.increment_ms or 0)
         lag = duration(start.lag_ms)
         number = f"{'Friendly match' if self.friendly else 'Match'} {self.number}"
