@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from . import _program  # noqa: F401 - it notes the folder and the process before the bot changes them
 from ._version import __version__
 
 if TYPE_CHECKING:

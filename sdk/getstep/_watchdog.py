@@ -19,6 +19,9 @@ from .turn import Callback
 _LONGEST_SLEEP_SECONDS = 0.25
 """The thread ends that soon after the last call. A limit shorter than the one before is noticed that late."""
 
+_STOPPED_SECONDS = 1.0
+"""If the thread wakes up so much too late, the whole process was stopped."""
+
 _MAX_CALLS = 8
 
 OnLate = Callable[[StackSummary], None]
@@ -30,6 +33,8 @@ class _Watched:
 
     thread: int
     alarms: deque[tuple[float, OnLate]]
+    meanwhile: Callable[[], object] | None
+    postponed: bool = False
 
 
 class Watchdog:
@@ -45,18 +50,20 @@ class Watchdog:
         self._running = False
 
     @contextlib.contextmanager
-    def watch(self, *alarms: tuple[float, OnLate]) -> Iterator[None]:
+    def watch(self, *alarms: tuple[float, OnLate], meanwhile: Callable[[], object] | None = None) -> Iterator[None]:
         """Watch the block: if it still runs after some seconds, call a function with its stack from another thread.
 
-        When the block is left, each function has returned or will not be called.
+        When the block is left, each function has returned or will not be called. If the whole process was stopped
+        for a while, as by Ctrl-Z, the alarms that are due come a second later, so that the block may still end.
 
         Args:
             alarms: pairs of seconds and function, in ascending order.
+            meanwhile: called in that thread about four times a second, as long as the block runs. It must not wait.
         """
         now = time.perf_counter()
         due = deque((now + seconds, on_late) for seconds, on_late in alarms)
         with self._lock:
-            self._watched = _Watched(threading.get_ident(), due)
+            self._watched = _Watched(threading.get_ident(), due, meanwhile)
             if not self._running:
                 self._start_thread()
         try:
@@ -72,12 +79,26 @@ class Watchdog:
 
     def _run(self) -> None:
         while seconds := self._check():
+            until = time.perf_counter() + seconds
             time.sleep(seconds)
+            if time.perf_counter() - until > _STOPPED_SECONDS:
+                self._postpone()
+
+    def _postpone(self) -> None:
+        """Let alarms that are due come a little later: once for each call, which may stop this thread itself."""
+        with self._lock:
+            if self._watched is None or self._watched.postponed:
+                return
+            self._watched.postponed, soonest = True, time.perf_counter() + _STOPPED_SECONDS
+            alarms = [(max(until, soonest), on_late) for until, on_late in self._watched.alarms]
+            self._watched.alarms = deque(alarms)
 
     def _check(self) -> float:
         """Report the call if it is late. Return how long to sleep, 0 if there is nothing to watch."""
         with self._lock:
             watched = self._watched
+            if watched and watched.meanwhile:
+                watched.meanwhile()
             while watched and watched.alarms:
                 until, on_late = watched.alarms[0]
                 left = until - time.perf_counter()
@@ -85,6 +106,8 @@ class Watchdog:
                     return min(left, _LONGEST_SLEEP_SECONDS)
                 watched.alarms.popleft()
                 on_late(_stack(watched.thread))
+            if watched and watched.meanwhile:
+                return _LONGEST_SLEEP_SECONDS
             self._watched, self._running = None, False
         return 0.0
 

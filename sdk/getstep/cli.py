@@ -19,11 +19,9 @@ from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._new_command import game_list, game_named, new, new_help
 from ._submit_command import PAGE_PORT, SUBMIT_HELP, submit
 from ._version import __version__
-from .client.client import Client, finder_for
+from .client.arguments import add_connection, add_playing
+from .client.client import client_for, finder_for
 from .client.settings import (
-    DEFAULT_HOST,
-    DEFAULT_PORT,
-    FRIENDLY_PORT,
     Login,
     find_address,
     find_login,
@@ -101,8 +99,6 @@ examples:
   getstep check --host 192.168.1.10
   getstep check my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt"""
 
-_HOST_HELP = f"the host's name or address (default: the saved one, else {DEFAULT_HOST}, else found on this network)"
-
 _PLAY = """\
 Load a bot file and play until the contest is over. You can start it before the contest: it waits for the
 server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
@@ -126,6 +122,9 @@ Other users of this computer can see the command line. To hide the token, put it
 (--token-file token.txt) or into the variable GETSTEP_TOKEN. The variables GETSTEP_HOST, GETSTEP_PORT,
 GETSTEP_TEAM and GETSTEP_TOKEN_FILE work as well.
 
+If get_step does not return, the whole program is started again, 10 s after the limit of the move, and plays on.
+Another time: --restart-after SECONDS, or GETSTEP_RESTART_AFTER; 0 for never.
+
 exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
 
 
@@ -134,6 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_up_streams()
     parser = _parser()
     options = parser.parse_args(arguments)
+    options.is_process = arguments is None and bool(sys.executable)
     console = Console(quiet=getattr(options, "quiet", False))
     if options.run is None:
         parser.print_help()
@@ -198,13 +198,18 @@ def _wrapper(options: argparse.Namespace, console: Console) -> int:
 
 
 def _play(options: argparse.Namespace, console: Console) -> int:
-    friendly = options.friendly
-    address = find_address(options.host, options.port or (FRIENDLY_PORT if friendly else None))
-    login = find_login(options.team, options.token, options.token_file)
-    # Only contests are announced on the network: a friendly bot goes to the given or the saved host.
-    finder = None if friendly else finder_for(options.host, options.port, console)
-    bot = _bot.load(options.bot, options.convention)
-    Client(bot, address, login, console, finder=finder, friendly=friendly).run()
+    client_for(
+        lambda: _bot.load(options.bot, options.convention),
+        console,
+        options.host,
+        options.port,
+        options.team,
+        options.token,
+        options.token_file,
+        friendly=options.friendly,
+        restart_after=options.restart_after,
+        command=[sys.executable, *sys.orig_argv[1:]] if options.is_process else None,
+    ).run()
     return OVER
 
 
@@ -261,7 +266,7 @@ def _parser() -> argparse.ArgumentParser:
         description=LOGIN_HELP,
         formatter_class=verbatim,
     )
-    _add_connection(entering)
+    add_connection(entering)
     entering.set_defaults(run=login)
 
     leaving = commands.add_parser("logout", help="remove the kept login", description=LOGOUT_HELP)
@@ -275,7 +280,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     checking.add_argument("bot", type=Path, nargs="?", help="your bot's file, such as my_bot.py")
     _add_convention(checking, "--as", "convention", "the bot is a program that talks by this convention: ")
-    _add_connection(checking)
+    add_connection(checking)
     checking.set_defaults(run=_check)
 
     playing = commands.add_parser(
@@ -283,13 +288,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
     _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
-    _add_connection(playing)
-    playing.add_argument(
-        "--friendly",
-        action="store_true",
-        help=f"play against people on the live page; --port is then its port for bots (default {FRIENDLY_PORT})",
-    )
-    playing.add_argument("--quiet", action="store_true", help="print problems only")
+    add_playing(playing)
     playing.set_defaults(run=_play)
 
     _add_submit(
@@ -355,19 +354,8 @@ def _add_submit(parser: argparse.ArgumentParser) -> None:
     _add_convention(parser, "--as", "convention", "the convention, if trial games are not to find it: ")
     starts = "the file that starts your program, if there are several, such as bot.cpp"
     parser.add_argument("--entry", metavar="FILE", help=starts)
-    _add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
+    add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
     parser.set_defaults(run=submit)
-
-
-def _add_connection(
-    parser: argparse.ArgumentParser, port: str = f"the host's port (default {DEFAULT_PORT})"
-) -> None:
-    parser.add_argument("--host", help=_HOST_HELP)
-    parser.add_argument("--port", help=port)
-    parser.add_argument("--team", help="your team's id, a number")
-    token = parser.add_mutually_exclusive_group()
-    token.add_argument("--token", help="your team's token")
-    token.add_argument("--token-file", metavar="FILE", help="a text file that holds the token alone")
 
 
 def _set_up_streams() -> None:

@@ -6,6 +6,7 @@ import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -275,7 +276,9 @@ class SlowBot:
         self.calls += 1
         if self.calls == 1:
             self.thinking.set()
-            assert select.select([self._links[-1]._socket], [], [], PATIENCE_SECONDS)[0]  # until it has arrived
+            link, until = self._links[-1], time.monotonic() + PATIENCE_SECONDS
+            while not (link._inbox or select.select([link._socket], [], [], 0.05)[0]):  # until it has arrived
+                assert time.monotonic() < until
         return MOVE
 
     def ask_and_wait(self, session: Session, question: GetStep) -> None:

@@ -21,7 +21,8 @@ class BotOutput:
     """Stands in for ``sys.stdout`` while the bot is called."""
 
     def __init__(self) -> None:
-        self._stream: Any = None
+        self.stream: Any = None
+        """The real output, once the bot was called."""
         self._lines = 0
         self._end = ""
 
@@ -36,21 +37,21 @@ class BotOutput:
         if sys.stdout is None or not main_thread:  # None: a program without a console on Windows
             yield
             return
-        self._stream = sys.stdout
+        self.stream = sys.stdout
         with contextlib.redirect_stdout(self):
             yield
 
     def write(self, text: str) -> int:
         """Write to the real output, unless the match has had its lines."""
         if self._lines < SHOWN_LINES:
-            self._stream.write(text)
+            self.stream.write(text)
         self._lines += text.count("\n")
         self._end = (self._end + text)[-_MAX_LAST:]  # print writes a line in pieces
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
         """Return everything else of the real output, such as ``flush`` and ``encoding``."""
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
     def end_match(self) -> str:
         """Return the line about what was not shown since the last call, or an empty string."""

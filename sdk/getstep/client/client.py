@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import sys
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from traceback import StackSummary
 
@@ -18,6 +21,7 @@ from getstep._errors import (
     NotProved,
     Refused,
     Unreachable,
+    error_text,
     print_plainly_if_uncaught,
 )
 from getstep._version import __version__
@@ -40,12 +44,42 @@ from getstep.wire import (
 )
 
 from ._bot_output import BotOutput, RepeatedProblems
+from .arguments import of_this_program
 from .connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
 from .discovery import Finder
-from .match import Match, Result, end_text, lateness_text, penalty_text, stalled_text, still_running_text
+from .match import (
+    Match,
+    Result,
+    end_text,
+    hangs_text,
+    lateness_text,
+    penalty_text,
+    restart_text,
+    stalled_text,
+    still_running_text,
+)
+from .program import (
+    CtrlC,
+    Handover,
+    Program,
+    command_of_this_program,
+    find_restart_after,
+    is_debugged,
+    leave,
+    take_handover,
+)
 from .reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
 from .saved_login import load, note_moved, note_seen
-from .settings import DEFAULT_PORT, Address, Login, find_address, find_login, given_port, host_is_given
+from .settings import (
+    DEFAULT_PORT,
+    FRIENDLY_PORT,
+    Address,
+    Login,
+    find_address,
+    find_login,
+    given_port,
+    host_is_given,
+)
 
 _UPDATE = "Update getstep: python -m pip install --upgrade getstep"
 _ADVICE = {
@@ -72,6 +106,11 @@ MAX_RESULTS = 10_000
 _MOST_WARNED = 100
 """Problems that are kept, to report each once: a server whose every goodbye differs takes no more memory."""
 
+INTERRUPT_SECONDS, END_SECONDS = 0.5, 1.25
+"""Seconds after the last goodbye at which get_step is interrupted, and at which the process is ended.
+
+Both come up to 0.25 s later (`_watchdog`), and the process ends within 2 s (protocol.md, "The conversation")."""
+
 NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)"
 _NOT_OBEYED = "The bot plays, but does not stop when this server says that the contest is over; Ctrl-C stops it."
 _NOT_BELIEVED = "The server that said so has not proved that it is your host; Ctrl-C stops the bot."
@@ -86,6 +125,7 @@ def play(
     *,
     token_file: str | os.PathLike[str] | None = None,
     quiet: bool = False,
+    restart_after: float | str | None = None,
 ) -> list[Result]:
     """Play in a contest until it is over; the one call a bot needs.
 
@@ -94,6 +134,12 @@ def play(
     a `Turn`. An exception in it costs that turn only. If the server is not running yet or the connection is
     lost, `play` connects again until it succeeds, and resumes a match in progress. Ctrl-C ends the program with
     exit code 130.
+
+    If ``get_step`` does not return, `play` starts the whole program again, with the same command line; the contest
+    goes on. In a notebook, a debugger or a thread it does not.
+
+    The options of ``getstep play`` on the program's own command line come before the arguments:
+    ``python my_bot.py --host 192.168.1.10 --team 5``.
 
     Args:
         get_step: the bot.
@@ -104,9 +150,12 @@ def play(
         port: the server's port; else GETSTEP_PORT, else 7777.
         token_file: a text file that holds the token alone.
         quiet: print problems only.
+        restart_after: seconds after the limit of a move at which a program that hangs is started again; 0 for
+            never. Else GETSTEP_RESTART_AFTER, else 10.
 
     Returns:
-        The matches that ended while the bot was connected, in order; the latest 10,000 if there were more.
+        The matches that ended while the bot was connected, since the program was last started, in order; the latest
+        10,000 if there were more.
 
     Raises:
         SetupError: the team, the token, the host or the port is missing or not valid.
@@ -120,18 +169,73 @@ def play(
             'getstep.play is called while the file is loaded; put it under if __name__ == "__main__":\n'
             "or remove it: getstep play calls it for you."
         )
-    console = Console(quiet=quiet)
+    own = of_this_program()
+    console = Console(quiet=quiet or own.quiet)
+    if own.token or own.token_file:
+        token, token_file = own.token, own.token_file
     try:
         callback = Callback(get_step)
-        address, finder = find_address(host, port), finder_for(host, port, console)
-        login = find_login(team, token, token_file)
-        return Client(callback, address, login, console, finder=finder).run()
+        client = client_for(
+            lambda: callback,
+            console,
+            own.host or host,
+            own.port or port,
+            team if own.team is None else own.team,
+            token,
+            token_file,
+            friendly=own.friendly,
+            restart_after=restart_after if own.restart_after is None else own.restart_after,
+            command=command_of_this_program(),
+        )
+        return client.run()
     except GetstepError:
         print_plainly_if_uncaught()
         raise
     except KeyboardInterrupt:
         console.say("Stopped.")
         raise SystemExit(130) from None
+
+
+def client_for(
+    load_bot: Callable[[], Callback],
+    console: Console,
+    host: str | None,
+    port: int | str | None,
+    team: int | str | None,
+    token: str | None,
+    token_file: str | os.PathLike[str] | None,
+    *,
+    friendly: bool,
+    restart_after: float | str | None,
+    command: Sequence[str] | None,
+) -> Client:
+    """Return the client of a program that plays with one bot.
+
+    Args:
+        load_bot: returns the bot; called once the settings are known to be valid.
+        console: prints the lines for the bot's author.
+        host: as all arguments that follow, of `play`.
+        port: default that of the contest, or that for friendly matches.
+        team: its id.
+        token: its token.
+        token_file: a file with the token.
+        friendly: play friendly matches.
+        restart_after: as of `play`.
+        command: starts this program again, if it hangs; None if this process has more to do than to play.
+
+    Raises:
+        GetstepError: a setting is missing or not valid, or the bot cannot be loaded.
+    """
+    seconds = find_restart_after(restart_after)
+    program = None if command is None else Program(command, seconds)
+    handover = None if command is None else take_handover()
+    address = find_address(host, port or (FRIENDLY_PORT if friendly else None))
+    login = find_login(team, token, token_file) if handover is None else handover.login
+    # Only contests are announced on the network: a friendly bot goes to the given or the saved host.
+    finder = None if friendly else finder_for(host, port, console)
+    return Client(
+        load_bot(), address, login, console, finder=finder, friendly=friendly, program=program, handover=handover
+    )
 
 
 def finder_for(host: str | None, port: int | str | None, console: Console) -> Finder | None:
@@ -165,6 +269,8 @@ class Client:
         sleep: waits that many seconds; tests pass their own.
         finder: finds other addresses while this one does not answer; None if the user has named the host.
         friendly: play friendly matches, on the port for them, and never take a seat of the contest.
+        program: this process, which the client may start again or end if the bot hangs; None if it may not.
+        handover: what the program before has handed over, if this one was started again.
     """
 
     def __init__(
@@ -177,6 +283,8 @@ class Client:
         finder: Finder | None = None,
         *,
         friendly: bool = False,
+        program: Program | None = None,
+        handover: Handover | None = None,
     ) -> None:
         self.console = console
         self._friendly = friendly
@@ -202,9 +310,25 @@ class Client:
         self._ever_proved = False
         self._ever_located = False
         self._warned: set[str] = set()  # the problems reported since the last good connection
+        self._program = program
+        self._ctrl_c = CtrlC()
+        self._over_since: float | None = None  # since when the contest is over, while the bot still thinks
+        self._interrupted = False  # this client has interrupted the bot, and not its user
+        self._hangs = 0  # in a row, without an answer in between
+        self._first_pause = 0.0
+        if handover is not None:
+            self._address, self._hangs, self._first_pause = handover.address, handover.hangs, handover.pause
+            self._ever_proved, self._ever_located = handover.proved, handover.located
 
     def run(self) -> list[Result]:
         """Play until the server says not to come back. Raises like `play`."""
+        with self._ctrl_c.noted() if self._program else contextlib.nullcontext():
+            return self._run()
+
+    def _run(self) -> list[Result]:
+        if self._first_pause:
+            self.console.warn(f"{hangs_text(self._hangs)}; the client connects in {self._first_pause:g} s.")
+            self._sleep(self._first_pause * self._time_scale)
         self.console.say(f"Connecting to {self._address} as team {self._login.team} ...")
         while True:
             try:
@@ -218,13 +342,14 @@ class Client:
             else:
                 if self._doubtful(goodbye):
                     pause = self._after_failure(_goodbye_text(goodbye))
-                elif ends_the_run(
-                    goodbye, proved=self._proved, welcomed=self._welcomed, ever_proved=self._ever_proved
-                ):
+                elif self._ends(goodbye):
                     return self._end_run(goodbye)
                 else:
                     pause = self._on_goodbye(goodbye)
             self._sleep(pause * self._time_scale)
+
+    def _ends(self, goodbye: Goodbye) -> bool:
+        return ends_the_run(goodbye, proved=self._proved, welcomed=self._welcomed, ever_proved=self._ever_proved)
 
     # --- other addresses ---
 
@@ -338,9 +463,11 @@ class Client:
         """Call the bot, read what has arrived since, and answer."""
         match, question = self._current()
         try:
-            call = question.call or self._call(match, question)
+            call = question.call or self._call(connection, match, question)
         except KeyboardInterrupt:
             self._handle_last_messages(connection)
+            if self._interrupted:
+                return  # the contest is over: `play` returns as if get_step had
             raise
         self._handle(connection.read_available())
         if connection.open_question != question.ask.id:
@@ -350,6 +477,7 @@ class Client:
         if call.error is None:
             match.add_move(question.ask.id)
         question.answered = True
+        self._hangs = 0
 
     def _answer_late(self, connection: ServerConnection, match: Match, ask: GetStep, call: CallResult) -> None:
         """Answer a closed question if its match continues: this shows the server that the bot has not stalled."""
@@ -360,26 +488,98 @@ class Client:
         else:
             self.console.warn(f"{late}; the match was already over, so the answer was not sent")
 
-    def _call(self, match: Match, question: Question) -> CallResult:
+    def _call(self, connection: ServerConnection, match: Match, question: Question) -> CallResult:
         ask = question.ask
         board = [list(row) for row in ask.board]  # a copy, which the bot may change
         limit_ms = ask.time_left_ms + match.lag_ms
         stalled_ms = match.stalled_after_ms(ask)
+        restart_ms = max(limit_ms, self._restart_ms(ask))
 
         def warn_late(stack: StackSummary) -> None:
             self.console.warn(still_running_text(match.number, ask, limit_ms, location(stack)))
 
         def warn_stalled(stack: StackSummary) -> None:
-            self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack)))
+            self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack), restart_ms))
 
-        alarms = (limit_ms / 1000, warn_late), (stalled_ms / 1000, warn_stalled)
-        with self._output.counted(), self._watchdog.watch(*alarms):
+        def restart(stack: StackSummary) -> None:
+            self._restart(connection, match, ask, location(stack))
+
+        first = limit_ms / 1000, warn_late
+        then = (stalled_ms / 1000, warn_stalled), (restart_ms / 1000, restart)
+        alarms = (first, *then) if stalled_ms < restart_ms else (first, *then[::-1])  # sorting takes 1 µs
+        with self._output.counted(), self._watchdog.watch(*alarms, meanwhile=lambda: self._read_on(connection)):
             call = self._callback.call(board, ask.is_black, match.turn(ask))
+        if self._interrupted:
+            _take_signals()
         question.call = call
         match.add_time(call.ms)
         if call.problem and self._problems.is_new(call.problem):
             self.console.warn(f"Match {match.number}, move {ask.move_number}: {call.problem}")
         return call
+
+    # --- a bot that does not return; called in the watchdog's thread ---
+
+    def _restart_ms(self, ask: GetStep) -> float:
+        """Return how many milliseconds after the question the program is started again; infinity for never."""
+        if self._program is None or not self._program.restart_after:
+            return math.inf
+        return ask.time_left_ms + 1000 * self._program.restart_after
+
+    def _read_on(self, connection: ServerConnection) -> None:
+        """Read while the bot thinks. End the program if the contest is over, or after Ctrl-C, and the bot hangs."""
+        connection.receive_available()
+        if self._program is None:
+            return
+        now, pressed_at = time.monotonic(), self._ctrl_c.pressed_at
+        if pressed_at is not None and not self._interrupted and now - pressed_at >= END_SECONDS:
+            self._leave_output()
+            self.console.say("Stopped.")
+            leave(130)
+        goodbye = connection.last_goodbye
+        if goodbye is None or not self._ends(goodbye):
+            return
+        if self._over_since is None:
+            self._over_since = now
+        elif now - self._over_since >= END_SECONDS:
+            self._end_hung(connection, goodbye)
+        elif not self._interrupted and now - self._over_since >= INTERRUPT_SECONDS:
+            self._interrupted = True
+            self._ctrl_c.interrupt_main()
+
+    def _end_hung(self, connection: ServerConnection, goodbye: Goodbye) -> None:
+        """End the program after the last goodbye, although get_step has not returned."""
+        self._leave_output()
+        self._handle_last_messages(connection)
+        code = 0
+        try:
+            self._end_run(goodbye)
+        except Refused as error:
+            self.console.warn(error_text(error))
+            code = 1
+        leave(code)
+
+    def _restart(self, connection: ServerConnection, match: Match, ask: GetStep, where: str) -> None:
+        """Start the whole program again, unless somebody looks at it in a debugger."""
+        program = self._program
+        if program is None or is_debugged(threading.main_thread().ident or 0):
+            return
+        self._leave_output()
+        self._handle_last_messages(connection)
+        seconds = program.restart_after
+        self.console.warn(restart_text(match.number, match.game, ask, seconds, where))
+        handover = Handover(
+            self._address, self._login, self._hangs + 1, proved=self._ever_proved, located=self._ever_located
+        )
+        failed = program.start_again(handover)
+        self.console.warn(
+            f"The program cannot be started again: {failed}. Stop it with Ctrl-C, and start it again."
+        )
+
+    def _leave_output(self) -> None:
+        """Print to the real output from here on: what the bot prints is counted, and perhaps not shown."""
+        sys.stdout = self._output.stream or sys.stdout
+
+    # --- inside ---
 
     def _current(self) -> tuple[Match, Question]:
         if self._match is None or self._question is None:  # the codec allows no question without a match
@@ -479,6 +679,12 @@ class Client:
             self._note_seen(over=True)
         self.console.say(escape_control_chars(goodbye.detail or goodbye.reason))
         return list(self._results)
+
+
+def _take_signals() -> None:
+    """Raise the KeyboardInterrupt that was sent to this thread, unless it was raised: Python does so in a call."""
+    for _ in range(2):
+        time.sleep(0)
 
 
 def _answer_to(ask: GetStep, call: CallResult) -> Raised | Step:

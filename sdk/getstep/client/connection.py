@@ -119,14 +119,24 @@ class ServerConnection:
             OSError: there are none, and the connection has ended.
             RemoteProtocolError: there are none, and the server has broken the protocol.
         """
-        for _ in range(_MAX_RECEIVES):
-            if not self._receive(0):
-                break
+        self.receive_available()
         if not self._inbox and self._failure:
             raise self._failure
         messages = list(self._inbox)
         self._inbox.clear()
         return messages
+
+    def receive_available(self) -> None:
+        """Receive what has arrived, without waiting, and keep it for `read_available`. Never raises."""
+        for _ in range(_MAX_RECEIVES):
+            if not self._receive(0):
+                break
+
+    @property
+    def last_goodbye(self) -> Goodbye | None:
+        """The goodbye that has arrived and was not taken out yet; None if there is none."""
+        last = self._inbox[-1] if self._inbox else None
+        return last if isinstance(last, Goodbye) else None
 
     def wait_for_messages(self) -> list[Message]:
         """Wait for a message, and return all that have arrived. Raises like `read_available`."""

@@ -60,7 +60,7 @@ class Match:
         self.friendly = start.friendly is True
         """True if the match counts nowhere. It ends with the connection."""
         self._start = start
-        self._game = escape_control_chars(start.game)
+        self.game = escape_control_chars(start.game)
         self._opponent = escape_control_chars(start.opponent)
         self._answered: set[int] = set()  # ids: an answer may be sent again after a reconnect, and counts once
         self._times_ms: list[float] = []
@@ -73,14 +73,14 @@ class Match:
         limit = limit_text(start.time_kind, start.time_ms, start.increment_ms or 0)
         lag = duration(start.lag_ms)
         number = f"{'Friendly match' if self.friendly else 'Match'} {self.number}"
-        begins = f"{number}{' continues' if start.resumed else ''}: {self._game}{options_text(start.options)}"
+        begins = f"{number}{' continues' if start.resumed else ''}: {self.game}{options_text(start.options)}"
         line = f"{begins} against {self._opponent}, you are {colour}; {limit}, plus {lag} for network delay"
         return f"{line}. It counts nowhere" if self.friendly else line
 
     def turn(self, ask: GetStep) -> Turn:
         """Return the callback's third argument."""
         return Turn(
-            game=self._game,
+            game=self.game,
             match=self.number,
             move_number=ask.move_number,
             opponent=self._opponent,
@@ -121,7 +121,7 @@ class Match:
         """Return the result."""
         return Result(
             match=self.number,
-            game=self._game,
+            game=self.game,
             opponent=self._opponent,
             is_black=self._start.is_black,
             result=cast(Literal["win", "draw", "loss", "void"], end.result),
@@ -171,13 +171,32 @@ def still_running_text(match: int, ask: GetStep, ms: float, location: str) -> st
     return f"{took}, over the limit of {duration(ask.time_left_ms)}, and is still running. It is at {location}"
 
 
-def stalled_text(match: int, ask: GetStep, ms: float, location: str) -> str:
-    """Return the warning that get_step, called ``ms`` milliseconds ago, counts as stalled at ``location``."""
+def stalled_text(match: int, ask: GetStep, ms: float, location: str, restart_ms: float = math.inf) -> str:
+    """Return the warning that get_step, called ``ms`` milliseconds ago, counts as stalled at ``location``.
+
+    ``restart_ms`` is how long after its call the client starts the program again, infinity for never.
+    """
     took = f"Match {match}, move {ask.move_number}: get_step has taken {duration(ms)}, {STALLED_MISSES} limits"
     skips = "your bot is stalled: unless the match is over, the server skips its turns until get_step returns"
-    # A program cannot end a call of another thread; the server goes on with the match after a new login.
     todo = "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."
+    if restart_ms < math.inf:
+        todo = f"In {duration(max(0, restart_ms - ms))} the client starts your program again."
     return f"{took}; {skips}. It is at {location}\n{todo}"
+
+
+def restart_text(match: int, game: str, ask: GetStep, seconds: float, location: str) -> str:
+    """Return the warning that the client starts the program again, ``seconds`` after the limit of the question.
+
+    The first two sentences are the same in the SDKs of all languages.
+    """
+    late = f"get_step has not returned, {duration(1000 * seconds)} after its limit of {duration(ask.time_left_ms)}"
+    which = f"match {match}, move {ask.move_number} of {game}"
+    return f"{late} ({which}). The client starts your program again; the contest goes on.\nIt was at {location}"
+
+
+def hangs_text(hangs: int) -> str:
+    """Return that the program was started again so often in a row."""
+    return f"get_step has hung {hangs} times in a row without an answer in between"
 
 
 def limit_text(time_kind: str, time_ms: int, increment_ms: int = 0) -> str:
