@@ -1257,6 +1257,13 @@ inline std::string step_frame(std::int64_t id, const Value& move) {
     return encode_frame(step);
 }
 
+inline std::string resign_frame(std::int64_t id) {
+    Value resign = Value::map();
+    resign.add("type", Value::text("resign"));
+    resign.add("id", Value::integer(id));
+    return encode_frame(resign);
+}
+
 inline std::string raised_frame(std::int64_t id, const std::string& error) {
     Value raised = Value::map();
     raised.add("type", Value::text("raised"));
@@ -1745,6 +1752,7 @@ struct CallResult {
     std::optional<std::string> error;
     std::string problem;
     double ms = 0;
+    bool resigns = false;  // the bot gives up the match
 };
 
 /// A match in progress, and its lines.
@@ -2297,6 +2305,11 @@ inline std::string trace_text(const std::string& thrown) {
     return indented(escaped_lines(thrown.size() > 4000 ? thrown.substr(0, 4000) + "..." : thrown));
 }
 
+/// The match is of a game that the bot does not play.
+struct NotPlayed : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn& turn) {
     CallResult result;
     Board board = ask.board;
@@ -2304,6 +2317,10 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
     std::optional<std::string> thrown;
     try {
         result.move = callback(board, ask.is_black, turn).value();
+    } catch (const NotPlayed& why) {
+        result.resigns = true;
+        result.problem = why.what();
+        return result;
     } catch (const std::exception& error) {
         thrown = exception_text(error);
     } catch (...) {
@@ -2390,14 +2407,16 @@ private:
         const std::int64_t id = question->ask.id;
         const bool is_open = question == question_ && conversation_.question() == id;
         if (socket_.is_open() && !goodbye_ && (is_open || (match_ == question->match && conversation_.may_answer_late(id)))) {
-            if (!socket_.send(call.error ? raised_frame(id, *call.error) : step_frame(id, call.move))) {
+            if (!socket_.send(call.resigns ? resign_frame(id)
+                              : call.error ? raised_frame(id, *call.error)
+                                           : step_frame(id, call.move))) {
                 broken_ = "the answer could not be sent";
                 return;
             }
             conversation_.answered(id);
             if (is_open) {
                 question->answered = true;
-                if (!call.error) question->match->answered.insert(id);
+                if (!call.error && !call.resigns) question->match->answered.insert(id);
             } else {
                 console_.warn(question->match->lateness_text(question->ask, call.ms) +
                               "; the turn was already over, so the answer changes nothing");
@@ -2827,6 +2846,20 @@ Callback callback_of(Function function) {
     }
 }
 
+/// Return a callback that gives up each match of a game that is not in `games`; of none, if `games` is empty.
+inline Callback only(std::vector<std::string> games, Callback callback) {
+    if (games.empty()) return callback;
+    return [games = std::move(games), callback = std::move(callback)](Board& board, bool is_black, const Turn& turn) {
+        if (std::find(games.begin(), games.end(), turn.game) == games.end()) {
+            std::string played;
+            for (const std::string& game : games) played += (played.empty() ? "" : ", ") + game;
+            throw NotPlayed("this bot plays " + played + "; the match is " + turn.game +
+                            ". It gives up this match, and plays the next ones.");
+        }
+        return callback(board, is_black, turn);
+    };
+}
+
 inline int run_client(int argc, const char* const* argv, const Callback& callback) {
 #ifdef _WIN32
     WSADATA about;
@@ -2860,18 +2893,19 @@ inline int run_client(int argc, const char* const* argv, const Callback& callbac
 /// `get_step` takes (std::vector<std::vector<int>>& board, bool is_black) and returns a move. With a third parameter,
 /// const getstep::Turn& turn, it also gets more about the turn. An exception in it costs that turn only. If the
 /// server is not running yet or the connection is lost, `play` connects again until it succeeds, and resumes a match
-/// in progress. `get_step` is called in the thread that calls `play`.
+/// in progress. `get_step` is called in the thread that calls `play`. If `games` names the games that the bot plays, it
+/// gives up each match of another game, and plays the next ones.
 ///
 /// Exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C.
 template <class Function>
-int play(int argc, const char* const* argv, Function get_step) {
-    return detail::run_client(argc, argv, detail::callback_of(std::move(get_step)));
+int play(int argc, const char* const* argv, Function get_step, std::vector<std::string> games = {}) {
+    return detail::run_client(argc, argv, detail::only(std::move(games), detail::callback_of(std::move(get_step))));
 }
 
 /// Play with the login from the variables GETSTEP_HOST, GETSTEP_TEAM, GETSTEP_TOKEN, or from the saved one.
 template <class Function>
-int play(Function get_step) {
-    return detail::run_client(0, nullptr, detail::callback_of(std::move(get_step)));
+int play(Function get_step, std::vector<std::string> games = {}) {
+    return detail::run_client(0, nullptr, detail::only(std::move(games), detail::callback_of(std::move(get_step))));
 }
 
 }  // namespace getstep

@@ -173,13 +173,13 @@ public static class Getstep
     }
 
     /// <summary>Plays until the contest is over.</summary>
-    public static List<Result> Play(string[] args, Bot bot)
+    public static List<Result> Play(string[] args, Bot bot, params string[] games)
     {
         if (bot == null)
         {
             throw new ArgumentNullException(nameof(bot));
         }
-        return Play(args, (board, isBlack, turn) => bot(board, isBlack));
+        return Play(args, (board, isBlack, turn) => bot(board, isBlack), games);
     }
 
     /// <summary>Plays until the contest is over.</summary>
@@ -190,8 +190,11 @@ public static class Getstep
     /// </remarks>
     /// <param name="args">the arguments of Main; --help lists them</param>
     /// <param name="bot">the bot</param>
+    /// <param name="games">
+    /// the games that the bot plays; it gives up each match of another game, and plays the next ones. All if none is named
+    /// </param>
     /// <returns>the matches that ended while the bot was connected, in order; the latest 10,000 if there were more</returns>
-    public static List<Result> Play(string[] args, TurnBot bot)
+    public static List<Result> Play(string[] args, TurnBot bot, params string[] games)
     {
         if (bot == null)
         {
@@ -206,7 +209,7 @@ public static class Getstep
             {
                 console.Quiet = settings.Quiet;
                 settings.Find();
-                return Run(settings, bot, console);
+                return Run(settings, games.Length == 0 ? bot : Only(games, bot), console);
             }
             console.Say(settings.Shows);
             code = 0;
@@ -228,6 +231,20 @@ public static class Getstep
         }
         Environment.Exit(code);
         return null;
+    }
+
+    /// <summary>Returns a bot that gives up each match of a game that is not in games.</summary>
+    private static TurnBot Only(string[] games, TurnBot bot)
+    {
+        return (board, isBlack, turn) =>
+        {
+            if (!games.Contains(turn.Game))
+            {
+                throw new NotPlayed($"this bot plays {string.Join(", ", games)}; the match is {turn.Game}."
+                    + " It gives up this match, and plays the next ones.");
+            }
+            return bot(board, isBlack, turn);
+        };
     }
 
     /// <summary>Returns a domino of linkage; colour is 'R', 'B', 'G' or 'Y'.</summary>
@@ -292,6 +309,12 @@ public static class Getstep
         {
             Code = code;
         }
+    }
+
+    /// <summary>The match is of a game that the bot does not play.</summary>
+    internal sealed class NotPlayed : Exception
+    {
+        public NotPlayed(string message) : base(message) { }
     }
 
     /// <summary>A value that cannot be sent.</summary>
@@ -2385,6 +2408,12 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public string Error { get; }
         public string Problem { get; } // for the bot's author, or null
         public double Ms { get; }
+        public bool Resigns { get; private set; } // the bot gives up the match
+
+        public static Call Resign(string problem)
+        {
+            return new Call(null, null, problem, 0) { Resigns = true };
+        }
 
         public Call(object move, string error, string problem, double ms)
         {
@@ -2504,6 +2533,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 object move = bot(board, ask.IsBlack, turn);
                 return AfterReturn(move, watch.Elapsed.TotalMilliseconds);
             }
+            catch (NotPlayed why)
+            {
+                return Call.Resign(why.Message);
+            }
             catch (Exception error) // an OutOfMemoryException costs this turn only, too
             {
                 double ms = watch.Elapsed.TotalMilliseconds;
@@ -2554,6 +2587,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
     internal static IDictionary Step(int id, object move)
     {
         return new Dictionary<string, object> { { "type", "step" }, { "id", id }, { "move", move } };
+    }
+
+    internal static IDictionary Resign(int id)
+    {
+        return new Dictionary<string, object> { { "type", "resign" }, { "id", id } };
     }
 
     internal static IDictionary Raised(int id, string error)
@@ -3006,7 +3044,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 connection.Send(AnswerTo(question));
                 connection.Conversation.State = State.Match;
                 open = false;
-                question.Match.Moves += !question.Answered && question.Call.Error == null ? 1 : 0;
+                question.Match.Moves += !question.Answered && question.Call.Error == null && !question.Call.Resigns ? 1 : 0;
                 question.Answered = true;
             }
             else if (question.Since == null && worker.Current == null)
@@ -3018,6 +3056,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private static IDictionary AnswerTo(Question question)
         {
             Call call = question.Call;
+            if (call.Resigns)
+            {
+                return Resign(question.Ask.Id);
+            }
             return call.Error != null ? Raised(question.Ask.Id, call.Error) : Step(question.Ask.Id, call.Move);
         }
 

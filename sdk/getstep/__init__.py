@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .client.client import play
     from .client.match import Result
     from .local_matches import practice
-    from .turn import Turn
+    from .turn import Turn, plays
 
 __all__ = [
     "BotError",
@@ -31,6 +31,7 @@ __all__ = [
     "Unreachable",
     "__version__",
     "play",
+    "plays",
     "practice",
 ]
 
@@ -43,6 +44,7 @@ _MODULES = {
     "Turn": "turn",
     "Unreachable": "_errors",
     "play": "client.client",
+    "plays": "turn",
     "practice": "local_matches",
 }
 """The module of each public name. It is imported on first use (PEP 562): `getstep.wire` must not load the client.

@@ -33,7 +33,7 @@ from .client.settings import Address, Login
 from .conventions import CONVENTIONS, ConventionError
 from .games import Board, first_move_error, game_named, games_named, move_text, start_board
 from .text import Console, duration, escape_control_chars, short_repr
-from .turn import Callback, CallResult, Turn
+from .turn import Callback, CallResult, Turn, not_played_text
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
 
 _GOODBYE_SECONDS = 1.0
@@ -225,7 +225,9 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
         report.skip("time", "not measured; it needs the contest's games and limits")
     for game in games:
         seconds = until - time.perf_counter()
-        if seconds < _PATIENCE_SECONDS:
+        if callback.games and game["game"] not in callback.games:
+            report.skip("game", f"{_game_name(game)}: {not_played_text(callback.games, game['game'])}")
+        elif seconds < _PATIENCE_SECONDS:
             report.skip("time", f"{_game_name(game)}: not measured; the checks before it took too long")
         elif _check_turn(report, callback, game, seconds):
             _check_whole_games(report, path, game, until - time.perf_counter())

@@ -19,13 +19,13 @@ from .text import Console
 
 _NEW = """\
 Write a bot that already makes legal moves, with comments, as a starting point.
-An existing file is never overwritten. For several games, each gets its own file,
-and FILE calls the right one.
+An existing file is never overwritten. For several games, FILE has a function for
+each of them.
 
 examples:
   getstep new my_bot.py --game hop
   getstep new my_bot.py --game hop --game linkage
-  getstep new my_bot.py --game all
+  getstep new my_bot.cpp --game all
 
 games:
 """
@@ -42,7 +42,9 @@ def new(options: argparse.Namespace, console: Console) -> int:
     if language is not None:
         return _new_in(language, options.file, games, console)
     path = _check_name(options.file)
-    _write_new({file: text.encode() for file, text in _first_bot(path, games).items()})
+    described = [GAMES[game] for game in games]
+    source = starter.one_game(described[0]) if len(games) == 1 else starter.several_games(described)
+    _write_new({path: source.encode()})
     _print_next_steps(console, path, games)
     return 0
 
@@ -70,20 +72,15 @@ def _new_in(language: Language, path: Path, games: list[str], console: Console) 
         raise SetupError(f"{path.name} cannot be the name of a bot in {language.title}; use letters, digits and _.")
     if path.name in language.files:
         raise SetupError(f"{path.name} is a file of the SDK for {language.title}; choose another name.")
-    if len(games) > 1:
-        raise SetupError(
-            f"A bot in {language.title} is written for one game at a time. To play several, write one, and add\n"
-            "the functions of the others: the third parameter of yours says which game is played."
-        )
-    [game] = games
-    if game not in language.games():
-        listed = ", ".join(language.games())
-        raise SetupError(f"There is no first bot for {game} in {language.title}; there are: {listed}.")
+    for game in games:
+        if game not in language.games():
+            listed = ", ".join(language.games())
+            raise SetupError(f"There is no first bot for {game} in {language.title}; there are: {listed}.")
     sdk = {path.with_name(name): content for name, content in language.sdk_files()}
     kept = {file for file in sdk if file.exists()}
-    bot = {path: starter_in(language, GAMES[game], path.stem).encode()}
+    bot = {path: starter_in(language, [GAMES[game] for game in games], path.stem).encode()}
     _write_new({**bot, **{file: content for file, content in sdk.items() if file not in kept}})
-    console.say(f"Wrote {path}: a bot that plays {game} ({GAMES[game].summary}).")
+    console.say(f"Wrote {path}: {_what_it_plays(games)}.")
     for file, content in sdk.items():
         if file not in kept:
             console.say(f"Wrote {file}, which the bot needs beside it.")
@@ -109,24 +106,10 @@ def _print_build(console: Console, language: Language, path: Path) -> None:
     console.say(f"How to write bots in {language.title} is on the live page of the contest, at /{language.name}.")
 
 
-def _first_bot(path: Path, games: list[str]) -> dict[Path, str]:
-    """Return the files to write. For several games there is one for each, and ``path`` calls the right one."""
-    if len(games) == 1:
-        return {path: starter.one_game(GAMES[games[0]])}
-    if not path.stem.isidentifier():
-        raise SetupError(
-            f"With several games, {path.name} imports one file for each, and Python cannot import"
-            f" the name {path.stem!r}.\nUse letters, digits and _ only, for example {_importable(path.stem)}.py."
-        )
-    parts = {game: f"{path.stem}_{game}" for game in games}
-    files = {path.with_name(f"{part}.py"): starter.one_game(GAMES[game]) for game, part in parts.items()}
-    return {path: starter.several_games(parts), **files}
-
-
-def _importable(stem: str) -> str:
-    """Return a name like ``stem`` that Python can import."""
-    name = "".join(char if f"_{char}".isidentifier() else "_" for char in stem)
-    return name if name.isidentifier() else f"bot_{name}"
+def _what_it_plays(games: list[str]) -> str:
+    if len(games) > 1:
+        return f"a bot with a function for each of {', '.join(games)}"
+    return f"a bot that plays {games[0]} ({GAMES[games[0]].summary})"
 
 
 def _check_name(path: Path) -> Path:
@@ -141,10 +124,7 @@ def _check_name(path: Path) -> Path:
 
 def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
     name = f'"{path}"' if " " in str(path) else str(path)
-    if len(games) == 1:
-        console.say(f"Wrote {path}: a bot that plays {games[0]} ({GAMES[games[0]].summary}).")
-    else:
-        console.say(f"Wrote {path}, and one file for each game beside it: {', '.join(games)}.")
+    console.say(f"Wrote {path}: {_what_it_plays(games)}.")
     game = f" --game {games[0]}" if len(games) > 1 else ""
     console.say("Next, play it against a sample bot on this computer:")
     console.say(f"  getstep practice {name}{game}")

@@ -6,12 +6,12 @@ import inspect
 import itertools
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
-from ._errors import BotError
+from ._errors import BotError, SetupError
 from .games import Board, move_text
 from .text import escape_control_chars, sendable_text, short_repr
 from .wire import (
@@ -21,12 +21,17 @@ from .wire import (
     MAX_ID,
     Connection,
     LocalProtocolError,
+    Raised,
+    Resign,
     Role,
     State,
     Step,
 )
 
 GetStepFunction = Callable[..., Any]
+_Function = TypeVar("_Function", bound=GetStepFunction)
+
+_PLAYS = "getstep_plays"  # the attribute of a function that `plays` sets
 
 _WRONG_PARAMETERS = (
     "get_step{signature} has the wrong parameters, expected def get_step(board, is_black)\n"
@@ -61,13 +66,35 @@ class CallResult:
     """The result of calling the callback once.
 
     ``move`` can be sent as it is, unless ``error`` says why there is no move. ``problem`` is the text that the
-    bot's author should read, or an empty string. ``ms`` is the time that the call took.
+    bot's author should read, or an empty string. ``ms`` is the time that the call took. If ``resigns`` is True, the
+    bot gives up the match.
     """
 
     move: Any
     error: str | None
     problem: str
     ms: float
+    resigns: bool = False
+
+
+def plays(*games: str) -> Callable[[_Function], _Function]:
+    """Name the games that a ``get_step`` plays. It gives up each match of another game, and plays the next ones.
+
+    >>> @plays("hop")
+    ... def get_step(board, is_black):
+    ...     return [(2, 2), (2, 3)]
+
+    Raises:
+        SetupError: no name is given, or one is not a text.
+    """
+    if not games or not all(isinstance(game, str) for game in games):
+        raise SetupError(f'plays{games}: expected the names of games, such as plays("hop")')
+
+    def name_them(function: _Function) -> _Function:
+        setattr(function, _PLAYS, games)
+        return function
+
+    return name_them
 
 
 class Callback:
@@ -83,10 +110,14 @@ class Callback:
 
     def __init__(self, function: GetStepFunction) -> None:
         self._function = function
+        self.games: tuple[str, ...] = getattr(function, _PLAYS, ())
+        """The games that it plays, as `plays` names them; empty if it does not say so."""
         self.takes_turn = _takes_turn(function)
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         """Ask for a move. No exception of the callback escapes, except KeyboardInterrupt."""
+        if self.games and turn.game not in self.games:
+            return CallResult(None, None, not_played_text(self.games, turn.game), 0.0, resigns=True)
         arguments = (board, is_black, turn) if self.takes_turn else (board, is_black)
         started = time.perf_counter()
         try:
@@ -102,6 +133,21 @@ class Callback:
         tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
         problem = f"get_step raised:\n{author_trace(error, tail)}"
         return CallResult(None, sendable_text(summary(error)), problem, ms)
+
+
+def not_played_text(games: Iterable[str], game: str) -> str:
+    """Return why a bot that plays ``games`` gives up a match of ``game``."""
+    played = ", ".join(games)
+    return f"this bot plays {played}; the match is {game}. It gives up this match, and plays the next ones."
+
+
+def answer_to(question: int, call: CallResult) -> Step | Raised | Resign:
+    """Return the message that answers the question with this id by the result of a call."""
+    if call.resigns:
+        return Resign(id=question)
+    if call.error is not None:
+        return Raised(id=question, error=call.error)
+    return Step(id=question, move=call.move)
 
 
 def as_move(value: Any) -> Any:

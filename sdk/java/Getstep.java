@@ -64,6 +64,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -180,10 +181,10 @@ public final class Getstep {
         }
     }
 
-    /** Plays until the contest is over; see {@link #play(String[], TurnBot)}. */
-    public static List<Result> play(String[] args, Bot bot) {
+    /** Plays until the contest is over; see {@link #play(String[], TurnBot, String...)}. */
+    public static List<Result> play(String[] args, Bot bot, String... games) {
         Objects.requireNonNull(bot, "bot");
-        return play(args, (board, isBlack, turn) -> bot.getStep(board, isBlack));
+        return play(args, (board, isBlack, turn) -> bot.getStep(board, isBlack), games);
     }
 
     /**
@@ -195,10 +196,13 @@ public final class Getstep {
      *
      * @param args the arguments of main; --help lists them
      * @param bot the bot, for example {@code MyBot::getStep}
+     * @param games the games that the bot plays; it gives up each match of another game, and plays the next ones. All if
+     *     none is named
      * @return the matches that ended while the bot was connected, in order; the latest 10,000 if there were more
      */
-    public static List<Result> play(String[] args, TurnBot bot) {
+    public static List<Result> play(String[] args, TurnBot bot, String... games) {
         Objects.requireNonNull(bot, "bot");
+        Set<String> played = new LinkedHashSet<>(Arrays.asList(games));
         Console console = new Console();
         try {
             Settings settings = new Settings(args);
@@ -208,7 +212,7 @@ public final class Getstep {
             }
             console.quiet = settings.quiet;
             settings.find();
-            return run(settings, bot, console);
+            return run(settings, played.isEmpty() ? bot : only(played, bot), console);
         } catch (SetupError error) {
             console.warn("getstep: " + error.getMessage());
             System.exit(2);
@@ -217,6 +221,17 @@ public final class Getstep {
             System.exit(1);
         }
         throw new AssertionError("System.exit returned");
+    }
+
+    /** Returns a bot that gives up each match of a game that is not in {@code games}. */
+    private static TurnBot only(Set<String> games, TurnBot bot) {
+        return (board, isBlack, turn) -> {
+            if (!games.contains(turn.game)) {
+                throw new NotPlayed("this bot plays " + String.join(", ", games) + "; the match is " + turn.game
+                        + ". It gives up this match, and plays the next ones.");
+            }
+            return bot.getStep(board, isBlack, turn);
+        };
     }
 
     /** Returns a domino of linkage; colour is 'R', 'B', 'G' or 'Y'. */
@@ -316,6 +331,15 @@ public final class Getstep {
         ProtocolError(String code, String detail) {
             super(code + ": " + detail);
             this.code = code;
+        }
+    }
+
+    /** The match is of a game that the bot does not play. */
+    static final class NotPlayed extends Exception {
+        private static final long serialVersionUID = 1;
+
+        NotPlayed(String message) {
+            super(message);
         }
     }
 
@@ -2090,12 +2114,19 @@ public final class Getstep {
         final String error;
         final String problem; // for the bot's author, or null
         final double ms;
+        boolean resigns; // the bot gives up the match
 
         Call(Object move, String error, String problem, double ms) {
             this.move = move;
             this.error = error;
             this.problem = problem;
             this.ms = ms;
+        }
+
+        static Call resign(String problem) {
+            Call call = new Call(null, null, problem, 0);
+            call.resigns = true;
+            return call;
         }
     }
 
@@ -2194,6 +2225,8 @@ public final class Getstep {
                 started = System.nanoTime();
                 Object move = bot.getStep(board, ask.isBlack, turn);
                 return afterReturn(move, msSince(started));
+            } catch (NotPlayed why) {
+                return Call.resign(why.getMessage());
             } catch (Throwable error) { // also a StackOverflowError and an OutOfMemoryError cost this turn only
                 return afterError(error, msSince(started));
             }
@@ -2249,6 +2282,13 @@ public final class Getstep {
         message.put("type", "step");
         message.put("id", id);
         message.put("move", move);
+        return message;
+    }
+
+    static Map<String, Object> resign(int id) {
+        Map<String, Object> message = new LinkedHashMap<>();
+        message.put("type", "resign");
+        message.put("id", id);
         return message;
     }
 
@@ -2686,7 +2726,7 @@ public final class Getstep {
                 connection.send(answerTo(question));
                 connection.conversation.state = State.MATCH;
                 open = false;
-                if (!question.answered && question.call.error == null) {
+                if (!question.answered && question.call.error == null && !question.call.resigns) {
                     question.match.moves++;
                 }
                 question.answered = true;
@@ -2697,6 +2737,9 @@ public final class Getstep {
 
         private static Map<String, Object> answerTo(Question question) {
             Call call = question.call;
+            if (call.resigns) {
+                return resign(question.ask.id);
+            }
             return call.error != null ? raised(question.ask.id, call.error) : step(question.ask.id, call.move);
         }
 

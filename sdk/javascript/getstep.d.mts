@@ -47,6 +47,8 @@ export interface Settings {
   quiet?: boolean;
   /** Play friendly matches, which count nowhere. */
   friendly?: boolean;
+  /** The games that the bot plays. It gives up each match of another game, and plays the next ones. */
+  games?: string[];
   /** The arguments in place of those of the command line. */
   args?: string[];
 }

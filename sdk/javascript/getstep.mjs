@@ -1294,7 +1294,8 @@ class Client {
   #goodbye = null;
   #aborted = null;
 
-  constructor(address, login, console_, friendly) {
+  constructor(address, login, console_, friendly, games) {
+    this.games = games; // that the bot plays; undefined if it does not say so
     this.address = address;
     this.login = login;
     this.console = console_;
@@ -1479,6 +1480,8 @@ class Client {
     if (!question || !this.#connection || this.#connection.conversation.question !== question.ask.id) return;
     if (question.result) {
       this.#answer(question);
+    } else if (this.games && !this.games.includes(question.match.start.game)) {
+      this.#giveUp(question);
     } else if (!this.#thinking) {
       this.#thinking = question;
       this.#startTimers(question);
@@ -1486,6 +1489,15 @@ class Client {
       const board = ask.board.map((row) => row.map(Number));
       this.bot.ask({ id: ask.id, board, isBlack: ask.is_black, turn: match.turn(ask) }, (result) => this.#afterCall(question, result));
     }
+  }
+
+  /** Give up a match of a game that the bot does not play. */
+  #giveUp(question) {
+    const { match, ask } = question;
+    const played = `this bot plays ${this.games.join(", ")}; the match is ${escaped(match.start.game)}`;
+    this.console.warn(`${match.line(ask)}${played}. It gives up this match, and plays the next ones.`);
+    question.result = { ms: 0, frame: encodeFrame({ type: "resign", id: ask.id }), resigns: true };
+    this.#answer(question);
   }
 
   #afterCall(question, result) {
@@ -1513,7 +1525,7 @@ class Client {
       conversation.answered(ask.id);
       if (isOpen) {
         question.answered = true;
-        if (result.frame) match.answered.add(ask.id);
+        if (result.frame && !result.resigns) match.answered.add(ask.id);
       } else {
         this.console.warn(
           `${match.latenessText(ask, result.ms)}; the turn was already over, so the answer changes nothing`,
@@ -1645,9 +1657,12 @@ export async function play(getStep, settings = {}) {
     };
     const address = findAddress(given);
     const login = findLogin(given);
+    const { games } = given;
+    if (games !== undefined && !(Array.isArray(games) && games.length > 0 && games.every((name) => typeof name === "string")))
+      throw new Stop(2, `games is ${shortRepr(games)}, expected the names of games, such as ["hop"]`);
     process.on("SIGINT", stop);
     try {
-      code = await new Client(address, login, console_, given.friendly === true).run();
+      code = await new Client(address, login, console_, given.friendly === true, given.games).run();
     } finally {
       process.removeListener("SIGINT", stop);
     }

@@ -30,7 +30,7 @@ every_language = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LAN
 
 
 def built(language: Language, folder: Path, game: str) -> list[str]:
-    """Write and build the first bot of a game as a contestant does, and return the command that starts it."""
+    """Write and build the first bot of a game, or of ``all``, as a contestant does; return what starts it."""
     folder.mkdir()
     file = folder / f"my_bot{language.suffix}"
     assert main(["new", str(file), "--game", game]) == 0
@@ -69,11 +69,34 @@ def plays_without_a_fault(
 
 @pytest.mark.long
 @every_language
-@pytest.mark.parametrize("game", GAMES)
-def test_a_first_bot_plays_by_the_rules(
-    game: str, language: Language, programs: Programs, make_contest: MakeContest, tmp_path: Path
+def test_a_first_bot_of_all_games_plays_each_and_one_of_hop_gives_up_the_others(
+    language: Language, programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    plays_without_a_fault(language, game, programs, make_contest, tmp_path)
+    need(*TOOLS[language.name])
+    commands = {game: built(language, tmp_path / game, game) for game in ("all", "hop")}
+    folder = make_contest(2, *({"game": game} for game in GAMES))
+    server = programs.serve_in_thread(folder)
+    every = start(programs, commands["all"], server, 1, tmp_path / "all")
+    hop = start(programs, commands["hop"], server, 2, tmp_path / "hop")
+    assert server.wait() == 0
+    assert [every.wait(), hop.wait()] == [0, 0]
+    played = results_of(load_contest(folder))
+    ends = {(result.match.game, result.reason) for result in played}
+    assert ends == {(game, "finished" if game == "hop" else "resigned") for game in GAMES}
+    assert [result.faults for result in played] == [(0, 0)] * 10
+    resigned = [result for result in played if result.reason == "resigned"]
+    assert {result.match.teams[result.winner] for result in resigned if result.winner is not None} == {1}
+    assert "this bot plays hop; the match is linkage. It gives up this match, and plays the next" in hop.output
+    assert "gives up" not in every.output
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+def test_the_first_bot_of_each_game_in_cpp_names_what_it_includes(game: str, tmp_path: Path) -> None:
+    """In a bot for all games, one game's lines may hide that another's are missing."""
+    need("g++")
+    assert main(["new", str(tmp_path / "my_bot.cpp"), "--game", game]) == 0
+    subprocess.run(["g++", "-std=c++17", "-fsyntax-only", str(tmp_path / "my_bot.cpp")], check=True)
 
 
 def test_a_first_bot_plays(programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:

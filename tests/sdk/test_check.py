@@ -350,6 +350,17 @@ def test_a_bot_in_time(checked: Checked, tmp_path: Path) -> None:
         assert line.startswith(f"{name}: 2 whole games against random without a fault; the slowest of ")
 
 
+def test_a_bot_of_one_game_in_a_contest_of_two(checked: Checked, tmp_path: Path) -> None:
+    bot = write(
+        tmp_path,
+        f"import getstep\n{LEGAL}@getstep.plays('hop')\n"
+        "def get_step(board, is_black): return legal(GAMES['hop'], board, is_black)",
+    )
+    assert checked.run(lets_in(games=[TONGA, HOP], lag_ms=60_000), bot)
+    assert checked.marks[-4:] == ["ok bot", "-- game", "ok time", "ok game"]
+    assert "this bot plays hop; the match is pseudo_tonga. It gives up this match" in checked.lines[-3][2]
+
+
 def test_a_program(checked: Checked, tmp_path: Path) -> None:
     linkage = {**HOP, "game": "linkage"}
     program = write(tmp_path, PROGRAMS["linkage"])

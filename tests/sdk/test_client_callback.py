@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import getstep
-from getstep.wire import CLOSED, MAX_TEXT, Raised, Step
+from getstep.wire import CLOSED, MAX_TEXT, Raised, Resign, Step
 from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, play, start
 
 
@@ -29,6 +29,38 @@ def answer_to_one_question(get_step: Callable[..., Any]) -> Any:
     with FakeServer(script) as server:
         assert len(play(get_step, server)) == 1
     return heard[0]
+
+
+def test_a_bot_of_one_game_gives_up_the_others_and_plays_on(capsys: pytest.CaptureFixture[str]) -> None:
+    @getstep.plays("hop", "linkage")
+    def get_step(board: Any, is_black: bool) -> Any:
+        return "a move"
+
+    heard: list[Any] = []
+
+    def script(session: Session) -> None:
+        for number, game in ((1, "longest_path"), (2, "hop")):
+            opening = start(number, game=game)
+            session.let_in(opening, ask(31)) if number == 1 else session.say(opening, ask(32))
+            heard.append(session.hear())
+            session.say(end(number))
+        session.say(OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(script) as server:
+        first, second = play(get_step, server)
+    assert heard == [Resign(id=31), Step(id=32, move="a move")]
+    assert (first.moves, second.moves) == (0, 1)
+    assert (
+        "Match 1, move 2: this bot plays hop, linkage; the match is longest_path. It gives up this match, and"
+        in (capsys.readouterr().err)
+    )
+
+
+@pytest.mark.parametrize("games", [(), (7,), (["hop"],)])
+def test_plays_expects_names_of_games(games: Any) -> None:
+    with pytest.raises(getstep.SetupError, match="expected the names of games"):
+        getstep.plays(*games)
 
 
 def test_a_move_of_none_is_sent_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,7 +48,7 @@ def new(*words: str) -> int:
 
 
 def test_a_starter_has_the_texts_of_the_game_as_comments(logo: Language) -> None:
-    source = starter(logo, GAMES["hop"], "frog").splitlines()
+    source = starter(logo, [GAMES["hop"]], "frog").splitlines()
     about = GAMES["hop"].starter
     assert [source[0], source[-1]] == ["// frog", "end"]
     said = " ".join(line.lstrip("/ ") for line in source)
@@ -64,7 +64,7 @@ def test_new_writes_the_bot_and_the_sdk_beside_it(
 ) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     assert new(file, "--game", "hop") == 0
-    assert Path(file).read_text() == starter(logo, GAMES["hop"], "frog")
+    assert Path(file).read_text() == starter(logo, [GAMES["hop"]], "frog")
     assert Path("getstep.turtle").read_text() == "the SDK"
     said = capsys.readouterr().out
     assert f"Wrote {file}: a bot that plays hop" in said
@@ -90,7 +90,7 @@ def test_new_keeps_the_files_that_are_there(logo: Language, capsys: pytest.Captu
     [
         (("2.logo", "--game", "hop"), "2.logo cannot be the name of a bot in Logo"),
         (("a.logo", "--game", "linkage"), "There is no first bot for linkage in Logo; there are: hop."),
-        (("a.logo", "--game", "all"), "A bot in Logo is written for one game at a time"),
+        (("a.logo", "--game", "all"), "There is no first bot for longest_path in Logo; there are: hop."),
         (("a.turtle", "--game", "hop"), "must end in .py"),
     ],
 )
@@ -106,13 +106,29 @@ def test_every_language_is_whole(language: Language) -> None:
     assert all(content for _, content in language.sdk_files())
     assert language.games() == list(GAMES)
     for game in GAMES.values():
-        source = starter(language, game, "MyBot")
+        source = starter(language, [game], "MyBot")
         assert source.isascii()
         assert game.starter.hints[0] in source
         assert not [line for line in source.splitlines() if "@" in line]
     for system in ("linux", "darwin", "win32"):
         assert language.builds_here(system)
         assert language.install[system]
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
+def test_a_first_bot_for_several_games_has_the_part_of_each(language: Language) -> None:
+    games = [GAMES["hop"], GAMES["linkage"]]
+    source = starter(language, games, "frog")
+    assert source.startswith(
+        ("// A bot for several games: hop, linkage.", "/*\n * A bot for several games: hop, linkage.")
+    )
+    lines = {line.strip() for line in source.splitlines()}
+    for game in games:
+        own = {line.strip() for line in starter(language, [game], "frog").splitlines()}
+        assert f'"{game.name}"' in source
+        assert len(own - lines) < 12  # what stands once for all games: the head, the end, the main function
+    assert "MyBot" not in source
+    assert not [line for line in source.splitlines() if "@" in line.replace(" * @param", "")]
 
 
 @pytest.mark.parametrize(

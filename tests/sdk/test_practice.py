@@ -112,6 +112,12 @@ def test_an_exception_costs_the_penalty_and_is_told_with_its_line_and_the_board(
     assert match.outcome.reason == "raised"
 
 
+def test_a_bot_of_another_game_gives_up_and_says_why() -> None:
+    results = play(getstep.plays("hop")(lambda board, is_black: None), "linkage", games=1)
+    assert (results.lost, results.matches[0].turns[-1].code) == (1, "resigned")
+    assert "this bot plays hop; the match is linkage" in str(results)
+
+
 def test_an_illegal_move_is_marked_on_the_board() -> None:
     results = play(lambda board, is_black: [(0, 0), (7, 7)], "hop", games=1)
     report = str(results)

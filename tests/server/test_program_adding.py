@@ -86,6 +86,13 @@ def test_a_file_with_get_step_is_taken_with_the_files_beside_it(
     assert (version.convention, version.command) == ("getstep", ("python", "./bot.py"))
 
 
+def test_a_bot_that_gives_up_a_game_that_it_does_not_play_is_taken(tmp_path: Path) -> None:
+    text = "import getstep\n\n@getstep.plays('hop')\ndef get_step(board, is_black):\n    return None\n"
+    version = add(contest_of(tmp_path, "longest_path"), "bot.py", text)
+    gives_up = "given up: this bot plays hop; the match is longest_path. It gives up this match, and plays the next"
+    assert version.trial.startswith(f"longest_path: {gives_up}")
+
+
 def test_a_built_program_is_kept_without_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shell stands for a compiler. A built program may be a script."""
     monkeypatch.setattr(trial, "TRIAL_SECOND_SECONDS", 0)

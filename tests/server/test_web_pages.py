@@ -170,7 +170,11 @@ async def test_every_language_has_its_files_and_a_page(site: Site, language: Lan
         assert f'href="{address}" download' in start
     for game in language.games():
         bot = (await site.get(f"/languages/{language.name}/{game}{language.suffix}")).body
-        assert bot == starter(language, GAMES[game], game).encode()
+        assert bot == starter(language, [GAMES[game]], game).encode()
+    several = (await site.get(f"/languages/{language.name}/several{language.suffix}")).body.decode()
+    python = (await site.get("/starters/several.py")).body.decode()
+    assert "A bot for several games" in several
+    assert "A bot for several games" in python
     for path in (f"/languages/{language.name}/chess{language.suffix}", f"/languages/{language.name}/starters"):
         assert (await site.get(path)).status == 404
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "getstep.hpp"
+// @body
 
 using Board = std::vector<std::vector<int>>;
 using Move = std::vector<int>;  // {row, column}
@@ -67,8 +68,9 @@ std::vector<int> GetStep(std::vector<std::vector<int>>& board, bool is_black) {
     static std::mt19937 random(std::random_device{}());
     return best[random() % best.size()];
 }
+// @end
 
 // With a third parameter, const getstep::Turn& turn, you also get the match number, the opponent's name and last
 // move, and the milliseconds left: turn.match, turn.opponent, turn.last_squares, turn.time_left_ms.
 
-int main(int argc, char** argv) { return getstep::play(argc, argv, GetStep); }
+int main(int argc, char** argv) { return getstep::play(argc, argv, GetStep, {"pseudo_tonga"}); }

@@ -9,6 +9,7 @@ using System.Collections.Generic;
 
 public static class MyBot
 {
+    // @body
     static readonly int[][] Directions = { new[] { -1, 0 }, new[] { 1, 0 }, new[] { 0, -1 }, new[] { 0, 1 } };
 
     // Return the squares above, below, left and right of a square, as far as they are on the board.
@@ -70,7 +71,7 @@ public static class MyBot
     //
     // @board
     // isBlack is true if you are the first player, Black. You are only asked when you have a move.
-    static int[] GetStep(int[][] board, bool isBlack)
+    public static int[] GetStep(int[][] board, bool isBlack)
     {
         var best = new List<int[]>();
         double bestValue = 0;
@@ -93,6 +94,7 @@ public static class MyBot
     }
 
     static readonly Random Random = new Random();
+    // @end
 
     // With a third parameter, GetStep(int[][] board, bool isBlack, Getstep.Turn turn), you also get the match number, the
     // opponent's name and last move, and the milliseconds left: turn.Match, turn.Opponent, turn.LastSquares,
@@ -100,6 +102,6 @@ public static class MyBot
 
     static void Main(string[] args)
     {
-        Getstep.Play(args, GetStep);
+        Getstep.Play(args, GetStep, "pseudo_tonga");
     }
 }

@@ -43,5 +43,6 @@ def _answer(callback: Callback, question: Message, send: Callable[[Message], Non
             "move": call.move,
             "error": call.error,
             "problem": call.problem[-LONGEST_TEXT:],
+            "resigns": call.resigns,
         }
     )

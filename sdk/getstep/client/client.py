@@ -27,7 +27,7 @@ from getstep._errors import (
 from getstep._version import __version__
 from getstep._watchdog import Watchdog, location
 from getstep.text import Console, escape_control_chars
-from getstep.turn import Callback, CallResult, GetStepFunction
+from getstep.turn import Callback, CallResult, GetStepFunction, answer_to
 from getstep.wire import (
     VERSION,
     End,
@@ -36,10 +36,8 @@ from getstep.wire import (
     Hello,
     Message,
     Penalty,
-    Raised,
     RemoteProtocolError,
     Start,
-    Step,
     Welcome,
 )
 
@@ -473,8 +471,8 @@ class Client:
         if connection.open_question != question.ask.id:
             self._answer_late(connection, match, question.ask, call)
             return
-        connection.send(_answer_to(question.ask, call))
-        if call.error is None:
+        connection.send(answer_to(question.ask.id, call))
+        if call.error is None and not call.resigns:
             match.add_move(question.ask.id)
         question.answered = True
         self._hangs = 0
@@ -483,7 +481,7 @@ class Client:
         """Answer a closed question if its match continues: this shows the server that the bot has not stalled."""
         late = lateness_text(match.number, ask, call.ms)
         if self._match is match and self._goodbye is None:
-            connection.send(_answer_to(ask, call))
+            connection.send(answer_to(ask.id, call))
             self.console.warn(f"{late}; the turn was already over, so the answer changes nothing")
         else:
             self.console.warn(f"{late}; the match was already over, so the answer was not sent")
@@ -685,12 +683,6 @@ def _take_signals() -> None:
     """Raise the KeyboardInterrupt that was sent to this thread, unless it was raised: Python does so in a call."""
     for _ in range(2):
         time.sleep(0)
-
-
-def _answer_to(ask: GetStep, call: CallResult) -> Raised | Step:
-    if call.error is not None:
-        return Raised(id=ask.id, error=call.error)
-    return Step(id=ask.id, move=call.move)
 
 
 def refusal(goodbye: Goodbye, team: int) -> Refused:

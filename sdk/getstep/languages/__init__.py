@@ -7,7 +7,10 @@ A language is a line of the table here, and its folder: in the archive `PACKED` 
 folder of the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX``
 for each game. A starter is a source file that compiles as it is. `starter` fills in what is written once for all
 languages: a comment line with ``@goal``, ``@board`` or ``@hints`` becomes the game's text, and the word ``MyBot``
-the bot's name.
+the bot's name. What stands between the comment lines ``@body`` and ``@end`` is the game's own part.
+
+``starters/several.SUFFIX`` is the frame of a bot for several games. What stands between ``@each`` and ``@done`` is
+repeated for each game, with the game's own part in place of ``@body``.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import shutil
 import sys
 import textwrap
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +43,8 @@ STARTERS = "starters"
 
 _WIDTH = 110  # characters of a line, as in the Python starter
 _MARK = re.compile(r"^(\s*(?://|\*)\s*)@(goal|board|hints)$")
+_PART = re.compile(r"^\s*// @(body|end|each|done)$")
+_SEVERAL = "several"
 
 
 @dataclass(frozen=True)
@@ -105,13 +110,17 @@ class Language:
     def all_files(self) -> Iterator[tuple[str, bytes]]:
         """Yield the files that an installed package has of this language, by their paths in its folder."""
         yield from self.sdk_files()
-        for game in self.games():
-            path = f"{STARTERS}/{game}{self.suffix}"
+        for name in (*self.games(), _SEVERAL):
+            path = f"{STARTERS}/{name}{self.suffix}"
             yield path, (self.folder / path).read_bytes()
 
     def games(self) -> list[str]:
         """Return the names of the games that have a starter."""
-        return [game for game in GAMES if (self.folder / STARTERS / f"{game}{self.suffix}").is_file()]
+        return self.games_of(list(GAMES))
+
+    def games_of(self, games: Sequence[str]) -> list[str]:
+        """Return those of ``games`` that have a starter, in their order."""
+        return [game for game in games if (self.folder / STARTERS / f"{game}{self.suffix}").is_file()]
 
     def builds_here(self, platform: str = sys.platform) -> list[Build]:
         """Return the ways to build a bot on this system, best first."""
@@ -222,25 +231,70 @@ def suffixes() -> list[str]:
     return [suffix for language in LANGUAGES.values() for suffix in (language.suffix, *language.other_suffixes)]
 
 
-def starter(language: Language, game: Game, name: str = "MyBot") -> str:
-    """Return the source of a bot for ``game`` that makes legal moves, with comments.
+def starter(language: Language, games: Sequence[Game], name: str = "MyBot") -> str:
+    """Return the source of a bot for one or more games that makes legal moves, with comments.
 
     Args:
-        language: one of `LANGUAGES`, with a starter for the game.
-        game: the game.
+        language: one of `LANGUAGES`, with a starter for each of the games.
+        games: at least one.
         name: the name of the bot, for languages whose files have the names of their classes.
     """
-    path = language.folder / STARTERS / f"{game.name}{language.suffix}"
-    texts: dict[str, Iterable[str]] = {
-        "goal": textwrap.wrap(game.starter.goal or game.summary, _WIDTH - 10),
-        "board": textwrap.wrap(f"board[row][column] is {game.starter.board}. Row 0 is at the top.", _WIDTH - 10),
-        "hints": game.starter.hints,
-    }
-    lines: list[str] = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        mark = _MARK.fullmatch(line)
-        lines += [f"{mark[1]}{text}" for text in texts[mark[2]]] if mark else [line]
+    lines = _lines_for(language, games[0]) if len(games) == 1 else list(_several(language, games))
+    lines = [line for line in lines if not _PART.fullmatch(line)]
     return re.sub(r"\bMyBot\b", name, "\n".join(lines)) + "\n"
+
+
+def _lines_for(language: Language, game: Game) -> list[str]:
+    """Return the lines of the starter of a game, with the game's texts."""
+    return [line for own in _read(language, game.name) for line in _with_texts(own, game)]
+
+
+def _read(language: Language, stem: str) -> list[str]:
+    return (language.folder / STARTERS / f"{stem}{language.suffix}").read_text(encoding="utf-8").splitlines()
+
+
+def _with_texts(line: str, game: Game) -> list[str]:
+    """Return a line, or the game's text in place of a comment that stands for it."""
+    mark = _MARK.fullmatch(line)
+    if mark is None:
+        return [line]
+    if mark[2] == "hints":
+        return [f"{mark[1]}{hint}" for hint in game.starter.hints]
+    board = f"board[row][column] is {game.starter.board}. Row 0 is at the top."
+    text = board if mark[2] == "board" else game.starter.goal or game.summary
+    return [f"{mark[1]}{part}" for part in textwrap.wrap(text, _WIDTH - 10)]
+
+
+def _several(language: Language, games: Sequence[Game]) -> Iterator[str]:
+    """Yield the lines of a bot for several games."""
+    names = [game.name for game in games]
+    words = {"@listed": ", ".join(names), "@quoted": ", ".join(f'"{name}"' for name in names)}
+    repeated: list[str] | None = None
+    for line in _read(language, _SEVERAL):
+        part = _PART.fullmatch(line)
+        if part and part[1] == "each":
+            repeated = []
+        elif part and part[1] == "done":
+            for game in games:
+                yield from (own for line in repeated or [] for own in _for_game(language, line, game))
+            repeated = None
+        elif repeated is not None:
+            repeated.append(line)
+        else:
+            yield re.sub("@listed|@quoted", lambda found: words[found[0]], line)
+
+
+def _for_game(language: Language, line: str, game: Game) -> Iterator[str]:
+    """Yield what a repeated line is for one game: the game's own part in place of ``@body``."""
+    if (part := _PART.fullmatch(line)) and part[1] == "body":
+        source = _lines_for(language, game)
+        marks = {found[1]: n for n, line in enumerate(source) if (found := _PART.fullmatch(line))}
+        body = textwrap.dedent("\n".join(source[marks["body"] + 1 : marks["end"]])).strip("\n")
+        indentation = line[: len(line) - len(line.lstrip())]
+        yield from textwrap.indent(body, indentation).splitlines()
+        return
+    pascal = "".join(word.title() for word in game.name.split("_"))
+    yield from _with_texts(line.replace("@name", game.name).replace("@Pascal", pascal), game)
 
 
 def _quoted(name: str) -> str:

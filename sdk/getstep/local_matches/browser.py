@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from getstep._errors import SetupError
 from getstep.bot_process.serve import Message
-from getstep.referee import EndCode
 from getstep_engines import Game, State, Touched
 from getstep_engines import Player as Colour
 
@@ -97,7 +96,7 @@ class BrowserPlayer(PersonPlayer):
         if kind == "leave":
             raise Quit
         if kind == "resign":
-            return Answer(0.0, None, str(EndCode.RESIGNED), "")
+            return Answer(0.0, None, None, "", resigns=True)
         return Answer(0.0, move, None, "")
 
     def close(self) -> None:

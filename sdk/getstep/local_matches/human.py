@@ -9,7 +9,6 @@ from typing import Any
 
 from getstep.bot_process.serve import Message
 from getstep.draw import Picture
-from getstep.referee import EndCode
 from getstep.text import short_repr
 from getstep_engines import Game, IllegalMove, State
 from getstep_engines.look import coordinates
@@ -92,7 +91,7 @@ class HumanPlayer(PersonPlayer):
             if typed.lower() in ("quit", "q", "exit"):
                 raise Quit
             if typed.lower() == "resign":
-                return Answer(0.0, None, str(EndCode.RESIGNED), "")
+                return Answer(0.0, None, None, "", resigns=True)
             if typed == "?":
                 self._list(position)
             elif typed:

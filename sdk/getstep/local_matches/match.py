@@ -12,7 +12,7 @@ from typing import Any
 
 from getstep import referee
 from getstep.draw import Picture
-from getstep.referee import EndCode, FaultCode, MatchOutcome, MatchState
+from getstep.referee import FaultCode, MatchOutcome, MatchState
 from getstep.text import short_repr
 from getstep.turn import as_move
 from getstep_engines import Game, State, TimeControl
@@ -162,7 +162,7 @@ class _Match:
         state = self._state
         timed = self._players[state.state.to_move].timed
         timing = {"ms": round(answer.seconds * 1000, 3) if timed else 0.0}
-        if answer.error == EndCode.RESIGNED:
+        if answer.resigns:
             return referee.resigned(state, timing)
         if answer.error is not None:
             return referee.raised(state, answer.error, timing)
@@ -179,7 +179,8 @@ class _Match:
             return
         picture = Picture(game.look, game.view(before))
         if "end" in turn:
-            self._add(number, colour, "end", picture, turn["ms"], code=str(turn["end"]), reason=turn["detail"])
+            code, problem = str(turn["end"]), answer.problem if answer else ""
+            self._add(number, colour, "end", picture, turn["ms"], code=code, reason=turn["detail"], problem=problem)
             return
         player, code = self._players[colour], turn["fault"]
         tried = answer.move if answer is not None and code == FaultCode.ILLEGAL_MOVE else None

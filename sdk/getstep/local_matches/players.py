@@ -43,12 +43,16 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in time. ``move`` counts unless there is an ``error``; ``problem`` is for the bot's author."""
+    """An answer in time. ``move`` counts unless there is an ``error``; ``problem`` is for the bot's author.
+
+    If ``resigns`` is True, the bot gives up the match.
+    """
 
     seconds: float
     move: Any
     error: str | None
     problem: str
+    resigns: bool = False
 
 
 @dataclass
@@ -118,7 +122,8 @@ class Player:
                 if at > deadline:
                     self._heard = True
                     return None
-                return Answer(at - asked, reply.get("move"), reply.get("error"), reply.get("problem", ""))
+                move, error, problem = reply.get("move"), reply.get("error"), reply.get("problem", "")
+                return Answer(at - asked, move, error, problem, reply.get("resigns") is True)
         return None
 
     def take_sign_of_life(self) -> bool:

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Random;
 
 public class MyBot {
+    // @body
     static final int SIZE = 8;
     static final int[][] DIRECTIONS = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
 
@@ -110,12 +111,13 @@ public class MyBot {
     }
 
     private static final Random RANDOM = new Random();
+    // @end
 
     // With a third parameter, getStep(int[][] board, boolean isBlack, Getstep.Turn turn), you also get the match number,
     // the opponent's name and last move, and the milliseconds left: turn.match, turn.opponent, turn.lastSquares,
     // turn.timeLeftMs.
 
     public static void main(String[] args) {
-        Getstep.play(args, MyBot::getStep);
+        Getstep.play(args, MyBot::getStep, "hop");
     }
 }

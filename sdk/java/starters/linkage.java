@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Random;
 
 public class MyBot {
+    // @body
     static final int SIZE = 7;
 
     /** A domino: its colour, 1 to 4 for R, B, G and Y, and its two squares. */
@@ -92,12 +93,13 @@ public class MyBot {
     }
 
     private static final Random RANDOM = new Random();
+    // @end
 
     // With a third parameter, getStep(int[][] board, boolean isBlack, Getstep.Turn turn), you also get the match number,
     // the opponent's name and last move, and the milliseconds left: turn.match, turn.opponent, turn.lastSquares,
     // turn.timeLeftMs.
 
     public static void main(String[] args) {
-        Getstep.play(args, MyBot::getStep);
+        Getstep.play(args, MyBot::getStep, "linkage");
     }
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Random;
 
 public class MyBot {
+    // @body
     /** Returns the squares above, below, left and right of a square, as far as they are on the board. */
     static List<int[]> neighbours(int[][] board, int row, int column) {
         List<int[]> found = new ArrayList<>();
@@ -77,12 +78,13 @@ public class MyBot {
     }
 
     private static final Random RANDOM = new Random();
+    // @end
 
     // With a third parameter, getStep(int[][] board, boolean isBlack, Getstep.Turn turn), you also get the match number,
     // the opponent's name and last move, and the milliseconds left: turn.match, turn.opponent, turn.lastSquares,
     // turn.timeLeftMs.
 
     public static void main(String[] args) {
-        Getstep.play(args, MyBot::getStep);
+        Getstep.play(args, MyBot::getStep, "longest_path");
     }
 }

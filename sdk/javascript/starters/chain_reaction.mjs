@@ -3,6 +3,7 @@
 // @goal
 //
 // The live page of the contest has the rules, at /rules, and says how to start a bot in JavaScript, at /javascript.
+// @body
 
 const DIRECTIONS = [[-1, 0], [1, 0], [0, -1], [0, 1]];
 
@@ -52,8 +53,9 @@ function getStep(board, isBlack) {
   const best = moves.filter((_, n) => values[n] === highest);
   return best[Math.floor(Math.random() * best.length)];
 }
+// @end
 
 // With a third parameter, getStep(board, isBlack, turn), you also get the match number, the opponent's name and last
 // move, and the milliseconds left: turn.match, turn.opponent, turn.lastMove, turn.timeLeftMs.
 
-import("./getstep.mjs").then(({ play }) => play(getStep));
+import("./getstep.mjs").then(({ play }) => play(getStep, { games: ["chain_reaction"] }));

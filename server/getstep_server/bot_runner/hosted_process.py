@@ -24,7 +24,8 @@ import msgspec
 from getstep.client.connection import ServerConnection, connect, log_in, read_hello
 from getstep.client.match import Match
 from getstep.client.settings import Address, Login
-from getstep.wire import GetStep, Goodbye, Raised, Start, Step
+from getstep.turn import answer_to
+from getstep.wire import GetStep, Goodbye, Start
 from getstep_server.children.parent import until_parent_ends
 from getstep_server.programs.playing import ProgramJob, ProgramSession
 
@@ -98,11 +99,7 @@ def _play(connection: ServerConnection, login: Login, session: ProgramSession) -
                 call = session.call(message.board, message.is_black, match.turn(message))
                 if session.silent:  # an answer from here would have the judge believe that the program is alive
                     continue
-                connection.send(
-                    Step(id=message.id, move=call.move)
-                    if call.error is None
-                    else Raised(id=message.id, error=call.error)
-                )
+                connection.send(answer_to(message.id, call))
 
 
 if __name__ == "__main__":

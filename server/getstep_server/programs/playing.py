@@ -488,6 +488,8 @@ class _FileBot:
         ms = (time.monotonic() - began) * 1000
         if (raised := reply.get("error")) is not None:
             return CallResult(None, sendable_text(str(raised)), str(reply.get("problem")), ms)
+        if reply.get("resigns") is True:
+            return CallResult(None, None, str(reply.get("problem")), ms, resigns=True)
         move = reply.get("move")
         return replace(Callback(lambda *_: move).call(board, is_black, turn), ms=ms)
 

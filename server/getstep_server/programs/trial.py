@@ -18,7 +18,7 @@ from getstep.local_matches.players import Answer
 from getstep.local_matches.players import Player as Opponent
 from getstep.local_matches.series import Plan as Series
 from getstep.local_matches.series import entrant
-from getstep.referee import FaultCode
+from getstep.referee import EndCode, FaultCode
 from getstep.turn import Turn, as_move
 from getstep_engines import Game, TimeControl
 from getstep_server.errors import ProgramRefused
@@ -121,11 +121,15 @@ class _Trial:
                 play_match(match, players, number, self._on_turn)
         finally:
             other.close()
+        last = match.turns[-1]
+        if last.player == match.bot and last.code == EndCode.RESIGNED:
+            return f"given up: {last.problem}".removesuffix(": ")
         return match.result
 
     def _on_turn(self, match: PlayedMatch, turn: PlayedTurn) -> None:
         self._tick(f"trial game {match.number} of {match.game.name}: move {turn.number}")
-        if turn.player == match.bot and turn.kind in ("fault", "end"):
+        # To give up is no fault: a bot of one game does so in a contest that has others, too.
+        if turn.player == match.bot and turn.kind in ("fault", "end") and turn.code != EndCode.RESIGNED:
             raise _Fault(match, turn)
         if time.monotonic() > self._until:
             raise _TimeIsUp
@@ -157,7 +161,7 @@ class _Asked(Opponent):
         seconds = call.ms / 1000
         if call.error is None and seconds > _seconds:
             return None
-        return Answer(seconds, call.move, call.error, call.problem)
+        return Answer(seconds, call.move, call.error, call.problem, call.resigns)
 
 
 def _fault_lines(match: PlayedMatch, turn: PlayedTurn, *, is_file: bool) -> list[str]:

@@ -21,7 +21,16 @@ from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
 from .details import EventPage, MatchPage, TeamPage
-from .downloads import DOCUMENTS, ServedPackage, document, example, example_names, language_file, starter
+from .downloads import (
+    DOCUMENTS,
+    ServedPackage,
+    document,
+    example,
+    example_names,
+    language_file,
+    starter,
+    starter_stems,
+)
 from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .http import BINARY, JSON, TEXT, AnyResponse, EventStream, Request, Response, problem
@@ -175,7 +184,7 @@ class App:
         contest, server = self.feed.contest, self.feed.contest.file.server
         authority, host = _authority(request)
         offered = self.package.digest() is not None
-        games = dict.fromkeys(event.game.name for event in contest.events)
+        games = self._games()
         return self.render(
             "start",
             title="Take part",
@@ -187,9 +196,9 @@ class App:
             published=[
                 (contest.team_name(team), version, path.name) for (team, version), path in self._published().items()
             ],
-            starters=[game for game in games if starter(game) is not None],
+            starters=starter_stems(games),
             languages=[
-                (language, [f"{game}{language.suffix}" for game in language.games() if game in games])
+                (language, [f"{stem}{language.suffix}" for stem in starter_stems(language.games_of(games))])
                 for language in LANGUAGES.values()
             ],
             conventions=[
@@ -203,14 +212,18 @@ class App:
             contest_events=contest.events,
         )
 
-    def starter(self, _: Request, game: str) -> AnyResponse:
-        """Return the first bot of a game as a file."""
-        text = starter(game)
+    def _games(self) -> list[str]:
+        """Return the names of the contest's games, in the order of its events."""
+        return list(dict.fromkeys(event.game.name for event in self.feed.contest.events))
+
+    def starter(self, _: Request, stem: str) -> AnyResponse:
+        """Return the first bot of a game, or of all games of the contest, as a file."""
+        text = starter(stem, self._games())
         return problem(404, "there is no such file") if text is None else Response(text, TEXT)
 
     def language(self, _: Request, name: str, file: str) -> AnyResponse:
         """Return a file of a language's SDK, or a first bot in that language."""
-        content = language_file(name, file)
+        content = language_file(name, file, self._games())
         return problem(404, "there is no such file") if content is None else Response(content, TEXT)
 
     def example(self, _: Request, folder: str, name: str) -> AnyResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep.languages import starter as language_starter
-from getstep.starter import one_game
+from getstep.starter import one_game, several_games
 from getstep_engines import GAMES
 
 if TYPE_CHECKING:
@@ -100,21 +100,38 @@ def _link(target: str) -> str:
 # --- starter bots -----------------------------------------------------------------------------------------------
 
 
-def starter(game: str) -> bytes | None:
-    """Return the first bot that ``getstep new`` writes for a game; None if there is none."""
-    found = GAMES.get(game)
+SEVERAL = "several"
+"""The stem of the first bot for all games of a contest."""
+
+
+def starter_stems(games: Sequence[str]) -> list[str]:
+    """Return the names of the files with first bots for a contest's games, without the ending."""
+    return [*games, SEVERAL] if len(games) > 1 else list(games)
+
+
+def starter(stem: str, games: Sequence[str]) -> bytes | None:
+    """Return the first bot that ``getstep new`` writes for a game, or for all of ``games``; None if none is."""
+    if stem == SEVERAL:
+        return several_games([GAMES[game] for game in games]).encode()
+    found = GAMES.get(stem)
     return None if found is None else one_game(found).encode()
 
 
-def language_file(name: str, file: str) -> bytes | None:
-    """Return a file of a language: of its SDK, or its first bot for a game. None if there is no such file."""
+def language_file(name: str, file: str, games: Sequence[str]) -> bytes | None:
+    """Return a file of a language: of its SDK, or its first bot for a game or for all of ``games``.
+
+    None if there is no such file.
+    """
     language = LANGUAGES.get(name)
     if language is None:
         return None
     if file in language.files:
         return (language.folder / file).read_bytes()
-    game = file.removesuffix(language.suffix)
-    return language_starter(language, GAMES[game], game).encode() if game in language.games() else None
+    stem = file.removesuffix(language.suffix)
+    played = language.games_of(games) if stem == SEVERAL else [stem]
+    if not played or not set(played) <= set(language.games()):
+        return None
+    return language_starter(language, [GAMES[game] for game in played], stem).encode()
 
 
 def example_names(convention: str) -> list[str]:
