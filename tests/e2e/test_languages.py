@@ -72,7 +72,7 @@ def plays_without_a_fault(
 def test_a_first_bot_of_all_games_plays_each_and_one_of_hop_gives_up_the_others(
     language: Language, programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
-    need(*TOOLS[language.name])
+    need(*COMPILERS[language.name])
     commands = {game: built(language, tmp_path / game, game) for game in ("all", "hop")}
     folder = make_contest(2, *({"game": game} for game in GAMES))
     server = programs.serve_in_thread(folder)
