@@ -32,7 +32,7 @@ from pathlib import Path
 from getstep_server.cli import main as cli
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding
+from getstep_server.storage.verify import VerifyError
 from tests.support.contests import make_contest
 from tests.support.ledger import OnRecord, audit, on_record, read_ledger
 from tests.support.processes import Program, Server, free_port
@@ -226,7 +226,7 @@ class Host:
         figures.announced += len(told)
         try:
             record = on_record(contest.folder)
-        except (StoreError, Finding) as error:
+        except (StoreError, VerifyError) as error:
             print(f"  after cut {figures.cuts}: {error}")
             figures.unreadable += 1
             figures.lost += len(told | contest.standing)

@@ -39,7 +39,7 @@ from getstep_server.reports.programs import programs_facts
 from getstep_server.runtime import hosted as hosted_module
 from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding, verify
+from getstep_server.storage.verify import VerifyError, verify
 from getstep_server.tournament.tournament import Tournament
 from tests.support.cluster import Act, MemoryLink, failing, good, program_contest, proof, report_on, staged, turns
 from tests.support.director import DecidedStage
@@ -657,7 +657,7 @@ def forged(stage: DecidedStage, folder: Path, kind: str, **changes: Any) -> str:
     contest = stage.tournament.contest
     with Store(folder / "forged.db") as store:
         store._run(partial(store._db.transact, partial(store._write_records, chain, None)))
-        with pytest.raises(Finding) as error:
+        with pytest.raises(VerifyError) as error:
             verify(contest, store)
     return str(error.value)
 

@@ -13,9 +13,9 @@ from getstep_server.cluster.order import (
     MatchOrder,
     MatchProgress,
     MatchReport,
-    Played,
     ProgramSettings,
     ProgramSpec,
+    ReportedResult,
     SandboxRow,
     WorkerProof,
     check_lines,
@@ -32,7 +32,7 @@ from tests.support.contests import make_contest
 
 SPEC = ProgramSpec(number=1, convention="getstep", command=("python", "bot.py"), language="Python", files="a" * 64)
 SPEC_FIELDS = {"number": 1, "convention": "getstep", "command": ["python"], "language": "Python", "files": "a" * 64}
-PLAYED = Played(
+PLAYED = ReportedResult(
     winner=0,
     reason="finished",
     turns=2,

@@ -17,7 +17,7 @@ from getstep_server.records.pairings import pairings_in
 from getstep_server.records.record import RecordError
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding, verify
+from getstep_server.storage.verify import VerifyError, verify
 from tests.support.contests import make_contest
 from tests.support.played_contests import Scene, clumsy, play_scenes
 from tests.support.random_results import make_up
@@ -94,7 +94,7 @@ def test_another_size_than_the_drawn_one_is_found(contest: Contest, forged: Forg
         fields["matches"][0]["options"]["size"] ^= 14  # 6 and 8, or 10 and 4
 
     forged.head(2, change).reseal()
-    with Store(forged.path) as store, pytest.raises(Finding):
+    with Store(forged.path) as store, pytest.raises(VerifyError):
         verify(contest, store)
 
 

@@ -259,7 +259,7 @@ class Resumed:
     def job(self, sheet: Scoresheet | None, team: int) -> ProgramJob:
         no_seats: Any = (None, None)
         running = Attempt(self.here.match, no_seats, sheet, [False, False], 0)
-        return self.programs._entrant(running, team - 1, self.version, None).program
+        return self.programs._seated(running, team - 1, self.version, None).program
 
 
 async def test_a_resumed_match_gets_the_files_of_the_last_turn_on_record(tmp_path: Path) -> None:

@@ -303,7 +303,7 @@ def test_the_convention_is_found_by_trial_games(tmp_path: Path, monkeypatch: pyt
     ticks: list[str] = []
     source = source_of("bot.py", (SAMPLE + PROGRAMS["csefest-console"]).encode())
     contest = contest_of(tmp_path, "chain_reaction")
-    added = adding.add_program(contest, adding.Submission(1, source, "host"), ticks.append)
+    added = adding.add_program(contest, adding.NewProgram(1, source, "host"), ticks.append)
     assert added.version.convention == "csefest-console"
     assert added.notes == (
         "found by trial games: it plays by the convention csefest-console, and not by csefest-file;"
@@ -361,7 +361,7 @@ def test_the_class_with_main_is_found_in_what_was_built(tmp_path: Path, monkeypa
     def added(**texts: str) -> adding.Added:
         files = {name.replace("__", "."): text.encode() for name, text in texts.items()}
         source = source_of("x.zip", zipped(files))
-        return adding.add_program(contest, adding.Submission(1, source, "host", "prodrive"), print)
+        return adding.add_program(contest, adding.NewProgram(1, source, "host", "prodrive"), print)
 
     one = added(PlayerOne__java=JAVA_MAIN.format("playerOne") + "class Helper { void main(String[] a) { } }\n")
     assert one.version.command[-1] == "playerOne"

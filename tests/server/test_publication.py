@@ -28,7 +28,7 @@ from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages
 from getstep_server.runtime.publication_rule import PublicationRule, leader_of
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding, verify
+from getstep_server.storage.verify import VerifyError, verify
 from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
@@ -181,7 +181,7 @@ async def test_verify_refuses_a_publication_of_another_version(
     if not why:
         assert verify(ladder.contest, ladder.store).published == ((1, 1, SHA256),)
     else:
-        with pytest.raises(Finding, match=why):
+        with pytest.raises(VerifyError, match=why):
             verify(ladder.contest, ladder.store)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from getstep_server.config.contest import Contest, contest_path, database_path, load_contest, teams_path
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.storage.verify import Verified, VerifyError, verify
 from getstep_server.tournament.settings_record import contest_on_record, settings_of
 from tests.old_contests.contests import unpack
 from tests.support.command import Command
@@ -351,7 +351,7 @@ def test_settings_that_do_not_fit_are_found(played: Contest, forged: Forged, nam
     change, found = FORGERIES[name]
     forged.head(1, change).reseal()
     forged.close()
-    with pytest.raises(Finding, match=found):
+    with pytest.raises(VerifyError, match=found):
         verified(played, forged.path)
 
 

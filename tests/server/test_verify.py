@@ -22,7 +22,7 @@ from getstep_server.records.game import tried_fields
 from getstep_server.records.reasons import MATCH_KINDS, TEAM_KINDS
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
-from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.storage.verify import Verified, VerifyError, verify
 from getstep_server.tournament.tournament import Tournament
 from tests.support import tampered_decisions, tampered_stalling
 from tests.support.played_contests import (
@@ -62,8 +62,8 @@ def verified(contest: Contest, path: DatabaseAddress, head: str | None = None) -
         return verify(contest, store, expected_hash=head)
 
 
-def finding(contest: Contest, path: DatabaseAddress, head: str | None = None) -> Finding:
-    with pytest.raises(Finding) as found:
+def finding(contest: Contest, path: DatabaseAddress, head: str | None = None) -> VerifyError:
+    with pytest.raises(VerifyError) as found:
         verified(contest, path, head)
     return found.value
 
@@ -448,7 +448,7 @@ def test_a_damaged_file_is_found(contest: Contest, tmp_path: Path) -> None:
             assert verified(contest, path) == verified(
                 contest, database_path(contest.folder)
             )  # a page that no record is on
-        except (Finding, StoreError):
+        except (VerifyError, StoreError):
             found += 1
     assert found > len(data) / 4096 / 2
 
@@ -486,7 +486,7 @@ def test_a_changed_byte_is_found_or_means_nothing(small: Contest, reseal: bool, 
         return
     try:
         verified(small, path)
-    except Finding as found:
+    except VerifyError as found:
         assert found.place == place  # noqa: PT017 - either is right
     else:
         with Store(small.database) as original, Store(path) as changed:

@@ -28,9 +28,9 @@ from getstep_server.cluster.order import (
     MatchOrder,
     MatchProgress,
     MatchReport,
-    Played,
     ProgramSettings,
     ProgramSpec,
+    ReportedResult,
     SandboxRow,
     WorkerProof,
     decode_order,
@@ -80,7 +80,7 @@ def report_on(order: MatchOrder) -> MatchReport:
         if state.state.passed and state.outcome is None:
             lines += [{"player": passed, "pass": True} for passed in state.state.passed]
     outcome = state.outcome
-    played = Played(
+    played = ReportedResult(
         winner=outcome.winner,
         reason=outcome.reason,
         turns=state.turns,

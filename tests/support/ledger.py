@@ -57,7 +57,7 @@ def on_record(folder: Path, *, head: str | None = None) -> OnRecord:
         head: the hash that the chain ended with before.
 
     Raises:
-        Finding: something does not fit, or the records of ``head`` are no longer its beginning.
+        VerifyError: something does not fit, or the records of ``head`` are no longer its beginning.
     """
     contest = load_contest(folder)
     with tempfile.TemporaryDirectory() as scratch, _readable(contest, Path(scratch)) as store:

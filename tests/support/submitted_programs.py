@@ -12,7 +12,7 @@ import pytest
 
 from getstep_server.config.contest import Contest
 from getstep_server.programs import adding
-from getstep_server.programs.adding import Submission
+from getstep_server.programs.adding import NewProgram
 from getstep_server.programs.protection import machine_key
 from getstep_server.programs.source import source_of
 from getstep_server.programs.store import ProgramStore
@@ -114,5 +114,5 @@ def add(
     """Add a file as the program of a team; ``told`` gets what goes on meanwhile."""
     source = source_of(name, data.encode() if isinstance(data, str) else data)
     ticks = [] if told is None else told
-    submission = Submission(team, source, "host", convention, entry=entry)
-    return adding.add_program(contest, submission, ticks.append).version
+    program = NewProgram(team, source, "host", convention, entry=entry)
+    return adding.add_program(contest, program, ticks.append).version

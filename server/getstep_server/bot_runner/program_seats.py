@@ -42,7 +42,7 @@ def available_cores() -> list[int | None]:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class SeatedProgram:
     """A hosted program in a match: its ``seat``, and whether it is the ``first`` player."""
 
     program: ProgramJob
@@ -75,13 +75,13 @@ class ProgramSeats:
 
     @asynccontextmanager
     async def playing(
-        self, match: int, entrants: Sequence[Entrant], where: Listening, startup_seconds: float
+        self, match: int, seated_programs: Sequence[SeatedProgram], where: Listening, startup_seconds: float
     ) -> AsyncIterator[None]:
         """Run the programs of a match, from before the block until after it.
 
         Args:
             match: the number of the match.
-            entrants: its hosted programs.
+            seated_programs: its hosted programs.
             where: the address of the server.
             startup_seconds: the time in which a program has to be ready.
 
@@ -90,12 +90,12 @@ class ProgramSeats:
         """
         failures: list[str] = []
         over = False
-        teams = [entrant.seat.team.id for entrant in entrants]
+        teams = [seated.seat.team.id for seated in seated_programs]
         try:
             async with trio.open_nursery() as nursery:
-                for entrant in entrants:
-                    job = self._admit(match, entrant, where, startup_seconds)
-                    name = entrant.seat.team.name
+                for seated in seated_programs:
+                    job = self._admit(match, seated, where, startup_seconds)
+                    name = seated.seat.team.name
                     nursery.start_soon(self._run, job, name, nursery.cancel_scope, failures)
                 with trio.move_on_after(LOGIN_SECONDS + startup_seconds) as waiting:
                     for team in teams:
@@ -112,16 +112,16 @@ class ProgramSeats:
         if failures and not over:
             raise BotFailed(f"match {match}: {failures[0]}")
 
-    def _admit(self, match: int, entrant: Entrant, where: Listening, startup_seconds: float) -> HostedJob:
+    def _admit(self, match: int, seated: SeatedProgram, where: Listening, startup_seconds: float) -> HostedJob:
         """Return the job of the process that plays, and admit it to the team's seat."""
-        seat, team = entrant.seat, entrant.seat.team.id
+        seat, team = seated.seat, seated.seat.team.id
         if seat.connection is not None:  # of the match before, or of a bot on the network
             seat.connection.close(hosted_program(team))
         token = secrets.token_hex(16)
         self.logins[team] = HostedLogin(token, seat)
         self._arrived[team] = trio.Event()
         return HostedJob(
-            entrant.program, team, token, where.local_host, where.port, match, entrant.first, startup_seconds
+            seated.program, team, token, where.local_host, where.port, match, seated.first, startup_seconds
         )
 
     def home(self, team: int) -> Path:

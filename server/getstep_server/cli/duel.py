@@ -29,7 +29,7 @@ from getstep_server.errors import ContestStopped, ProgramRefused, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, Event, MatchEnded
 from getstep_server.formats.duel import MOST_AT_ONCE, DuelOptions
 from getstep_server.limits import MAX_SEATS
-from getstep_server.programs.adding import Submission, add_program
+from getstep_server.programs.adding import NewProgram, add_program
 from getstep_server.programs.source import source_in
 from getstep_server.records.record import parse
 from getstep_server.reports.live_board import LiveBoard
@@ -320,8 +320,8 @@ def add_programs(contest: Contest, bots: Bots, tick: Callable[[str], None]) -> N
     for team, bot in bots.items():
         name = contest.team_name(team)
         try:
-            submission = Submission(team, source_in(bot.file), "host", bot.convention)
-            add_program(contest, submission, partial(_tick, tick, name))
+            program = NewProgram(team, source_in(bot.file), "host", bot.convention)
+            add_program(contest, program, partial(_tick, tick, name))
         except ProgramRefused as refused:
             raise UsageError(f"{name} cannot be played with: {refused}") from refused
 

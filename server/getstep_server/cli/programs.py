@@ -126,7 +126,7 @@ def _number(text: str) -> int:
 
 def _add(args: argparse.Namespace) -> int:
     from getstep_server.programs.adding import (
-        Submission,
+        NewProgram,
         add_program,
     )  # here: `list` needs neither games nor sandbox
     from getstep_server.programs.source import source_in
@@ -140,8 +140,8 @@ def _add(args: argparse.Namespace) -> int:
         with spinner() as tick:
             tick("reading it")
             source = source_in(args.program)
-            submission = Submission(team, source, args.by or _user(), args.convention, not args.no_use, args.entry)
-            added = add_program(contest, submission, tick)
+            program = NewProgram(team, source, args.by or _user(), args.convention, not args.no_use, args.entry)
+            added = add_program(contest, program, tick)
     except ProgramRefused as refused:
         first, *more = str(refused).split("\n")
         print_folded(f"The program of {name} was not stored: {first}", error=True)

@@ -15,7 +15,7 @@ from getstep_server.records.match import Match
 from getstep_server.storage.journal import tag_of
 from getstep_server.storage.lock import in_use, server_of
 from getstep_server.storage.rescue import Left, Rescue, read_left, rescue
-from getstep_server.storage.verify import Finding
+from getstep_server.storage.verify import VerifyError
 from getstep_server.text import escape_control_chars, pluralize
 
 from ._parser import EXIT_FAILED, EXIT_OK, folder_argument
@@ -86,8 +86,8 @@ def _rescue(args: argparse.Namespace) -> int:
             rescued = rescue(contest, left, target, progress)
     except OSError as error:
         raise UsageError(f"{error.filename or target}: {error.strerror or error}") from error
-    except Finding as finding:
-        print(f"What is left contradicts itself: {escape_control_chars(str(finding))}")
+    except VerifyError as error:
+        print(f"What is left contradicts itself: {escape_control_chars(str(error))}")
         print(f"It is in {target} as far as it could be read, but no contest can continue with it.")
         return EXIT_FAILED
     lines = [escape_control_chars(line) for line in _report(contest, left, rescued, target)]

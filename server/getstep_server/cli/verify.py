@@ -9,7 +9,7 @@ from pathlib import Path
 
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.publication import check_publication, published_path
-from getstep_server.storage.verify import Finding, Verified, verify
+from getstep_server.storage.verify import Verified, VerifyError, verify
 from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.settings_record import shortened
 
@@ -63,8 +63,8 @@ def _verify(args: argparse.Namespace) -> int:
             verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress)
         for team, version, sha256 in verified.published:
             _check_published(published_path(contest.folder, team, version), sha256)
-    except Finding as finding:
-        print(f"DOES NOT FIT: {escape_control_chars(str(finding))}")
+    except VerifyError as error:
+        print(f"DOES NOT FIT: {escape_control_chars(str(error))}")
         return EXIT_FAILED
     _print_verified(verified, hash_given=args.expect_hash is not None)
     say_notes(verified.notes)
@@ -72,11 +72,11 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _check_published(path: Path, sha256: str) -> None:
-    """Raise a `Finding` if the file of a published program has another source than the one on record."""
+    """Raise a `VerifyError` if the file of a published program has another source than the one on record."""
     if not path.exists():
         say_notes([f"{path} is missing: the program was published, and the next run writes the file again"])
     elif problem := check_publication(path, sha256):
-        raise Finding(f"{path}: {problem}")
+        raise VerifyError(f"{path}: {problem}")
 
 
 def _print_verified(verified: Verified, *, hash_given: bool) -> None:

@@ -35,7 +35,7 @@ from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.records.game import GameHeader, IncidentEntry, match_state_of
 from getstep_server.records.record import RecordError, read
 from getstep_server.records.replay import step
-from getstep_server.records.values import TWO, Count, Number, Seconds, Sha256, Text, Who
+from getstep_server.records.values import TWO, BoundedText, Count, Number, Seconds, Sha256, Who
 from getstep_server.validation import Check, Mistake, Model, ValidationError, validated, wrong
 
 FAILURE_CHARS = 4000
@@ -97,7 +97,7 @@ class MatchOrder(Model, frozen=True, kw_only=True):
             yield wrong(("head",), head, f"the head of a game's record: {error}")
 
 
-class Played(Model, frozen=True, kw_only=True):
+class ReportedResult(Model, frozen=True, kw_only=True):
     """The result of a match. The host compares it with that of the turns. Only the ``seconds`` are new to it."""
 
     winner: Who | None
@@ -113,7 +113,7 @@ class MatchReport(Model, frozen=True, kw_only=True):
     SHA-256 of each program whose files the worker does not have. ``lines`` are the turns and passes.
     """
 
-    played: Played | None = None
+    played: ReportedResult | None = None
     missing: Annotated[tuple[Sha256, ...], Meta(max_length=2)] = ()
     failure: Annotated[str, Meta(max_length=FAILURE_CHARS)] = ""
     lines: list[str] = []  # noqa: RUF012 - msgspec copies an empty list
@@ -151,7 +151,7 @@ class SandboxRow(Model, frozen=True, kw_only=True):
 
     probe: Annotated[str, Meta(max_length=100)]
     held: bool
-    detail: Text = ""
+    detail: BoundedText = ""
 
 
 class WorkerProof(Model, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class WorkerProof(Model, frozen=True, kw_only=True):
     platform: Annotated[str, Meta(max_length=500)]
     calibration_ms: Annotated[float, Meta(gt=0, le=1e9)]
     sandbox: Annotated[tuple[SandboxRow, ...], Meta(max_length=256)] = ()
-    sandbox_problem: Text = ""
+    sandbox_problem: BoundedText = ""
 
     @property
     def is_protected(self) -> bool:

@@ -106,7 +106,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class _Worker:
+class _WorkerLoad:
     slots: int
     speed: float
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Placement:
 
     def __init__(self, ahead: int = AHEAD) -> None:
         self._ahead = ahead
-        self._workers: dict[str, _Worker] = {}
+        self._workers: dict[str, _WorkerLoad] = {}
         self._groups: dict[Hashable, dict[int, Job]] = {}
         """The jobs of pairings that are bound to no worker, by pairing."""
         self._heap: list[tuple[float, int, Hashable]] = []
@@ -169,7 +169,7 @@ class Placement:
         """
         if name in self._workers or slots < 1:
             raise ValueError(f"worker {name!r} with {slots} slots, expected a new one with at least 1")
-        self._workers[name] = _Worker(slots, speed)
+        self._workers[name] = _WorkerLoad(slots, speed)
         self._slots += slots
         self._hungry.add(name)
 
@@ -311,7 +311,7 @@ class Placement:
             name,
         )
 
-    def _has_room(self, worker: _Worker, job: Job) -> bool:
+    def _has_room(self, worker: _WorkerLoad, job: Job) -> bool:
         """Return True if a slot is free, or if the job can be sent ahead."""
         if worker.free > 0 or worker.resting:
             return not worker.resting

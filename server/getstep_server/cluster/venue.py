@@ -60,8 +60,8 @@ MATCHES_AHEAD = 200
 """The matches that wait for workers besides one for each slot: so many are enough to choose the longest of them."""
 
 
-class Attempt(Protocol):
-    """An attempt at a match, see `runtime.attempt.Attempt`."""
+class AttemptView(Protocol):
+    """The part of `runtime.attempt.Attempt` that a venue needs: this room does not know the tournament."""
 
     match: Match
     sheet: Scoresheet | None
@@ -69,8 +69,8 @@ class Attempt(Protocol):
     location: Mapping[str, Any]
 
 
-class Hosted(Protocol):
-    """The hosted programs of a run, see `runtime.hosted.HostedPrograms`."""
+class HostedView(Protocol):
+    """The part of `runtime.hosted.HostedPrograms` that a venue needs."""
 
     @property
     def teams(self) -> Collection[int]:
@@ -83,8 +83,8 @@ class Hosted(Protocol):
         """Return a version as the record of a game names it."""
 
 
-class Records(Protocol):
-    """The records of a contest, see `tournament.Tournament`."""
+class RecordsView(Protocol):
+    """The part of `tournament.Tournament` that a venue needs."""
 
     attempts: Counter[int]
     workers: Workers
@@ -117,7 +117,7 @@ class ClusterVenue:
     """
 
     def __init__(
-        self, cluster: Cluster, contest: Contest, records: Records, hosted: Hosted, publish: Publish
+        self, cluster: Cluster, contest: Contest, records: RecordsView, hosted: HostedView, publish: Publish
     ) -> None:
         self.cluster = cluster
         self._contest = contest
@@ -146,7 +146,7 @@ class ClusterVenue:
 
     # --- for the director ---
 
-    def takes(self, attempt: Attempt) -> bool:
+    def takes(self, attempt: AttemptView) -> bool:
         """Return True if both players are hosted programs, and the match begins now."""
         return attempt.sheet is None and not any(attempt.absent) and self.is_for(attempt.match)
 
@@ -164,7 +164,7 @@ class ClusterVenue:
         return self.cluster.slots + self.cluster.bound + MATCHES_AHEAD
 
     @asynccontextmanager
-    async def prepare(self, attempt: Attempt, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
+    async def prepare(self, attempt: AttemptView, is_due: Callable[[], bool]) -> AsyncIterator[Programs | None]:
         """Wait until a worker begins the match.
 
         Yields:
@@ -197,7 +197,7 @@ class ClusterVenue:
             self._orders.pop(match.number, None)
             self.cluster.end(order)
 
-    async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
+    async def play(self, attempt: AttemptView, sheet: Scoresheet) -> Result:
         """Write the turns of the match as they come, until it is over.
 
         Raises:

@@ -35,7 +35,7 @@ from typing import Any
 
 import trio
 
-from getstep_server.bot_runner.program_seats import Entrant, ProgramSeats
+from getstep_server.bot_runner.program_seats import ProgramSeats, SeatedProgram
 from getstep_server.config.contest import Contest, ContestFile, ContestTable, Team
 from getstep_server.config.event import EventTable
 from getstep_server.errors import BotFailed
@@ -63,7 +63,7 @@ from .order import (
     MatchProgress,
     MatchReport,
     OrderError,
-    Played,
+    ReportedResult,
     decode_order,
     encode,
 )
@@ -132,9 +132,9 @@ def _report(
         ]
         record = trio.run(_play, order, jobs, own, progress, stop, until)
     fields = record.fields
-    played = {name: fields[name] for name in Played.__struct_fields__ if name in fields}
+    played = {name: fields[name] for name in ReportedResult.__struct_fields__ if name in fields}
     return MatchReport(
-        played=Played(**played, turns=fields["turns_played"]),
+        played=ReportedResult(**played, turns=fields["turns_played"]),
         lines=[line.decode() for line in record.turns],
         incidents=fields["incidents"],
     )
@@ -271,11 +271,11 @@ async def _play_at_seats(
         async with registry.poller.open(), trio.open_nursery() as nursery:
             nursery.start_soon(accept_forever, listener, WireConnection, registry, nursery)
             nursery.start_soon(scheduler.run)
-            entrants = [
-                Entrant(replace(job, home=programs.home(seat.team.id)), seat, first=seat is first)
+            seated = [
+                SeatedProgram(replace(job, home=programs.home(seat.team.id)), seat, first=seat is first)
                 for job, seat in zip(jobs, (first, second), strict=True)
             ]
-            async with programs.playing(sheet.match.number, entrants, where, order.settings.startup_seconds):
+            async with programs.playing(sheet.match.number, seated, where, order.settings.startup_seconds):
                 result = await play_match(sheet, (first, second), scheduler, publish)
             nursery.cancel_scope.cancel()
     return sheet.record(result)

@@ -33,7 +33,7 @@ from .version import Description, ProgramVersion
 
 
 @dataclass(frozen=True)
-class Submission:
+class NewProgram:
     """A program for a team.
 
     Attributes:
@@ -61,7 +61,7 @@ class Added:
     notes: tuple[str, ...] = ()
 
 
-def add_program(contest: Contest, submission: Submission, tick: Callable[[str], None]) -> Added:
+def add_program(contest: Contest, program: NewProgram, tick: Callable[[str], None]) -> Added:
     """Build and try a program, and store it as a new version of its team.
 
     It takes some seconds to some minutes, and bounded memory. An exception, a KeyboardInterrupt too, leaves nothing
@@ -69,7 +69,7 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
 
     Args:
         contest: the contest.
-        submission: the program.
+        program: the program.
         tick: called a few times a second with what is going on.
 
     Raises:
@@ -77,9 +77,9 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
         UsageError: the team plays no game, or another program of it is being added.
         ConfigError: the sandbox, a compiler or the disk does not work.
     """
-    team, source = submission.team, submission.source
+    team, source = program.team, program.source
     games = _games_of(contest, team)
-    plans = plans_of(source, [one.game.name for one in games], submission.convention, submission.entry)
+    plans = plans_of(source, [one.game.name for one in games], program.convention, program.entry)
     settings = contest.file.programs
     protections = Protections(settings.sandbox)
     store = ProgramStore(contest.folder)
@@ -108,11 +108,11 @@ def add_program(contest: Contest, submission: Submission, tick: Callable[[str], 
             command=job.command,
             language=plan.language,
             added=utc_time(time.time()),
-            added_by=escape_control_chars(submission.added_by)[:MAX_NAME],
+            added_by=escape_control_chars(program.added_by)[:MAX_NAME],
             trial=chosen.result,
             id_line=id_line,
         )
-        version = store.store(team, new, description, use=submission.use)
+        version = store.store(team, new, description, use=program.use)
     found = [escape_control_chars(chosen.built.note)] if chosen.built.note else []
     if len(plans) > 1:
         others = " or ".join(one.convention for one in plans if one is not plan)

@@ -21,7 +21,7 @@ from getstep_server.children.parent import until_parent_ends
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ProgramRefused, UsageError
 
-from .adding import Submission, add_program
+from .adding import NewProgram, add_program
 from .source import source_of
 from .submission_status import FAILED, SubmissionStatus
 
@@ -37,8 +37,8 @@ def main() -> None:
     threading.Thread(target=_end_with_input, daemon=True).start()  # only now: until here this thread reads
     try:
         source = source_of(name, data)
-        submission = Submission(int(team), source, "the team", convention or None, entry=entry or None)
-        added = add_program(load_contest(Path(folder)), submission, _ticker())
+        program = NewProgram(int(team), source, "the team", convention or None, entry=entry or None)
+        added = add_program(load_contest(Path(folder)), program, _ticker())
     except (ProgramRefused, UsageError) as error:
         _print(SubmissionStatus("refused", str(error)))
     except Exception:  # the page's log has the reason: it may name folders of the host

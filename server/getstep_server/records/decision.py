@@ -25,7 +25,7 @@ from .match import Match
 from .reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
-from .values import MAX_SCORE, TWO, Line, Number, PlayerScore, Sha256, TeamId, Time, Who
+from .values import MAX_SCORE, TWO, BoundedLine, Number, PlayerScore, Sha256, TeamId, Time, Who
 
 NO_SHOW_RULE = "the no-show rule"
 """The ``by`` in the record of a late arrival."""
@@ -132,9 +132,9 @@ class TeamDecision(_DecisionHead, frozen=True, kw_only=True):
     team: TeamId
     event: Number | None
     by: Name
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 class Rematch(_DecisionHead, frozen=True, kw_only=True):
@@ -142,9 +142,9 @@ class Rematch(_DecisionHead, frozen=True, kw_only=True):
 
     match: Number
     by: Name
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 class Adjudication(_DecisionHead, frozen=True, kw_only=True):
@@ -154,9 +154,9 @@ class Adjudication(_DecisionHead, frozen=True, kw_only=True):
     winner: Who | None
     scores: Annotated[list[PlayerScore], TWO] | None
     by: Name
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 def _check_by_rule(by: str) -> None:
@@ -175,18 +175,18 @@ class LateArrival(_DecisionHead, frozen=True, kw_only=True):
     team: TeamId
     matches: Annotated[list[Number], Check(check_unique, min_length=1, max_length=MAX_EVENTS * MAX_MATCHES)]
     by: Annotated[str, Check(_check_by_rule)]
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 class FreezeDecision(_DecisionHead, frozen=True, kw_only=True):
     """A record of a decision that later results are hidden from spectators, or that all are shown."""
 
     by: Name
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 class Publication(_DecisionHead, frozen=True, kw_only=True):
@@ -197,9 +197,9 @@ class Publication(_DecisionHead, frozen=True, kw_only=True):
     version: Number
     sha256: Sha256
     by: Annotated[str, Check(_check_by_publication_rule)]
-    why: Line
+    why: BoundedLine
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision | Publication

@@ -27,14 +27,14 @@ from .values import (
     MAX_TIME_FACTOR,
     MIN_TIME_FACTOR,
     TWO,
+    BoundedLine,
+    BoundedText,
     Count,
-    Line,
     Ms,
     Number,
     Seconds,
     Sha256,
     TeamId,
-    Text,
     Time,
     Who,
 )
@@ -59,7 +59,7 @@ class ProgramEntry(Model, frozen=True, kw_only=True):
 
     version: Number
     sha256: Sha256
-    id_line: Line | UnsetType = UNSET
+    id_line: BoundedLine | UnsetType = UNSET
     sandbox: Literal["none"] | UnsetType = UNSET
 
 
@@ -79,7 +79,7 @@ class GameHeader(Head, frozen=True, kw_only=True):
     time: TimeEntry
     started: Time
     edition: Annotated[int, Meta(ge=1, le=EDITION)] = 1
-    software: Line
+    software: BoundedLine
     programs: Annotated[list[ProgramEntry | None], TWO] | UnsetType = UNSET
     """For each player the program that the host ran; None for a bot on the network."""
     worker: Number | UnsetType = UNSET
@@ -101,7 +101,7 @@ class GameHead(GameHeader, frozen=True, kw_only=True):
     winner: Who | None
     scores: Annotated[list[Any], TWO] | None
     reason: str
-    detail: Text
+    detail: BoundedText
     turns_played: Count
     thought_ms: Annotated[list[Ms], TWO]
     faults: Annotated[list[Count], TWO]

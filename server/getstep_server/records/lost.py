@@ -12,7 +12,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.text import utc_time
 
 from .record import SOFTWARE, Head, Record, RecordError, as_json, parse, plain, read
-from .values import Line, Number, Sha256, Text, Time
+from .values import BoundedLine, BoundedText, Number, Sha256, Time
 
 LOST = "lost"
 INSTEAD_OF = "instead_of"
@@ -30,9 +30,9 @@ class LostRecord(Head, frozen=True, kw_only=True):
     type: str = LOST
     match: Number | UnsetType = UNSET
     attempt: Number | UnsetType = UNSET
-    why: Text
+    why: BoundedText
     at: Time
-    software: Line
+    software: BoundedLine
     instead_of: Sha256 | None
 
 

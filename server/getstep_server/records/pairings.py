@@ -17,7 +17,7 @@ from getstep_server.validation import Check, Model
 
 from .match import Match
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
-from .values import Line, Number, Sha256, TeamId
+from .values import BoundedLine, Number, Sha256, TeamId
 
 
 class PairingEntry(Model, frozen=True, kw_only=True):
@@ -54,7 +54,7 @@ class PairingsHead(Head, frozen=True, kw_only=True):
     scoring: dict[str, Any]
     no_show: Literal["final", "provisional"] = "final"
     teams: Annotated[list[TeamId], Check(check_unique, max_length=MAX_TEAMS)]
-    software: Line
+    software: BoundedLine
     programs: Annotated[list[TeamProgram], Meta(max_length=MAX_TEAMS)] | UnsetType = UNSET
     """In a ladder, the programs that the host runs in this round."""
 

@@ -12,7 +12,7 @@ from getstep_server.limits import MAX_EVENTS, MAX_TEAMS
 from getstep_server.validation import Check, Mistake, Model, wrong
 
 from .record import Head, RecordError, as_json, plain, read
-from .values import Limit, Line, Ms, Number, TeamId, Time
+from .values import BoundedLine, Limit, Ms, Number, TeamId, Time
 
 
 class RecordedTeam(Model, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ class SettingsRecord(Head, frozen=True, kw_only=True):
     start: dict[str, Any]
     events: Annotated[list[EventEntry], Meta(min_length=1, max_length=MAX_EVENTS)]
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 def validate_settings(fields: Mapping[str, Any]) -> SettingsRecord:

@@ -17,7 +17,7 @@ from getstep_server.limits import MAX_TRIED_BYTES
 from getstep_server.validation import Model
 
 from .record import RecordError, read
-from .values import Ms, Text, True_, Who
+from .values import BoundedText, Ms, True_, Who
 
 
 class _TurnSchema(Model, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Faulted(_Answered, frozen=True, kw_only=True):
     """An answer that got the game's penalty."""
 
     fault: str
-    detail: Text
+    detail: BoundedText
 
 
 class Illegal(Faulted, frozen=True, kw_only=True):
@@ -60,12 +60,12 @@ class Illegal(Faulted, frozen=True, kw_only=True):
 
 class Resigned(_Answered, frozen=True, kw_only=True):
     end: str
-    detail: Text
+    detail: BoundedText
 
 
 class _Unanswered(_Timed, frozen=True, kw_only=True):
     waited_ms: Ms
-    detail: Text
+    detail: BoundedText
 
 
 class Missed(_Unanswered, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Stalled(_TurnSchema, frozen=True, kw_only=True):
     """A turn that was skipped without a question, because the player is stalled."""
 
     fault: str
-    detail: Text
+    detail: BoundedText
     ms: Ms
 
 
@@ -93,7 +93,7 @@ class Broke(_Timed, frozen=True, kw_only=True):
     """A protocol violation of the player, on turn or not."""
 
     end: str
-    detail: Text
+    detail: BoundedText
 
 
 Turn: TypeAlias = Moved | Passed | Faulted | Missed | Stalled | Resigned | Absent | Broke

@@ -11,7 +11,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.validation import Model
 
 from .record import Head, Record, RecordError, as_json, plain, read
-from .values import MAX_TIME_FACTOR, MIN_TIME_FACTOR, Line, Number, Text, Time
+from .values import MAX_TIME_FACTOR, MIN_TIME_FACTOR, BoundedLine, BoundedText, Number, Time
 
 MAX_PROBES = 256  # the sandbox has 97 probes; a few versions may add more
 
@@ -21,7 +21,7 @@ class ProbeEntry(Model, frozen=True, kw_only=True):
 
     probe: Annotated[str, Meta(max_length=100)]
     held: bool
-    detail: Text = ""
+    detail: BoundedText = ""
 
 
 class WorkerRecord(Head, frozen=True, kw_only=True):
@@ -42,9 +42,9 @@ class WorkerRecord(Head, frozen=True, kw_only=True):
     python: Annotated[str, Meta(max_length=200)]
     platform: Annotated[str, Meta(max_length=500)]
     sandbox: Annotated[list[ProbeEntry], Meta(max_length=MAX_PROBES)]
-    sandbox_problem: Text = ""
+    sandbox_problem: BoundedText = ""
     at: Time
-    software: Line
+    software: BoundedLine
 
 
 class Workers(dict[int, WorkerRecord]):

@@ -39,7 +39,7 @@ import trio
 from msgspec import UNSET, UnsetType
 
 from getstep.conventions import CONVENTIONS
-from getstep_server.bot_runner.program_seats import Entrant, ProgramSeats, available_cores
+from getstep_server.bot_runner.program_seats import ProgramSeats, SeatedProgram, available_cores
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
@@ -248,13 +248,13 @@ class HostedPrograms:
             if versions is None or not is_due():
                 yield None
                 return
-            entrants = [
-                await trio.to_thread.run_sync(self._entrant, attempt, player, version, core)
+            seated = [
+                await trio.to_thread.run_sync(self._seated, attempt, player, version, core)
                 for player, version in versions.items()
             ]
             entries = [self.entry(versions.get(player)) for player in PLAYERS]
             startup_seconds = self._contest.file.programs.startup_seconds
-            async with self._at_seats.playing(match.number, entrants, self._where, startup_seconds):
+            async with self._at_seats.playing(match.number, seated, self._where, startup_seconds):
                 yield entries
         finally:
             self._free_cores.send_nowait(core)
@@ -298,13 +298,13 @@ class HostedPrograms:
             version=version.number, sha256=version.sha256, id_line=version.id_line or UNSET, sandbox=sandbox
         )
 
-    def _entrant(self, attempt: Attempt, player: int, version: ProgramVersion, core: int | None) -> Entrant:
+    def _seated(self, attempt: Attempt, player: int, version: ProgramVersion, core: int | None) -> SeatedProgram:
         """Return a program in a match. Raises OSError if its files cannot be used."""
         home = self._at_seats.home(version.team)
         program = ProgramJob(version.convention, version.command, version.files, self._protections, core, home=home)
         if _keeps_files(version.convention):
             program = self._with_files(program, attempt, player)
-        return Entrant(program, attempt.seats[player], first=player == 0)
+        return SeatedProgram(program, attempt.seats[player], first=player == 0)
 
     # --- the files of a program that is started in each turn ---
 

@@ -47,7 +47,7 @@ from .database import RecordRow, StoreError
 from .journal import parse_line, segments, tag_of, writer_of_path
 from .sqlite_pages import Row, read_rows
 from .store import Store, incident_row
-from .verify import Finding, verify
+from .verify import VerifyError, verify
 
 _HASH_CHARS = 64
 _NO_COLUMNS = (None,) * 5
@@ -545,7 +545,7 @@ def rescue(
     Raises:
         OSError: a file cannot be copied or written.
         StoreError: the new database cannot be written.
-        Finding: what is left contradicts itself, and no record is to blame.
+        VerifyError: what is left contradicts itself, and no record is to blame.
     """
     _copy_other_files(contest.folder, target)
     new = load_contest(target)
@@ -558,13 +558,13 @@ def rescue(
             with Store(database_path(target), reading=True) as store:
                 verify(new, store, progress=progress)
             break
-        except Finding as finding:
-            place = finding.place
+        except VerifyError as error:
+            place = error.place
             # Each round leaves out one more record, so this ends; a place that was left out already is not to
             # blame.
             if place is None or place in unfit or place not in left.rows:
                 raise
-            unfit[place] = finding.what
+            unfit[place] = error.what
             new = load_contest(target)
     _write_journal(left, rescued.journal, running_path(target))
     return rescued

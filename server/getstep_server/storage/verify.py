@@ -32,14 +32,14 @@ from .store import Store, StoredRecord
 _NOT_IN_HEAD = ("turns", "place", "previous", "hash")
 
 
-class Finding(Exception):  # noqa: N818 - a result of the verification
+class VerifyError(Exception):
     """Raised at the first contradiction; the message says what was found and what was expected.
 
     Unlike a `RecordError`, which it may wrap, it names the place in the chain.
 
     Args:
         what: a sentence.
-        place: the place of the record, from 1; None if the finding is not about a record.
+        place: the place of the record, from 1; None if the contradiction is not in a record.
         match: the number of the match.
         attempt: the attempt at the match.
         turn: the turn of the game, from 1.
@@ -112,7 +112,7 @@ def verify(
         progress: called after each record with its place and the expected number of records.
 
     Raises:
-        Finding: there is a contradiction.
+        VerifyError: there is a contradiction.
         StoreError: the database cannot be read.
     """
     try:
@@ -135,7 +135,9 @@ def _verify(
     _check_end(walk, total, last)
     store.check_pages()  # an index or the incidents may be damaged although all records are readable
     if expected_hash is not None and kept_at is None:
-        raise Finding(f"no record has the hash {expected_hash!r}, which was kept elsewhere: this is another chain")
+        raise VerifyError(
+            f"no record has the hash {expected_hash!r}, which was kept elsewhere: this is another chain"
+        )
     _check_standings(contest, store, walk.tournament)
     beyond = 0 if kept_at is None else walk.place - kept_at
     tournament = walk.tournament
@@ -190,14 +192,14 @@ class _Walk:
         """Check the next record.
 
         Raises:
-            Finding: the record contradicts itself or the records before it.
+            VerifyError: the record contradicts itself or the records before it.
         """
         try:
             fields = self._check_seal(stored)
             self._take_content(stored, fields)
         except RecordError as error:
             turn = error.turn if isinstance(error, DoesNotFit) else None
-            raise Finding(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
+            raise VerifyError(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
         self.place, self.previous = stored.place, link_of(stored.head, stored.hash)
 
     def _check_seal(self, stored: StoredRecord) -> dict[str, Any]:
@@ -409,9 +411,9 @@ def _check_match(found: Match, expected: Match) -> None:
 
 def _check_end(walk: _Walk, total: int, last: str) -> None:
     if walk.place != total:
-        raise Finding(f"{walk.place} records, expected {total!r:.80}: so many the database has counted")
+        raise VerifyError(f"{walk.place} records, expected {total!r:.80}: so many the database has counted")
     if walk.previous != last:
-        raise Finding(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
+        raise VerifyError(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
 
 
 def _check_standings(contest: Contest, store: Store, replayed: Tournament) -> None:
@@ -420,4 +422,4 @@ def _check_standings(contest: Contest, store: Store, replayed: Tournament) -> No
     for event, rows in expected.events.items():
         for one, other in zip(found.events[event], rows, strict=True):
             if one != other:
-                raise Finding(f"in the standings {one!r}, expected {other!r}")
+                raise VerifyError(f"in the standings {one!r}, expected {other!r}")
