@@ -122,7 +122,7 @@ def test_a_terminal_shows_each_match_in_one_line_with_its_whole_state(tmp_path: 
     matches = Host(replace(contest, teams=teams)).issue_pairings()
     screen = Console(file=io.StringIO(), width=width, record=True)
     state = "1–0 (connection_lost)"
-    screen.print(match_table(replace(contest, teams=teams), [(match, state) for match in matches], width))
+    screen.print(match_table(replace(contest, teams=teams), [(match, state) for match in matches]))
     heading, *lines = screen.export_text().splitlines()
     assert len(lines) == len(matches)
     assert max(map(cell_len, [heading, *lines])) <= width

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sqlite3
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from getstep_server.cli._parser import EXIT_FAILED, EXIT_OK, EXIT_USAGE
 from getstep_server.cli.main import run_command
@@ -15,7 +17,7 @@ from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import database_path, init_contest, load_contest
 from getstep_server.config.roster import add_teams
 from getstep_server.incident import Incident
-from getstep_server.reports.incident_report import sorted_by_sender
+from getstep_server.reports.incident_report import IncidentsView, sorted_by_sender
 from getstep_server.runtime.run_log import IncidentTally
 from getstep_server.storage.contest_state import incidents_of
 from getstep_server.storage.store import Store
@@ -65,11 +67,26 @@ async def test_teams_come_first_and_the_most_frequent_first(folder: Path) -> Non
     assert [(row.incident.team, row.incident.code, row.count) for row in rows] == IN_ORDER
 
 
-async def test_the_table_fits_80_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_pipe_gets_each_incident_in_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     await recorded(folder)
     assert run_command(["incidents", str(folder)]) == EXIT_OK
-    output = capsys.readouterr().out
-    lines = output.splitlines()
+    heading, *lines = capsys.readouterr().out.splitlines()
+    assert heading.split("  ")[0] == "team, address"
+    assert all(line.isprintable() for line in lines)
+    assert [
+        (code in line, f" {count}  " in line) for line, (_, code, count) in zip(lines, IN_ORDER, strict=True)
+    ] == [(True, True)] * len(IN_ORDER)
+    assert f"Blaise {'é' * 50}, 2001:db8:1111:2222:3333:4444:5555:6666" in lines[0]
+    assert lines[0].rstrip().endswith(f"bad_msgpack: {'x' * 400}")
+    assert lines[1].rstrip().endswith("flood: \\u001b[31mred \\u202e [bold]")
+
+
+async def test_the_table_fits_80_columns_of_a_terminal(folder: Path) -> None:
+    await recorded(folder)
+    contest = load_contest(folder)
+    screen = Console(file=io.StringIO(), width=200, record=True)
+    screen.print(IncidentsView(contest, sorted_by_sender(incidents_of(contest))))
+    lines = screen.export_text().splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line.isprintable() for line in lines)
     assert [found for line in lines for found in line.split() if found in ("7", "1", "3", "900", "5", "2")] == [

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from getstep_server.reports.crosstable import CrosstableView
+    from getstep_server.reports.incident_report import IncidentsView
     from getstep_server.reports.live_board import LiveBoard
     from getstep_server.reports.text_table import TextTable
 
@@ -173,13 +174,12 @@ def live_board(contest: Contest, move_seconds: float | None = None) -> LiveBoard
     return LiveBoard(contest, viewer.painter(sys.stdout.encoding, is_terminal=True), move_seconds=move_seconds)
 
 
-def print_table(table: TextTable | CrosstableView) -> None:
-    """Print a table: with its styles on a terminal, and as plain lines in a pipe."""
-    text = None if sys.stdout.isatty() else table.plain(PIPE_WIDTH)
-    if text is None:
+def print_table(table: TextTable | CrosstableView | IncidentsView) -> None:
+    """Print a table: rich renders it on a terminal; a pipe gets plain lines, none of which is broken."""
+    if sys.stdout.isatty():
         console().print(table)
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(table.plain())
 
 
 def print_event_tables(

@@ -5,28 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from rich.table import Table
-from rich.text import Text
-
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import Reason
 from getstep_server.reports.tables import score_text
-from getstep_server.reports.text_table import NAME_LEAST, truncate_middle
+from getstep_server.reports.text_table import Column, TextTable, truncate_middle
 from getstep_server.storage.recovery import left_running
-from getstep_server.text import cell_len, escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, Commands, add_command, folder_argument
-from ._shared import console, event_named, on_record, shell_command, team_named
+from ._shared import event_named, on_record, print_table, shell_command, team_named
 
 EVENT_CELLS = 14
 """Terminal cells of an event's name. The longest game has 14."""
 
 OPEN, RUNNING = "open", "running"
-
-GAP = "  "
 
 _LIST = """\
 List the matches of all pairings up to now, with the numbers that show, matches
@@ -63,10 +57,7 @@ def list_matches(args: argparse.Namespace) -> int:
     contest = tournament.contest
     rows = list(_rows(contest, tournament, args))
     if rows:
-        terminal = console()
-        terminal.print(
-            match_table(contest, rows, terminal.width if terminal.is_terminal else None), soft_wrap=False
-        )
+        print_table(match_table(contest, rows))
     elif tournament.matches:
         print("No match fits these options.")
     else:
@@ -99,35 +90,18 @@ def _state(tournament: Tournament, match: Match, *, running: bool) -> str:
     return RUNNING if running else OPEN
 
 
-def match_table(contest: Contest, rows: Sequence[tuple[Match, str]], width: int | None) -> Table:
-    """Return the list with one line for each match. Names are shortened to ``width``; None leaves them whole."""
-    several = len(contest.events) > 1
+def match_table(contest: Contest, rows: Sequence[tuple[Match, str]]) -> TextTable:
+    """Return the list with one line for each match."""
     events = [truncate_middle(contest.event(match.event).name, EVENT_CELLS) for match, _ in rows]
-    before = {"#": [str(match.number) for match, _ in rows]}
-    before |= {"event": events} if several else {}
-    before |= {"round": [str(match.round) for match, _ in rows]}
     first, second = ([contest.team_name(match.teams[place]) for match, _ in rows] for place in (0, 1))
-    states = {"state": [state for _, state in rows]}
-    if width is not None:
-        taken = sum(_width(heading, cells) + len(GAP) for heading, cells in (before | states).items())
-        first, second = _beside(first, second, width - taken - len(GAP))
-    table = Table(box=None, pad_edge=False, padding=(0, len(GAP), 0, 0))
-    columns = {**before, "first": first, "second": second, **states}
-    for heading in columns:
-        table.add_column(heading, justify="right" if heading in ("#", "round") else "left", no_wrap=True)
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*(Text(escape_control_chars(cell)) for cell in cells))
-    return table
-
-
-def _width(heading: str, cells: Sequence[str]) -> int:
-    return max(map(cell_len, [heading, *cells]))
-
-
-def _beside(first: list[str], second: list[str], room: int) -> tuple[list[str], list[str]]:
-    """Return the names of both columns so that they fit: each has half of the room, or what the other leaves."""
-    widths = _width("first", first), _width("second", second)
-    return (
-        [truncate_middle(name, max(NAME_LEAST, room // 2, room - widths[1])) for name in first],
-        [truncate_middle(name, max(NAME_LEAST, room - room // 2, room - widths[0])) for name in second],
-    )
+    columns = [
+        Column("#", [str(match.number) for match, _ in rows]),
+        Column("event", events, justify="left"),
+        Column("round", [str(match.round) for match, _ in rows]),
+        Column("first", first, names=True, justify="left"),
+        Column("second", second, names=True, justify="left"),
+        Column("state", [state for _, state in rows], justify="left"),
+    ]
+    if len(contest.events) == 1:
+        del columns[1]
+    return TextTable(columns, one_line_each=True)

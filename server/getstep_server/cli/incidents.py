@@ -6,11 +6,11 @@ import argparse
 
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
-from getstep_server.reports.incident_report import incident_as_json, incidents_table, sorted_by_sender
+from getstep_server.reports.incident_report import IncidentsView, incident_as_json, sorted_by_sender
 from getstep_server.storage.contest_state import incidents_of
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import console, shell_command
+from ._shared import print_table, shell_command
 
 _INCIDENTS = """\
 Show the protocol violations and refused logins of all runs, also while the
@@ -43,8 +43,7 @@ def _incidents(args: argparse.Namespace) -> int:
         for row in rows:
             print(incident_as_json(contest, row))
     elif rows:
-        terminal = console()
-        terminal.print(incidents_table(contest, rows, terminal.width), soft_wrap=False)
+        print_table(IncidentsView(contest, rows))
     else:
         whose = "" if args.team is None else f" of {contest.team_name(args.team)}"
         print(f"No incidents{whose}: no protocol violation and no refused login is on record.")

@@ -13,7 +13,7 @@ from getstep_server.tournament.points import points_of, total_points
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
-from .tables import points_column, team_columns
+from .tables import PIPE_WIDTH, points_column, team_columns
 from .text_table import NAME_ROOM, Column, Side, TextTable
 
 if TYPE_CHECKING:
@@ -140,11 +140,10 @@ class CrosstableView:
         yield from blocks
         yield Text(note)
 
-    def plain(self, width: int) -> str | None:
-        """Return the crosstable as rich writes it to a pipe of this width; None if that needs rich."""
+    def plain(self, width: int = PIPE_WIDTH) -> str:
+        """Return the crosstable as plain lines; a block has as many opponents as fit ``width``."""
         blocks, note = self._blocks(width)
-        texts = [block.plain(width) for block in blocks]
-        return None if None in texts else "".join([*filter(None, texts), f"{note}\n"])
+        return "".join([*(block.plain() for block in blocks), f"{note}\n"])
 
     def _blocks(self, width: int) -> tuple[list[TextTable], str]:
         """Return the tables that fit the width, and the note below them."""

@@ -18,7 +18,6 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from msgspec import Raw
-from rich.console import Console
 
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
@@ -41,7 +40,7 @@ from .corrections import correction_facts, correction_of, is_official
 from .crosstable import CrosstableView, crosstable_of, crosstable_table
 from .notation import game_text
 from .ratings_table import ratings_table
-from .tables import PIPE_WIDTH, combined_table, standings_table
+from .tables import combined_table, standings_table
 from .text_table import Column, TextTable
 
 TextForm: TypeAlias = TextTable | CrosstableView | Iterable[str]
@@ -350,16 +349,17 @@ def _as_csv(data: DataSet) -> Iterator[bytes]:
     return map(_csv_line, chain([data.columns], rows))
 
 
+FILE_WIDTH = 20_000
+"""Columns to assume for a file: more than any crosstable has, so that all opponents are in one block."""
+
+
 def _as_text(data: DataSet) -> Iterator[bytes]:
     """Return a table as plain lines that are as wide as necessary."""
     text = data.text()
     if not isinstance(text, (TextTable, CrosstableView)):
         return (part.encode() for part in text)
-    # A file has no width: 20,000 columns are more than any table has, so nothing is wrapped or left out.
-    page = Console(file=io.StringIO(), width=100 * PIPE_WIDTH, markup=False, highlight=False, emoji=False)
-    with page.capture() as capture:
-        page.print(text)
-    return (line.rstrip().encode() for line in capture.get().splitlines())
+    whole = text.plain() if isinstance(text, TextTable) else text.plain(FILE_WIDTH)
+    return (line.rstrip().encode() for line in whole.splitlines())
 
 
 def _as_markdown(data: DataSet) -> Iterator[bytes]:

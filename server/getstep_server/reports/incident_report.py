@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
+from msgspec import Struct
 
 from getstep_server.config.contest import Contest
 from getstep_server.incident import IncidentRow
 from getstep_server.text import escape_control_chars, local_minute, utc_time
 
+from .text_table import Column, TextTable
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
 WIDTH = 80
+"""The most columns of the table on a terminal: wider lines are hard to read."""
 
 
 def sorted_by_sender(rows: Iterable[IncidentRow]) -> list[IncidentRow]:
@@ -40,23 +46,44 @@ def _sender(row: IncidentRow) -> tuple[int | None, str]:
     return (None, row.incident.address) if team is None else (team, "")
 
 
-def incidents_table(contest: Contest, rows: Iterable[IncidentRow], width: int) -> Table:
-    """Return a table of at most ``width`` and 80 columns; longer cells are wrapped."""
-    table = Table(box=None, pad_edge=False, width=min(width, WIDTH))
-    table.add_column("team, address", overflow="fold", max_width=24)
-    table.add_column("count", justify="right", no_wrap=True)
-    table.add_column("first, last", no_wrap=True)
-    table.add_column("what", overflow="fold", ratio=1)
-    for row in rows:
+class IncidentsView(Struct, frozen=True):
+    """Incidents as a table of at most 80 columns on a terminal, where long cells are wrapped."""
+
+    contest: Contest
+    rows: Sequence[IncidentRow]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, width=min(options.max_width, WIDTH))
+        table.add_column("team, address", overflow="fold", max_width=24)
+        table.add_column("count", justify="right", no_wrap=True)
+        table.add_column("first, last", no_wrap=True)
+        table.add_column("what", overflow="fold", ratio=1)
+        for row in self.rows:
+            cells = "\n".join(self._who(row)), str(row.count), "\n".join(_times(row)), _what(row)
+            table.add_row(*map(Text, cells))
+        yield table
+
+    def plain(self) -> str:
+        """Return the table as plain lines, one for each row."""
+        columns = [
+            Column("team, address", [", ".join(self._who(row)) for row in self.rows], justify="left"),
+            Column("count", [str(row.count) for row in self.rows]),
+            Column("first, last", [", ".join(_times(row)) for row in self.rows], justify="left"),
+            Column("what", [_what(row) for row in self.rows], justify="left"),
+        ]
+        return TextTable(columns).plain()
+
+    def _who(self, row: IncidentRow) -> list[str]:
         incident = row.incident
-        who = [] if incident.team is None else [contest.team_name(incident.team)]
-        what = f"{incident.code}: {incident.detail}"
-        table.add_row(_cell(*who, incident.address), str(row.count), _cell(*_times(row)), _cell(what))
-    return table
+        team = [] if incident.team is None else [self.contest.team_name(incident.team)]
+        return [escape_control_chars(part) for part in (*team, incident.address)]
 
 
-def _cell(*lines: str) -> Text:
-    return Text("\n".join(map(escape_control_chars, lines)))
+def _what(row: IncidentRow) -> str:
+    return escape_control_chars(f"{row.incident.code}: {row.incident.detail}")
 
 
 def _times(row: IncidentRow) -> list[str]:

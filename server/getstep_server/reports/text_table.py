@@ -1,4 +1,8 @@
-"""Text tables that fit their terminal: 80 columns, more, or the unlimited line of a pipe."""
+"""Text tables that fit their terminal, which has 80 columns or more; and plain lines for pipes and files.
+
+rich renders a table on a terminal. It takes 40 ms of CPU time to import and 10 ms for each table, so pipes and
+files get lines that are made here: one for each row, as wide as it has to be.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from getstep_server.text import cell_len
+from getstep_server.text import cell_len, escape_control_chars
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -61,7 +65,7 @@ class Column(Struct, frozen=True):
 
 
 class TextTable(Struct, frozen=True):
-    """A table with a column of names.
+    """A table with one or more columns of names.
 
     If the names do not fit, the headings are shortened and the gaps narrowed. If that is not enough, the least
     headings stand there, and then the spare columns are left out. In the end the names are wrapped, or shortened
@@ -86,8 +90,8 @@ class TextTable(Struct, frozen=True):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        columns, gap, room = self._fitted(options.max_width)
-        yield self._table(columns, gap, room)
+        columns, gap, rooms = self._fitted(options.max_width)
+        yield self._table(columns, gap, rooms)
         if self.key and all(column.heading == column.least for column in columns if column.least):
             yield Text(self.key)
         yield from map(Text, self.notes)
@@ -95,35 +99,30 @@ class TextTable(Struct, frozen=True):
             left_out = ", ".join(column.heading for column in self.columns if column.spare)
             yield Text(f"Left out ({self.why_spare}): {left_out}.")
 
-    def plain(self, width: int) -> str | None:
-        """Return the table as rich writes it to a pipe of this width; None if that needs rich.
-
-        It does if the table does not fit, or has characters that are not printed.
-
-        rich takes 40 ms of CPU time to import and 10 ms for each table. On a checkout, standings in a pipe take 8.5
-        times a bare Python, and 11.9 times if rich writes the table (``python -m benchmarks.startup``).
-        """
-        columns, gap, room = self._fitted(width)
-        if columns is not self.columns or any(column.width > room for column in columns if column.names):
-            return None
-        if not all(cell.isprintable() for column in columns for cell in column.cells):
-            return None
-        headings = [column.heading.split("\n") for column in columns]
+    def plain(self) -> str:
+        """Return the table as plain lines, with all columns and whole cells."""
+        headings = [column.heading.split("\n") for column in self.columns]
         height = max(map(len, headings))
         rows = [*zip(*([""] * (height - len(lines)) + lines for lines in headings), strict=True)]
-        rows += zip(*(column.cells for column in columns), strict=True)
+        cells = [[escape_control_chars(cell) for cell in column.cells] for column in self.columns]
+        rows += zip(*cells, strict=True)
+        widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         title = [] if self.title is None else [self.title]
-        lines = [(" " * gap).join(map(_aligned, columns, row)) for row in rows]
+        lines = ["  ".join(map(_aligned, self.columns, row, widths)) for row in rows]
         return "".join(f"{line}\n" for line in (*title, *lines, *self.notes))
 
-    def _fitted(self, width: int) -> tuple[Sequence[Column], int, int]:
-        """Return the columns to show, the gap between them and the room for names, both in terminal cells."""
-        wished = min(NAME_ROOM, *(column.width for column in self.columns if column.names))
+    def _fitted(self, width: int) -> tuple[Sequence[Column], int, Sequence[int]]:
+        """Return the columns to show, the gap between them and the room of each column of names, in cells."""
+        names = [column.width for column in self.columns if column.names]
+        wished = sum(min(NAME_ROOM, one) for one in names)
         for columns, gap in self._styles():
             taken = sum(column.width for column in columns if not column.names) + gap * (len(columns) - 1)
             if width - taken >= wished:
                 break
-        return columns, gap, max(NAME_LEAST, width - taken)
+        room = width - taken
+        # Each has its share, or what the others leave.
+        shares = [max((room + n) // len(names), room - sum(names) + own) for n, own in enumerate(names)]
+        return columns, gap, [max(NAME_LEAST, share) for share in shares]
 
     def _styles(self) -> Iterator[tuple[Sequence[Column], int]]:
         """Yield columns and gap, from the widest to the narrowest."""
@@ -133,29 +132,33 @@ class TextTable(Struct, frozen=True):
         yield narrowest, 1
         yield [column for column in narrowest if not column.spare], 1
 
-    def _table(self, columns: Sequence[Column], gap: int, room: int) -> Table:
+    def _table(self, columns: Sequence[Column], gap: int, rooms: Sequence[int]) -> Table:
         from rich.table import Table
 
         table = Table(title=self.title, title_justify="left", box=None, pad_edge=False, padding=(0, gap, 0, 0))
         lines = max(column.heading.count("\n") for column in columns)
+        left, texts = iter(rooms), []
         for column in columns:
-            most = room if column.names else None
+            most = next(left) if column.names else None
             heading = "\n" * (lines - column.heading.count("\n")) + column.heading
             table.add_column(heading, justify=column.justify, max_width=most, no_wrap=most is None)
-        for cells in zip(*(self._texts(column, room) for column in columns), strict=True):
+            texts.append(self._texts(column, most))
+        for cells in zip(*texts, strict=True):
             table.add_row(*cells)
         return table
 
-    def _texts(self, column: Column, room: int) -> list[Text]:
+    def _texts(self, column: Column, room: int | None) -> list[Text]:
         """Return the cells of a column as text without markup: names come from outside."""
         from rich.text import Text
 
-        cut = column.names and self.one_line_each
-        return [Text(truncate_middle(cell, room) if cut else cell, overflow="fold") for cell in column.cells]
+        cells = column.cells
+        if room is not None and self.one_line_each:
+            cells = [truncate_middle(cell, room) for cell in cells]
+        return [Text(cell, overflow="fold") for cell in cells]
 
 
-def _aligned(column: Column, cell: str) -> str:
-    padding = " " * (column.width - cell_len(cell))
+def _aligned(column: Column, cell: str, width: int) -> str:
+    padding = " " * (width - cell_len(cell))
     return f"{cell}{padding}" if column.justify == "left" else f"{padding}{cell}"
 
 
