@@ -330,6 +330,27 @@ class PlayerAskedAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class BotHangs:
+    """A connected bot of ``team`` has missed ``misses`` limits in a row in silence, the last in ``match``.
+
+    The limits may be of several matches: in most games the first one ends the match.
+    """
+
+    team: int
+    match: int
+    misses: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotAnswers:
+    """A bot of ``team`` that has hung in ``match`` hangs no more, and ``why``: an answer, or its connection."""
+
+    team: int
+    match: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class MatchEnded:
     """A match is over and its result is on disk. ``tables`` makes the current tables; any thread may call it."""
 
@@ -487,6 +508,8 @@ class Waiting:
 
 Repeatable: TypeAlias = (
     Incident
+    | BotAnswers
+    | BotHangs
     | PlayerStalled
     | PlayerAskedAgain
     | ServerFault
@@ -548,6 +571,8 @@ Event: TypeAlias = (
     | TurnFaulted
     | PlayerStalled
     | PlayerAskedAgain
+    | BotHangs
+    | BotAnswers
     | MatchEnded
     | MatchCalledOff
     | DecisionTaken

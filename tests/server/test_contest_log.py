@@ -24,6 +24,8 @@ from getstep_server.errors import ConfigError
 from getstep_server.events import (
     Announced,
     AnnouncedAsAnother,
+    BotAnswers,
+    BotHangs,
     ClusterChanged,
     ClusterConnected,
     ClusterTrouble,
@@ -206,6 +208,14 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
             "skipped": 17,
             "count": 10,
         },
+    ),
+    (
+        Throttled(BotHangs(SECOND, 1, 3), 1),
+        {"level": "warning", "event": "bot_hangs", "match": 1, "team": SECOND, "misses": 3, "this_minute": 1},
+    ),
+    (
+        Throttled(BotAnswers(SECOND, 1, "it has left"), 2),
+        {"level": "info", "event": "bot_answers", "match": 1, "team": SECOND, "why": "it has left"},
     ),
     (
         Throttled(ServerLate(MATCH, 0, 0.25), 1),

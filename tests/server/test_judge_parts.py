@@ -18,7 +18,7 @@ from getstep_server.events import ServerFault
 from getstep_server.judges.messages import Close, ConnectionEnded, Finish, Setup, ToJudge
 from getstep_server.judges.process import JudgeProcess
 from getstep_server.net.registry import ConnectionRegistry
-from getstep_server.net.seat import seats_of
+from getstep_server.net.seat import Silence, seats_of
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.judge import start_message
 from getstep_server.storage.journal import Journal, JournalError, read, segments, tag_of
@@ -204,7 +204,7 @@ def test_no_two_matches_of_a_team_ask_with_the_same_id(tmp_path: Path) -> None:
     borrower: Any = None
     began = first.lend(start, borrower, 10_000)
     assert second.lend(start, borrower, 10_000) == began + 10_000
-    first.take_back(began + 10_000, began + 36)
+    first.take_back(began + 10_000, began + 36, Silence())
     assert first.last_id == began + 20_000  # ids behind the first ones are in use
-    second.take_back(began + 20_000, began + 10_036)
+    second.take_back(began + 20_000, began + 10_036, Silence())
     assert first.last_id == began + 10_036  # the rest is free again

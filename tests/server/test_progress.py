@@ -17,6 +17,8 @@ from rich.console import Console
 from getstep_server.config.contest import Contest
 from getstep_server.events import (
     Announced,
+    BotAnswers,
+    BotHangs,
     ContestStarted,
     DatabaseAway,
     DatabaseLocked,
@@ -139,6 +141,10 @@ SCENARIOS: dict[str, list[Event]] = {
         Throttled(PlayerStalled(FIRST, 1), 1),
         Throttled(TurnFaulted(FIRST, 1, "stalled", "nothing received", 0.0), 100),
         Throttled(PlayerAskedAgain(FIRST, 1, 17), 1),
+    ],
+    "a bot that hangs": [
+        Throttled(BotHangs(2, 7, 3), 1),
+        Throttled(BotAnswers(2, 7, "it has connected again"), 40),
     ],
     "incidents": [
         Throttled(Incident("bad_token", "the token", "10.0.0.9", None, "00"), 1),

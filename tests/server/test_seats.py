@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +17,8 @@ from trio.testing import MockClock
 from getstep.wire import End, GetStep, Goodbye, Message, Penalty, Start, Step
 from getstep_server.config.contest import Team
 from getstep_server.events import (
+    BotAnswers,
+    BotHangs,
     Event,
     MatchEnded,
     MatchStarted,
@@ -103,6 +107,74 @@ async def test_a_player_with_an_open_question_is_silent_until_a_sign_of_life(aut
     assert seat.take_sign_of_life()
     seat.detach(peer, "gone")
     assert not seat.is_silent  # nobody is there to be silent
+
+
+def miss(seat: Seat, match: int) -> None:
+    """Begin a match at a seat, and let its first question pass unanswered, which ends the match."""
+    seat.begin(MatchMailbox(DeadlineScheduler()), replace(START, match=match))
+    seat.ask(1, [[0]], None, 5.0)
+    seat.time_is_up()
+    seat.penalize("missed_limit", "no answer within 5 s")
+    seat.end(End(match, "loss", "missed_limit", "White made a fault", None))
+
+
+async def test_a_bot_that_is_silent_in_three_matches_hangs(autojump_clock: MockClock) -> None:
+    events: list[Event] = []
+    (seat,) = make_seats(1, events)
+    seat.attach(FakePeer())
+    for match in (5, 6):
+        miss(seat, match)
+    assert not [event for event in events if isinstance(event, BotHangs)]
+    for match in (7, 8):
+        miss(seat, match)
+    assert [event for event in events if isinstance(event, BotHangs)] == [BotHangs(7, 7, 3)]  # said once
+
+
+async def hanging_seat(events: list[Event]) -> Seat:
+    (seat,) = make_seats(1, events)
+    seat.attach(FakePeer())
+    for match in (5, 6, 7):
+        miss(seat, match)
+    seat.begin(MatchMailbox(DeadlineScheduler()), replace(START, match=8))
+    seat.ask(1, [[0]], None, 5.0)
+    events.clear()
+    return seat
+
+
+SIGNS: dict[str, Callable[[Seat, FakePeer], object]] = {
+    "it has answered": lambda seat, peer: seat.answer(peer, Step(seat.last_id, 0), 1.0, stamped=False),
+    "it has answered, too late": lambda seat, peer: seat.late_answer(peer),
+    "it has connected again": lambda seat, peer: seat.attach(FakePeer()),
+    "it has left": lambda seat, peer: seat.detach(peer, "gone"),
+}
+
+
+@pytest.mark.parametrize("why", SIGNS)
+async def test_a_sign_of_life_ends_the_silence(why: str, autojump_clock: MockClock) -> None:
+    events: list[Event] = []
+    seat = await hanging_seat(events)
+    peer = seat.connection
+    assert isinstance(peer, FakePeer)
+    SIGNS[why](seat, peer)
+    assert [event for event in events if isinstance(event, BotAnswers)] == [BotAnswers(7, 7, why)]
+    events.clear()
+    if seat.connected:
+        for match in (9, 10):
+            miss(seat, match)
+    assert events == []  # it is counted from the beginning
+
+
+async def test_who_is_not_asked_or_not_there_does_not_hang(autojump_clock: MockClock) -> None:
+    """A player whose budget is spent misses every limit, but gets no questions."""
+    events: list[Event] = []
+    (seat,) = make_seats(1, events)
+    for match in (5, 6, 7):
+        miss(seat, match)
+    seat.attach(FakePeer())
+    miss(seat, 8)
+    for _ in range(9):
+        seat.time_is_up()
+    assert not [event for event in events if isinstance(event, BotHangs)]
 
 
 async def test_a_question_whose_time_is_up_is_not_repeated_on_a_new_connection(autojump_clock: MockClock) -> None:

@@ -10,7 +10,7 @@ import trio
 from getstep.wire import End, GetStep, Penalty, Start, Step
 from getstep.wire.classic import FRAME
 from getstep_server.config.contest import Contest
-from getstep_server.events import MatchEnded, PlayerAskedAgain, PlayerStalled, TurnFaulted
+from getstep_server.events import BotHangs, MatchEnded, PlayerAskedAgain, PlayerStalled, TurnFaulted
 from getstep_server.incident import Incident
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
@@ -46,6 +46,7 @@ async def test_an_endless_loop_costs_three_limits_a_match(tmp_path: Path) -> Non
             codes = faults_of(server.recorder, 1, match)
             assert codes == ["missed_limit"] * 3 + ["stalled"] * (len(codes) - 3)
             assert len(codes) > 3
+        assert server.recorder.of(BotHangs) == [BotHangs(1, 1, 3)]
         await server.finished()
         assert server.recorder.of(Incident) == []
     with Store(contest.database) as store:

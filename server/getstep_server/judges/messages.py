@@ -10,6 +10,7 @@ from msgspec import Struct
 from getstep_server.config.contest import Team
 from getstep_server.incident import Incident
 from getstep_server.net.connection import SavedConnection
+from getstep_server.net.seat import Silence
 from getstep_server.play.scoresheet import Totals
 from getstep_server.records.game import MatchLog
 from getstep_server.records.result import Result
@@ -25,13 +26,14 @@ class Setup(Struct, frozen=True, tag=True):
 
 
 class LentSeat(Struct, frozen=True):
-    """A player's seat: its team, the id of its latest question, and its connection, if it has one.
+    """A player's seat: its team, the id of its latest question, its silence, and its connection, if it has one.
 
     The connection has a number, by which both sides name it. Its descriptor travels with the message.
     """
 
     team: int
     last_id: int
+    silence: Silence
     number: int | None
     connection: SavedConnection | None
 
@@ -129,7 +131,7 @@ class Returned(Struct, frozen=True, tag=True):
     """A match is over if it has a ``result``. Otherwise the judge has failed, or was stopped.
 
     ``turns`` and ``totals`` are as in `LoanProgress`, ``incidents`` are all those of the match. ``fault`` is the
-    traceback of a failure. ``last_ids`` are the ids of the latest questions.
+    traceback of a failure. ``last_ids`` are the ids of the latest questions, ``silences`` those of the seats.
     """
 
     match: int
@@ -137,6 +139,7 @@ class Returned(Struct, frozen=True, tag=True):
     totals: Totals
     incidents: list[dict[str, Any]]
     last_ids: tuple[int, int]
+    silences: tuple[Silence, Silence]
     connections: list[tuple[int, SavedConnection]]
     begun: bool
     """True if the players know of the match."""

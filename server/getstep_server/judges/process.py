@@ -154,6 +154,7 @@ class JudgeProcess:
     def _seat(self, lent: LentSeat, nursery: trio.Nursery) -> Seat:
         team = self._contest.teams[lent.team]
         seat = _ReportingSeat(team, self._publish, lent.last_id, self._lost)
+        seat.silence = lent.silence
         if lent.number is not None and lent.connection is not None:
             seat.connection = self._adopt(lent.number, lent.connection, seat, nursery)
         return seat
@@ -194,9 +195,10 @@ class JudgeProcess:
                 connections.append((self._connections.pop(connection), connection.give_back()))
         log, totals = match.sheet.log, match.sheet.totals
         last_ids = match.seats[0].last_id, match.seats[1].last_id
+        silences = match.seats[0].silence, match.seats[1].silence
         turns = log.turns[match.told :]
         self._channel.send(
-            Returned(number, turns, totals, log.incidents, last_ids, connections, begun, result, fault)
+            Returned(number, turns, totals, log.incidents, last_ids, silences, connections, begun, result, fault)
         )
 
     async def _finish(self, tag: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 import trio
 
+from getstep.referee import STALLED_MISSES
 from getstep.referee.answers import Answer
 from getstep.wire import (
     MAX_ID,
@@ -23,7 +24,7 @@ from getstep.wire import (
     Start,
 )
 from getstep_server.config.contest import Team
-from getstep_server.events import Publish, TeamArrived, TeamLeft
+from getstep_server.events import BotAnswers, BotHangs, Publish, TeamArrived, TeamLeft
 
 REPLACED = Goodbye("replaced", "A newer login of your team has taken this seat.", None)
 
@@ -104,6 +105,16 @@ class _Nothing:
         pass
 
 
+class Silence(NamedTuple):
+    """The limits that a connected bot has missed in a row without a sign of life, in one match or in several.
+
+    ``match`` is the match of the last one if there are so many that the bot is said to hang; else None.
+    """
+
+    misses: int = 0
+    match: int | None = None
+
+
 @dataclass(slots=True)
 class Shared:
     """State that the seats of one team share."""
@@ -141,6 +152,7 @@ class Seat:
         self._question: GetStep | None = None
         self._overdue = False  # the question's time is up, and the question was not closed yet
         self._sign_of_life = False
+        self.silence = Silence()
         self._time_up = 0.0
         self._borrower: Borrower | None = None
         self._asked_elsewhere = False
@@ -186,6 +198,7 @@ class Seat:
         if self._borrower is not None:
             self._borrower.bring(self, connection)  # the other process closes the older one
         else:
+            self._end_silence("it has connected again")
             self.inform(connection)
 
     def inform(self, connection: Peer) -> None:
@@ -202,6 +215,7 @@ class Seat:
         """Remove a connection; ignored if a newer one has taken the seat."""
         if self.connection is connection:
             self.connection = None
+            self._end_silence("it has left")
             self._publish(TeamLeft(self.team.id, why, self._shared.connected))
 
     def answer(self, connection: Peer, answer: Answer, at: float, *, stamped: bool) -> None:
@@ -210,8 +224,10 @@ class Seat:
         if self.connection is not connection or mailbox is None:
             return
         if question is None or answer.id != question.id or self._overdue:
-            self._sign_of_life = True
+            self.note_sign_of_life()
             return
+        if self.silence.misses:
+            self._end_silence("it has answered")
         mailbox.put(Received(self, answer, at, stamped))
         self._question = None  # only now: if the answer is lost on the way, the question is asked again
         mailbox.wake()
@@ -219,7 +235,7 @@ class Seat:
     def late_answer(self, connection: Peer) -> None:
         """Record a sign of life: an answer to a question that was closed before."""
         if self.connection is connection:
-            self._sign_of_life = True
+            self.note_sign_of_life()
 
     def violation(self, connection: Peer, code: str, detail: str) -> None:
         """Report a protocol violation of the connection to the judge: the match is lost."""
@@ -278,9 +294,12 @@ class Seat:
     def note_sign_of_life(self) -> None:
         """Record an answer that came too late to count."""
         self._sign_of_life = True
+        self._end_silence("it has answered, too late")
 
     def time_is_up(self) -> None:
         """Treat every further answer to the latest question as late. The question stays open."""
+        if self.connection is not None and self._question is not None and not self._overdue:
+            self._count_silence()
         self._overdue = True
 
     def penalize(self, code: str, detail: str) -> None:
@@ -314,13 +333,15 @@ class Seat:
         self._mailbox, self._start, self._borrower = _Nothing(), start, borrower
         return latest
 
-    def take_back(self, reserved: int, last_id: int) -> None:
+    def take_back(self, reserved: int, last_id: int, silence: Silence) -> None:
         """End the loan; the match goes on until `end` or `release`.
 
         Args:
             reserved: the last id that belonged to the match. It was reserved by `lend`.
             last_id: the last of these ids that was used.
+            silence: that of the seat in the other process.
         """
+        self.silence = silence
         self._borrower, self._asked_elsewhere = None, False
         if self._shared.last_id == reserved:  # no other match of the team has taken the ids behind it
             self._shared.last_id = last_id
@@ -330,6 +351,18 @@ class Seat:
         self._asked_elsewhere = is_open and self._borrower is not None
 
     # --- inside ---
+
+    def _count_silence(self) -> None:
+        misses, match = self.silence.misses + 1, self.silence.match
+        if misses == STALLED_MISSES:
+            match = self.match or 0
+            self._publish(BotHangs(self.team.id, match, misses))
+        self.silence = Silence(misses, match)
+
+    def _end_silence(self, why: str) -> None:
+        silence, self.silence = self.silence, Silence()
+        if silence.match is not None:
+            self._publish(BotAnswers(self.team.id, silence.match, why))
 
     def _send(self, message: Message) -> None:
         if self.connection is not None:

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from getstep.referee import STALLED_MISSES, FaultCode
 from getstep_server.addresses import reachable_host
 from getstep_server.events import (
+    BotAnswers,
+    BotHangs,
     ContestStarted,
     DecisionTaken,
     Event,
@@ -132,6 +134,12 @@ class EventLines:
             case PlayerAskedAgain(match, player, skipped):
                 turns = pluralize(skipped, "skipped turn")
                 return f"{self._player(match, player)} is asked again after {turns}{_repeated(count)}"
+            case BotHangs(team, match, misses):
+                what = f"{self.team(team)} does not answer: {misses} limits missed in silence, now in #{match}"
+                todo = "Does its bot hang? Its author stops it with Ctrl-C, corrects it and starts it again"
+                return f"{what}. {todo}; it then plays on{_repeated(count)}"
+            case BotAnswers(team, _, why):
+                return f"{self.team(team)} hangs no more: {why}{_repeated(count)}"
             case TurnFaulted(code=code) if code == FaultCode.STALLED:
                 return None  # the lines before and after say that the player was stalled, and for how many turns
             case TurnFaulted(match, player, code, detail):

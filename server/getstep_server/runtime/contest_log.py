@@ -27,6 +27,8 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ConfigError
 from getstep_server.events import (
+    BotAnswers,
+    BotHangs,
     ContestStarted,
     DecisionTaken,
     Event,
@@ -150,6 +152,12 @@ class ContestLog:
             case PlayerAskedAgain(match, player, skipped):
                 who = self._player(match, player)
                 self._write("info", "player_asked_again", **who, skipped=skipped, count=count)
+            case BotHangs(team, number, misses):
+                who = {"team": team, "name": self._name(team), "match": number}
+                self._write("warning", "bot_hangs", **who, misses=misses, this_minute=count)
+            case BotAnswers(team, number, why):
+                who = {"team": team, "name": self._name(team), "match": number}
+                self._write("info", "bot_answers", **who, why=why, this_minute=count)
             case ServerLate(match, player, seconds):
                 self._write(
                     "warning", "server_late", **self._player(match, player), seconds=_ms(seconds), this_minute=count

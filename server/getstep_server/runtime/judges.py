@@ -251,7 +251,7 @@ class JudgeHandle:
             if isinstance(seat.connection, ClientConnection):
                 files.append(seat.connection.fileno())
                 number, saved = self._lend_connection(seat.connection)
-            seats.append(LentSeat(seat.team.id, last_id, number, saved))
+            seats.append(LentSeat(seat.team.id, last_id, seat.silence, number, saved))
         own, log = self._sheets.journal, sheet.log
         tag = tag_of(match.number, sheet.attempt)
         self._unfinished.add(tag)
@@ -351,8 +351,9 @@ class JudgeHandle:
         loan = self.loans.pop(returned.match)
         for number, saved in returned.connections:
             self._serve_again(number, saved)
-        for seat, reserved, last_id in zip(loan.attempt.seats, loan.reserved, returned.last_ids, strict=True):
-            seat.take_back(reserved, last_id)
+        states = zip(loan.attempt.seats, loan.reserved, returned.last_ids, returned.silences, strict=True)
+        for seat, reserved, last_id, silence in states:
+            seat.take_back(reserved, last_id, silence)
             if not returned.begun:
                 seat.release()
         loan.sheet.follow(returned.turns, returned.totals)
@@ -385,7 +386,7 @@ class JudgeHandle:
         loans, self.loans = self.loans, {}
         for loan in loans.values():
             for seat, reserved in zip(loan.attempt.seats, loan.reserved, strict=True):
-                seat.take_back(reserved, reserved)
+                seat.take_back(reserved, reserved, seat.silence)
         for number in list(self._connections):
             connection = self._forget(number)
             if connection is not None:

@@ -28,6 +28,8 @@ from msgspec.structs import replace
 from getstep_server.config.contest import Contest
 from getstep_server.events import (
     EXCEPT_MOVES,
+    BotAnswers,
+    BotHangs,
     Bus,
     Event,
     IncidentsSummed,
@@ -182,7 +184,7 @@ class EventThrottle:
                 self._faults.pop(match.number, None)
             case ServerFault(_, trace):
                 self._counted(event, self._count_trace(trace))
-            case TeamArrived(team) | TeamLeft(team):
+            case TeamArrived(team) | TeamLeft(team) | BotHangs(team) | BotAnswers(team):
                 self._limited(event, team)
             case ServerLate() | Waiting():
                 self._limited(event, type(event))

@@ -8,6 +8,8 @@ from pathlib import Path
 import trio
 
 from getstep_server.events import (
+    BotAnswers,
+    BotHangs,
     Bus,
     ContestOver,
     ContestStarted,
@@ -40,7 +42,11 @@ class StatusFile:
         self._status = RunStatus()
         self._changed = trio.Event()
         bus.subscribe(
-            self._note, [Listening, TeamArrived, TeamLeft, Waiting, ContestStarted, MatchStarted, ContestOver]
+            self._note,
+            [
+                *(Listening, TeamArrived, TeamLeft, BotHangs, BotAnswers, Waiting),
+                *(ContestStarted, MatchStarted, ContestOver),
+            ],
         )
 
     async def run(self) -> None:
@@ -65,6 +71,10 @@ class StatusFile:
                 status = replace(status, connected={t: n for t, n in status.connected.items() if t != team})
             case TeamLeft(team):
                 status = replace(status, connected={**status.connected, team: event.here})
+            case BotHangs(team):
+                status = replace(status, hanging=tuple(sorted({*status.hanging, team})))
+            case BotAnswers(team):
+                status = replace(status, hanging=tuple(t for t in status.hanging if t != team))
             case Waiting(teams):
                 status = replace(status, waiting=teams)
             case ContestStarted():

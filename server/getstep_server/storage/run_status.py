@@ -22,7 +22,8 @@ _MAX_BYTES = 1 << 20
 class RunStatus:
     """The status of a run: ``state`` is "gathering", "playing" or "over"; ``connected`` has bots by team.
 
-    ``waiting``: teams that have matches to play and are not connected, while no match can start. ``address``: where
+    ``waiting``: teams that have matches to play and are not connected, while no match can start. ``hanging``: teams
+    with a bot that is connected and does not answer (`getstep_server.events.BotHangs`). ``address``: where
     programs on this machine connect; None if it is not known.
     """
 
@@ -30,6 +31,7 @@ class RunStatus:
     connected: dict[int, int] = field(default_factory=dict)
     waiting: tuple[int, ...] = ()
     address: tuple[str, int] | None = None
+    hanging: tuple[int, ...] = ()
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -57,7 +59,8 @@ def read_status(folder: Path) -> RunStatus | None:
         fields = decode(path.read_bytes())
         connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
         waiting = tuple(map(int, fields["waiting"]))
-        return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")))
+        hanging = tuple(map(int, fields.get("hanging", ())))  # a server of an earlier version has none
+        return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")), hanging)
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -124,6 +124,7 @@ class TeamPage:
                 "rank": self._tables().ranks.get(team),
                 "of": len(self._tables().ranks),
                 "connected": connected,
+                "hangs": known and feed.status is not None and team in feed.status.hanging,
                 "stalled": not feed.frozen and any(team in live.stalled for live in running),
             },
             "totals": _totals(own, team),

@@ -193,8 +193,9 @@ class OwnGames:
         shown = penalties[:OWN_PENALTIES]
         times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]
         connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
+        hangs = feed.server_runs and feed.status is not None and team in feed.status.hanging
         return {
-            "team": {**team_text(tournament, team), "connected": connected, "program": program},
+            "team": {**team_text(tournament, team), "connected": connected, "hangs": hangs, "program": program},
             "penalties": shown,
             "more": len(penalties) - len(shown) + sum(turns.more for turns in (*every, *now)),
             "times": _times(times, tournament),

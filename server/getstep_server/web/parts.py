@@ -255,23 +255,30 @@ def _over(feed: Feed) -> bool:
 
 
 def presence_json(feed: Feed) -> dict[str, Any]:
-    """Return which teams are missing and which are stalled; without a server nobody is expected.
+    """Return which teams are missing, stalled, or do not answer; without a server nobody is expected.
 
     During a freeze nothing is known: a team that has left the contest was perhaps knocked out.
     """
     tournament = feed.tournament
     if feed.frozen:
-        return {"known": False, "connected": 0, "missing": [], "stalled": []}
+        return {"known": False, "connected": 0, "missing": [], "stalled": [], "hanging": []}
     stalled = [
         {"match": live.match.number, "team": team_text(tournament, team)}
         for live in feed.live.running.values()
         for team in live.stalled
     ]
     if not feed.server_runs or feed.status is None or state_of(feed) == "over":
-        return {"known": False, "connected": 0, "missing": [], "stalled": stalled}
+        return {"known": False, "connected": 0, "missing": [], "stalled": stalled, "hanging": []}
     connected = feed.status.connected
     missing = [team_text(tournament, team) for team in tournament.contest.teams if team not in connected]
-    return {"known": True, "connected": len(connected), "missing": missing, "stalled": stalled}
+    hanging = [team_text(tournament, team) for team in feed.status.hanging if team in tournament.contest.teams]
+    return {
+        "known": True,
+        "connected": len(connected),
+        "missing": missing,
+        "stalled": stalled,
+        "hanging": hanging,
+    }
 
 
 def latest_results(feed: Feed, count: int = RESULTS) -> list[Result]:

@@ -1,7 +1,7 @@
 // The overview: running boards, the table, the latest results, who is missing, what is next.
 
 import { Card } from "./boards.js";
-import { fill, h, name, plural, teamLink, timeOfDay } from "./dom.js";
+import { fill, h, HANGS, name, plural, teamLink, timeOfDay } from "./dom.js";
 import { freezeText, results, table, withHidden } from "./table.js";
 
 const STATES = {
@@ -94,6 +94,7 @@ function people(data) {
     const stalled = data.stalled.map((one) => h("span", {}, teamLink(one.team), " (", h("a", { href: `/match/${one.match}` }, `#${one.match}`), ")"));
     rows.push(h("p", {}, h("strong", {}, "Stalled: "), separated(stalled)));
   }
+  if (data.hanging.length) rows.push(h("p", {}, h("strong", {}, "Not answering: "), separated(data.hanging.map(teamLink)), ` (${HANGS})`));
   return rows;
 }
 

@@ -2,7 +2,7 @@
 
 import { drawBoard, putDrawing } from "./board.js";
 import { look } from "./boards.js";
-import { duration, h, name, plural, timeOfDay, wide } from "./dom.js";
+import { duration, h, HANGS, name, plural, timeOfDay, wide } from "./dom.js";
 
 const EVERY_MS = 5000;
 const FIRST = 6; // penalties that are shown at once: a phone has room for one
@@ -38,7 +38,8 @@ function now({ team, running }) {
   const bots = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
   const connected = team.program ? `The host plays with version ${team.program} of your program. Bots of your team cannot connect meanwhile.` : bots;
   const playing = running.map((match) => [" ", h("a", { href: `/match/${match.match}` }, `Plays match #${match.match} now`), "."]);
-  return h("p", { role: "status" }, connected, playing);
+  const hangs = team.hangs ? h("span", { class: "bad" }, ` Careful: ${HANGS}.`) : "";
+  return h("p", { role: "status" }, connected, playing, hangs);
 }
 
 // --- penalties ---

@@ -1,6 +1,6 @@
 // One team: its matches, faults and times.
 
-import { duration, fill, h, name, plural, timeOfDay, wide } from "./dom.js";
+import { duration, fill, h, HANGS, name, plural, timeOfDay, wide } from "./dom.js";
 
 const OUTCOMES = { win: "won", draw: "draw", loss: "lost" };
 
@@ -30,6 +30,7 @@ function factLine({ team, totals }) {
   if (team.rank) facts.push(h("strong", {}, `rank ${team.rank} of ${team.of}`));
   if (team.connected !== null) facts.push(team.connected ? `connected${team.connected > 1 ? ` with ${team.connected} bots` : ""}` : h("span", { class: "bad" }, "not connected"));
   if (team.stalled) facts.push(h("span", { class: "bad" }, "stalled"));
+  if (team.hangs) facts.push(h("span", { class: "bad" }, HANGS));
   facts.push(`${plural(totals.played, "match")}: ${totals.won} won, ${totals.drawn} drawn, ${totals.lost} lost`);
   if (totals.played) facts.push(plural(totals.faults, "fault"));
   if (totals.move_ms !== null) facts.push(`about ${duration(totals.move_ms)} a move`);
