@@ -35,6 +35,7 @@ END_SECONDS = 1.0
 """A program has to be gone by then, whatever it does."""
 
 _RUN_SECONDS = 60.0  # for a probe on a busy machine; it needs 0.05 s
+_END_CHECK_SECONDS = 0.02
 _SUSPENSIONS = 3
 _SUSPENDED_SECONDS = 0.1
 _RESUMED_SECONDS = 0.05  # to be in the middle of something again
@@ -281,13 +282,17 @@ def _suspend(program: SandboxedProcess) -> tuple[bool, str]:
 
 
 def _read_to_end(program: SandboxedProcess, deadline: float) -> str:
+    """Return what it printed until it ended. Without a sandbox, a process that it left may keep the pipe."""
     said = b""
-    while len(said) < MIB:
-        readable, _, _ = select.select([program.stdout], [], [], max(0.0, deadline - time.monotonic()))
-        part = os.read(program.stdout.fileno(), 1 << 16) if readable else b""
-        if not part:
+    while len(said) < MIB and time.monotonic() < deadline:
+        ended = program.poll() is not None  # before the look at the pipe: what it printed last is there then
+        if select.select([program.stdout], [], [], 0.0 if ended else _END_CHECK_SECONDS)[0]:
+            part = os.read(program.stdout.fileno(), 1 << 16)
+            if not part:
+                break
+            said += part
+        elif ended:
             break
-        said += part
     return said.decode(errors="replace")
 
 
