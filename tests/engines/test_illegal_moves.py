@@ -15,6 +15,7 @@ from benchmarks import plain
 from getstep_conformance.games import as_lists, seen
 from getstep_engines import GAMES, IllegalMove, State
 from tests.support.games import EVERY_GAME, EVERY_START, playout_of
+from tests.support.quick import each
 
 DEEP: list[Any] = []
 for _ in range(900):  # msgpack's own limit is 1024
@@ -100,7 +101,7 @@ def check(name: str, state: State, move: Any) -> None:
 
 
 @EVERY_START
-@pytest.mark.parametrize(
+@each(
     "move",
     [
         *(None, True, 0, -1, 2**64 - 1, nan, "", "Skip", b"", {}, {0: 0, 1: 1}, [], [[]], [[[]]]),

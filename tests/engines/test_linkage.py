@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks import plain
 from getstep_engines import GAMES, IllegalMove, State
+from tests.support.quick import each
 
 LINKAGE = GAMES["linkage"]
 CELLS = {"x": -2, "X": -1, ".": 0, "R": 1, "B": 2, "G": 3, "Y": 4}
@@ -218,7 +219,7 @@ def marked(board: plain.Board, last: Domino | None) -> plain.Board:
     ]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each("seed", range(150))
 def test_whole_games_go_as_on_plain_lists(seed: int) -> None:
     dice = Random(seed)
     state, board = LINKAGE.start(), drawn(EMPTY)

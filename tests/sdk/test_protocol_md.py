@@ -45,6 +45,7 @@ from getstep.wire import (
 )
 from tests.support.conversations import PROTOCOL, SAMPLES, ends, frame, framed, hearer, rows, section
 from tests.support.hostile_bodies import hostile
+from tests.support.quick import each
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
 ALL_MESSAGES = {cls.type: cls for cls in SERVER_MESSAGES + CLIENT_MESSAGES}
@@ -209,7 +210,7 @@ def refused(cls: type[Message], keys: dict[str, Any]) -> str:
     return caught.value.detail
 
 
-@pytest.mark.parametrize(("cls", "name", "value"), ALLOWED, ids=map(shown, ALLOWED))
+@each(("cls", "name", "value"), ALLOWED, ids=map(shown, ALLOWED))
 def test_field_allows(cls: type[Message], name: str, value: Any) -> None:
     message = replace(SAMPLES[cls], **{name: value})
     assert received(cls, message.to_fields()) == message
@@ -219,7 +220,7 @@ NAMED = {"games": "games|game|options|time_kind|time_ms|increment_ms", "options"
 """The name in an error, where it is not just the field."""
 
 
-@pytest.mark.parametrize(("cls", "name", "value"), REFUSED, ids=map(shown, REFUSED))
+@each(("cls", "name", "value"), REFUSED, ids=map(shown, REFUSED))
 def test_field_refuses(cls: type[Message], name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^({NAMED.get(name, name)}) (is|has) .*, expected ") as caught:
         replace(SAMPLES[cls], **{name: value})
@@ -248,7 +249,7 @@ def test_options_are_named_by_text(key: Any) -> None:
         Start(**{name: keys[name] for name in Start.required})
 
 
-@pytest.mark.parametrize(("cls", "name", "kind"), FIELDS, ids=NAMES)
+@each(("cls", "name", "kind"), FIELDS, ids=NAMES)
 def test_missing_key(cls: type[Message], name: str, kind: str) -> None:
     keys = SAMPLES[cls].to_fields()
     keys.pop(name, None)  # what is optional may be missing already

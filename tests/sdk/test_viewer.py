@@ -11,6 +11,7 @@ from getstep.draw import Picture, draw_terminal, draw_text, viewer
 from getstep.draw.viewer import FRAMES_PER_SECOND, Frame, Key, Place, read_keys, render
 from getstep_engines import GAMES
 from tests.support.games import picture
+from tests.support.quick import each
 
 SIZES = [(80, 24), (200, 60), (60, 15), (30, 8), (10, 3), (1, 1)]
 
@@ -82,9 +83,9 @@ def test_the_speed_has_a_lowest_and_a_highest_value() -> None:
 # --- the screen -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("draw", [draw_text, draw_terminal])
+@each("name", GAMES)
+@each("size", SIZES)
+@each("draw", [draw_text, draw_terminal])
 def test_a_screen_fits_its_terminal_whatever_the_texts_are(name: str, size: tuple[int, int], draw: Any) -> None:
     shown = frames(name)
     for at in (0, 7, 14):

@@ -47,6 +47,7 @@ from getstep.wire import (
 )
 from tests.support.conversations import SAMPLES, ends, frame, framed, hearer
 from tests.support.hostile_bodies import HONEST, answer, hostile, keyed, pack
+from tests.support.quick import each
 
 Feed: TypeAlias = Callable[[Connection, bytes], Event]
 
@@ -76,8 +77,8 @@ def by_short_cut(listener: Connection, data: bytes) -> Event:
 
 
 ALL_FEEDS = [whole, byte_by_byte, with_more_behind, by_short_cut]
-FEEDS = pytest.mark.parametrize("feed", ALL_FEEDS)
-ROLES = pytest.mark.parametrize("role", Role)
+FEEDS = each("feed", ALL_FEEDS)
+ROLES = each("role", Role)
 MAX_FRAME = {Role.SERVER: MAX_CLIENT_FRAME, Role.CLIENT: MAX_SERVER_FRAME}  # that this role receives
 
 
@@ -119,7 +120,7 @@ def test_longest_frame(role: Role, feed: Feed) -> None:
 
 @ROLES
 @FEEDS
-@pytest.mark.parametrize("beyond", [1, 2**16, 2**31, 2**32 - 1])
+@each("beyond", [1, 2**16, 2**31, 2**32 - 1])
 def test_oversize_frame_by_its_header_alone(role: Role, feed: Feed, beyond: int) -> None:
     length = min(MAX_FRAME[role] + beyond, 2**32 - 1)
     detail = fails(listening(role), feed, length.to_bytes(HEADER_BYTES, "big"), "oversize_frame")
@@ -172,7 +173,7 @@ def test_end_of_file_behind_frames() -> None:
 HOSTILE = {name: (body, code) for name, body, code in hostile()}
 
 
-@pytest.mark.parametrize(("body", "code"), HOSTILE.values(), ids=HOSTILE)
+@each(("body", "code"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_body(body: bytes, code: str) -> None:
     for role, feed in product(Role, ALL_FEEDS):
         fails(listening(role), feed, framed(body), code)
@@ -181,7 +182,7 @@ def test_hostile_body(body: bytes, code: str) -> None:
 STRUCTURAL = {name: (body, code) for name, (body, code) in HOSTILE.items() if code != "unknown_type"}
 
 
-@pytest.mark.parametrize(("body", "code"), STRUCTURAL.values(), ids=STRUCTURAL)
+@each(("body", "code"), STRUCTURAL.values(), ids=STRUCTURAL)
 def test_hostile_body_without_the_c_extension(body: bytes, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """msgpack has a decoder in Python for systems without a wheel."""
     monkeypatch.setattr(msgpack, "unpackb", fallback.unpackb)
@@ -210,7 +211,7 @@ def test_details_name_the_error(body: bytes, detail: str) -> None:
     assert caught.value.detail == detail
 
 
-@pytest.mark.parametrize(("body", "code"), HOSTILE.values(), ids=HOSTILE)
+@each(("body", "code"), HOSTILE.values(), ids=HOSTILE)
 def test_server_says_why(body: bytes, code: str) -> None:
     server, client = ends(State.TURN)
     goodbye = Goodbye(reason=code, detail=fails(server, whole, framed(body), code), retry_ms=1000)
@@ -220,7 +221,7 @@ def test_server_says_why(body: bytes, code: str) -> None:
 
 
 @ROLES
-@pytest.mark.parametrize("body", [answer(move) for move in HONEST.values()], ids=HONEST)
+@each("body", [answer(move) for move in HONEST.values()], ids=HONEST)
 def test_honest_body(role: Role, body: bytes) -> None:
     move = msgpack.unpackb(body)["move"]
     if role is Role.SERVER:
@@ -269,15 +270,15 @@ def test_any_encoding_of_an_int(encoded: bytes) -> None:
 ALIVE = [state for state in State if state not in (State.CLOSED, State.ERROR)]
 
 
-@pytest.mark.parametrize("state", ALIVE)
-@pytest.mark.parametrize("cls", SAMPLES, ids=lambda cls: cls.type)
+@each("state", ALIVE)
+@each("cls", SAMPLES)
 def test_message_of_the_wrong_side(cls: type[Message], state: State) -> None:
     server, client = ends(state)
     fails(server if cls in SERVER_MESSAGES else client, whole, frame(SAMPLES[cls]), "unknown_type")
 
 
-@pytest.mark.parametrize("state", ALIVE)
-@pytest.mark.parametrize("cls", SAMPLES, ids=lambda cls: cls.type)
+@each("state", ALIVE)
+@each("cls", SAMPLES)
 def test_message_at_the_wrong_moment(cls: type[Message], state: State) -> None:
     server, client = ends(state)
     listener = client if cls in SERVER_MESSAGES else server
@@ -330,7 +331,7 @@ def said(fields: dict[str, Any]) -> bytes:
 
 
 @FEEDS
-@pytest.mark.parametrize("fields", MALFORMED.values(), ids=MALFORMED)
+@each("fields", MALFORMED.values(), ids=MALFORMED)
 def test_malformed_answer(feed: Feed, fields: dict[str, Any]) -> None:
     server, client = ends(State.TURN)
     event = feed(server, said(fields))
@@ -350,8 +351,8 @@ def test_malformed_answer_answers(fields: dict[str, Any]) -> None:
     fails(server, whole, frame(SAMPLES[Step]), "out_of_turn")
 
 
-@pytest.mark.parametrize("state", [state for state in ALIVE if state is not State.TURN])
-@pytest.mark.parametrize("fields", MALFORMED.values(), ids=MALFORMED)
+@each("state", [state for state in ALIVE if state is not State.TURN])
+@each("fields", MALFORMED.values(), ids=MALFORMED)
 def test_malformed_answer_without_a_question(state: State, fields: dict[str, Any]) -> None:
     code, data = "out_of_turn" if state in (State.LOBBY, State.MATCH) else "out_of_order", said(fields)
     if code == "out_of_order" and len(data) > HEADER_BYTES + MAX_LOGIN_FRAME:
@@ -360,8 +361,8 @@ def test_malformed_answer_without_a_question(state: State, fields: dict[str, Any
 
 
 @FEEDS
-@pytest.mark.parametrize("question", FOREIGN)
-@pytest.mark.parametrize("kind", ["step", "raised", "resign"])
+@each("question", FOREIGN)
+@each("kind", ["step", "raised", "resign"])
 def test_foreign_id(feed: Feed, question: int, kind: str) -> None:
     fields = {"type": kind, "id": question, "move": 0, "error": ""}
     detail = fails(ends(State.TURN)[0], feed, said(fields), "foreign_id")

@@ -51,6 +51,7 @@ from tests.support.conversations import (
     ends,
     read,
 )
+from tests.support.quick import each
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
 SPOKEN = read(MARKDOWN)
@@ -147,9 +148,9 @@ CUTS = {
 }
 
 
-@pytest.mark.parametrize("title", SPOKEN)
-@pytest.mark.parametrize("to_server", CUTS.values(), ids=CUTS)
-@pytest.mark.parametrize("to_client", CUTS.values(), ids=CUTS)
+@each("title", SPOKEN)
+@each("to_server", CUTS.values(), ids=CUTS)
+@each("to_client", CUTS.values(), ids=CUTS)
 def test_played_by_both_ends(title: str, to_server: Cut, to_client: Cut) -> None:
     table = Table(title, to_server, to_client)
     table.play()

@@ -47,6 +47,7 @@ from getstep.wire import (
     decode,
 )
 from tests.support.conversations import SAMPLES, ends, frame
+from tests.support.quick import each
 
 PICTURE = """
     GREETING  S hello     LOGIN
@@ -108,9 +109,9 @@ def test_table_is_the_picture() -> None:
 # --- one end ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("cls", TYPES, ids=lambda cls: cls.type)
+@each("role", Role)
+@each("state", State)
+@each("cls", TYPES)
 def test_any_state_says_anything(role: Role, state: State, cls: type[Message]) -> None:
     end = ends(state)[list(Role).index(role)]
     before = snapshot(end)

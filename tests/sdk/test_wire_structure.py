@@ -28,6 +28,7 @@ from getstep.wire import (
 from getstep.wire._frames import NO_MOVE, decode, read_step
 from tests.support.conversations import SAMPLES
 from tests.support.hostile_bodies import EMPTY, HONEST, OPENERS, answer, hostile, pack
+from tests.support.quick import each
 
 CODES = {"bad_msgpack", "too_deep", "too_large", "not_a_map", "bad_key", "duplicate_key"}
 PEAK_BYTES = 384 * 1024
@@ -165,7 +166,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(body)
 
 
-@pytest.mark.parametrize("body", BODIES)
+@each("body", BODIES)
 def test_slow_reader_knows_the_tables(body: bytes) -> None:
     compare(body)
 
@@ -193,7 +194,7 @@ def test_shapes(body: bytes) -> None:
     compare(body)
 
 
-@pytest.mark.parametrize("body", [*BODIES, *SHAPES.values()])
+@each("body", [*BODIES, *SHAPES.values()])
 def test_no_body_is_walked_twice(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     walks = count_walks(monkeypatch)
     decoded(body)

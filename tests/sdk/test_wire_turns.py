@@ -26,6 +26,7 @@ from getstep.wire import (
 )
 from tests.support.conversations import SAMPLES, ends, frame, framed
 from tests.support.hostile_bodies import FORBIDDEN, answer, hostile, pack
+from tests.support.quick import each
 
 PACKERS: dict[str, Callable[[object], bytes]] = {
     "msgpack": msgpack.Packer().pack,
@@ -88,7 +89,7 @@ UNUSUAL = {
 }
 
 
-@pytest.mark.parametrize("data", UNUSUAL.values(), ids=UNUSUAL)
+@each("data", UNUSUAL.values(), ids=UNUSUAL)
 def test_unusual_bytes_are_left_to_the_general_codec(data: bytes) -> None:
     server, _ = ends(State.TURN)
     assert server.receive_step(data) is None

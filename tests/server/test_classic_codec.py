@@ -15,6 +15,7 @@ from getstep.wire import CLASSIC_MAX_SQUARES, RemoteProtocolError
 from getstep.wire.classic import FRAME, ClassicReader, question_bytes, stop_bytes
 from getstep_engines import GAMES
 from tests.support.classic_wire import answer_bytes, ints
+from tests.support.quick import each
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"
 LONGEST_ANSWER = 8 + CLASSIC_MAX_SQUARES * 8
@@ -96,8 +97,8 @@ HONEST: dict[str, tuple[bytes, list[Answer]]] = {
 }
 
 
-@pytest.mark.parametrize(("data", "expected"), HONEST.values(), ids=HONEST.keys())
-@pytest.mark.parametrize("size", [1, 3, 4, 8, 1 << 16], ids="{} at once".format)
+@each(("data", "expected"), HONEST.values(), ids=HONEST.keys())
+@each("size", [1, 3, 4, 8, 1 << 16])
 def test_answers_are_read_however_they_are_cut(data: bytes, expected: list[Answer], size: int) -> None:
     read = ClassicReader()
     found: list[Answer] = []

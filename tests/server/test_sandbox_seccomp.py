@@ -8,6 +8,7 @@ import struct
 import pytest
 
 from getstep_server.sandbox import seccomp, syscalls
+from tests.support.quick import each
 
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 NAME = 0x3_1234_5678
@@ -99,8 +100,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("machine", seccomp.MACHINES)
-@pytest.mark.parametrize(("call", "arguments", "wanted"), CASES)
+@each("machine", seccomp.MACHINES)
+@each(("call", "arguments", "wanted"), CASES)
 def test_what_a_program_that_plays_may_call(
     machine: str, call: str | int, arguments: tuple[int, ...], wanted: int
 ) -> None:

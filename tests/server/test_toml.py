@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from getstep_server.config.toml_file import line_of, load, parse, read_text
 from getstep_server.errors import ConfigError
 from getstep_server.validation import Mistake, Model, wrong
+from tests.support.quick import each
 
 
 class Anything(Model, frozen=True, kw_only=True):
@@ -199,7 +200,7 @@ LINES: list[tuple[tuple[str | int, ...], int | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("location", "line"), LINES, ids=[".".join(map(str, where)) for where, _ in LINES])
+@each(("location", "line"), LINES, ids=[".".join(map(str, where)) for where, _ in LINES])
 def test_the_line_of_a_value(location: tuple[str | int, ...], line: int | None) -> None:
     assert line_of(TOML, location) == line
 
