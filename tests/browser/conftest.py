@@ -69,9 +69,15 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def rooms() -> list[object]:
+    """The browser's contexts that no visitor uses."""
+    return []
+
+
 @pytest.fixture
-def visitor(chromium: object) -> Iterator[Visitor]:
+def visitor(chromium: object, rooms: list[object]) -> Iterator[Visitor]:
     """Opens pages, and fails the test if one of them complains or asks another host."""
-    one = Visitor(chromium)
+    one = Visitor(chromium, rooms)
     yield one
     one.leave()

@@ -30,6 +30,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         programs.end()
 
 
+@pytest.fixture(autouse=True)
+def leave_the_board(stage: Stage, visitor: Visitor) -> Iterator[None]:
+    """End the games of a test: a computer has four at a time, and one that nobody sees makes room after 10 s."""
+    yield
+    visitor.post(f"{stage.url}play/leave")
+
+
 @pytest.mark.parametrize("game", quick(GAMES, ["linkage"]))  # the others take 6 to 25 s
 def test_a_person_plays_to_the_end(stage: Stage, visitor: Visitor, game: str) -> None:
     page = visitor.open(stage.url)
