@@ -67,6 +67,7 @@
 #include <winsock2.h>  // before windows.h: include getstep.hpp first
 #include <ws2tcpip.h>
 #include <mstcpip.h>
+#include <tlhelp32.h>
 #ifdef _MSC_VER
 #pragma comment(lib, "ws2_32.lib")
 #pragma warning(push)
@@ -81,6 +82,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#endif
+#ifdef __APPLE__
+#include <crt_externs.h>
+#include <mach-o/dyld.h>
+#include <sys/sysctl.h>
 #endif
 #if defined(__GNUC__) || defined(__clang__)
 #include <cxxabi.h>
@@ -286,6 +292,7 @@ constexpr std::size_t max_name = 64;
 constexpr std::size_t max_text_bytes = 2000;
 constexpr std::int64_t max_id = 2147483647;
 constexpr std::int64_t max_ms = 86400000;
+constexpr std::int64_t max_cell = 2147483647;
 constexpr std::size_t nonce_digits = 32;
 constexpr std::size_t mac_digits = 64;
 
@@ -302,7 +309,9 @@ constexpr double shortest_retry_seconds = 1;
 constexpr double longest_retry_seconds = 60;
 constexpr double steady_seconds = 10;  // an unproved connection makes pauses short again only if it lasted that long
 constexpr double jitter = 0.1;
-constexpr double last_call_seconds = 5;  // after the contest, for a function that is still running
+constexpr double last_call_seconds = 1;  // after the contest, for a function that is still running
+constexpr double restart_seconds = 10;   // after the limit of a question: the function is taken for hung
+constexpr double longest_restart_seconds = 86400;
 constexpr int stalled_misses = 3;
 constexpr int boards_drawn = 3;
 
@@ -1053,8 +1062,7 @@ public:
             if (!row.is(Value::Kind::array)) wrong("board", row, "rows");
             made.emplace_back();
             for (const Value& cell : row.items()) {
-                if (!cell.is(Value::Kind::integer) && !cell.is(Value::Kind::big)) wrong("board", row, "whole numbers");
-                made.back().push_back(cell_of(cell));
+                made.back().push_back(static_cast<int>(integer("board", cell, -max_cell - 1, max_cell)));
             }
         }
         return made;
@@ -1065,12 +1073,6 @@ public:
     }
 
 private:
-    static int cell_of(const Value& cell) {
-        const std::int64_t most = (std::numeric_limits<int>::max)(), least = (std::numeric_limits<int>::min)();
-        if (cell.is(Value::Kind::big)) return static_cast<int>(most);
-        return static_cast<int>((std::min)((std::max)(cell.as_integer(), least), most));
-    }
-
     const Value& map_;
 };
 
@@ -1522,7 +1524,7 @@ inline std::optional<SavedLogin> saved_login() {
 
 /// What the command line said; everything else comes from variables, the saved login and defaults.
 struct Options {
-    std::string host, port, team, token, token_file;
+    std::string host, port, team, token, token_file, restart_after;
     bool has_token = false, quiet = false, friendly = false;
 };
 
@@ -1615,6 +1617,17 @@ inline Login find_login(const Options& options) {
     return login;
 }
 
+/// Return how many seconds after its limit a function that has not returned is given up; 0: never.
+inline double find_restart_after(const Options& options) {
+    const std::string text =
+        trimmed(options.restart_after.empty() ? variable("GETSTEP_RESTART_AFTER") : options.restart_after);
+    if (text.empty()) return restart_seconds;
+    char* end = nullptr;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (*end == '\0' && seconds >= 0 && seconds <= longest_restart_seconds) return seconds;
+    throw Stop(2, "The restart-after is " + short_repr(text) + ", expected a number of seconds from 0 to 86400; 0 is never.");
+}
+
 /// Return the factor for all pauses before a new connection: GETSTEP_TIME_SCALE, for tests of clients.
 inline double time_scale() {
     const std::string text = variable("GETSTEP_TIME_SCALE");
@@ -1626,7 +1639,7 @@ inline double time_scale() {
 inline std::string usage(const std::string& program) {
     return "usage: " + program +
            " [--host HOST] [--port PORT] [--team TEAM]\n"
-           "       [--token TOKEN | --token-file FILE] [--friendly] [--quiet]\n\n"
+           "       [--token TOKEN | --token-file FILE] [--friendly] [--quiet] [--restart-after SECONDS]\n\n"
            "Play in a getstep bot contest until it is over. You can start it before the contest: it waits\n"
            "for the server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.\n\n"
            "  --host HOST        the host's name or address (default: the saved one, else 127.0.0.1)\n"
@@ -1635,9 +1648,12 @@ inline std::string usage(const std::string& program) {
            "  --token TOKEN      your team's token\n"
            "  --token-file FILE  a text file that holds the token alone\n"
            "  --friendly         play against people on the live page; these matches count nowhere\n"
-           "  --quiet            print problems only\n\n"
-           "Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and\n"
-           "GETSTEP_TOKEN_FILE, then from what getstep login has saved.\n\n"
+           "  --quiet            print problems only\n"
+           "  --restart-after SECONDS\n"
+           "                     start the program again if GetStep has not returned so long after its limit\n"
+           "                     (default 10; 0: never)\n\n"
+           "Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN,\n"
+           "GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.\n\n"
            "exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C";
 }
 
@@ -1663,12 +1679,13 @@ inline Options parse_arguments(int argc, const char* const* argv) {
             options.friendly = true;
             continue;
         }
-        std::string* target = name == "--host"         ? &options.host
-                              : name == "--port"       ? &options.port
-                              : name == "--team"       ? &options.team
-                              : name == "--token"      ? &options.token
-                              : name == "--token-file" ? &options.token_file
-                                                       : nullptr;
+        std::string* target = name == "--host"            ? &options.host
+                              : name == "--port"          ? &options.port
+                              : name == "--team"          ? &options.team
+                              : name == "--token"         ? &options.token
+                              : name == "--token-file"    ? &options.token_file
+                              : name == "--restart-after" ? &options.restart_after
+                                                          : nullptr;
         if (!target) throw Stop(2, "unknown argument " + short_repr(argument(argv[n])) + "; --help lists all");
         if (!joined && ++n == argc) throw Stop(2, name + " needs a value; --help lists all arguments");
         *target = joined ? value : argument(argv[n]);
@@ -1813,7 +1830,7 @@ struct Match {
 
     std::string lateness_text(const Ask& ask, double ms) const {
         const double limit = static_cast<double>(ask.time_left_ms);
-        const std::string took = line(ask) + "get_step took " + duration(ms);
+        const std::string took = line(ask) + "GetStep took " + duration(ms);
         if (ms <= limit) return took + " of " + duration(limit);
         return took + ", " + duration(ms - limit) + " over the limit of " + duration(limit);
     }
@@ -2118,10 +2135,11 @@ private:
 
     bool set_non_blocking() const {
 #ifdef _WIN32
+        SetHandleInformation(reinterpret_cast<HANDLE>(handle_), HANDLE_FLAG_INHERIT, 0);
         u_long on = 1;
         return ::ioctlsocket(handle_, FIONBIO, &on) == 0;
 #else
-        ::fcntl(handle_, F_SETFD, FD_CLOEXEC);
+        ::fcntl(handle_, F_SETFD, FD_CLOEXEC);  // a program that the bot starts does not keep the connection
         return ::fcntl(handle_, F_SETFL, ::fcntl(handle_, F_GETFL, 0) | O_NONBLOCK) == 0;
 #endif
     }
@@ -2249,6 +2267,204 @@ inline void install_signal_handlers(bool quiet) {
 #endif
 }
 
+// --- starting the program again: a function that never returns cannot be ended in another way -------------------------
+
+/// What a program that is started again has to know of what was before it: protocol.md, "Trust".
+struct Restarted {
+    bool proved = false;   // a server has proved that it knows the token
+    bool located = false;  // and at which address it is
+    unsigned hangs = 0;    // since the latest answer
+
+    /// Return how long to wait before connecting: a function that hangs at its first call does so again.
+    double pause() const {
+        return hangs < 2 ? 0 : (std::min)(std::ldexp(1.0, static_cast<int>(hangs) - 1), longest_retry_seconds);
+    }
+    unsigned code() const { return (proved ? 1u : 0u) | (located ? 2u : 0u) | (hangs << 2); }
+    static Restarted of_code(unsigned code) { return {(code & 1u) != 0, (code & 2u) != 0, (code >> 2) & most_hangs}; }
+
+    static constexpr unsigned most_hangs = 31;
+};
+
+constexpr const char* restarted_variable = "GETSTEP_RESTARTED";
+
+/// Return true if a debugger is attached: a function that it has stopped does not hang.
+inline bool is_debugged() {
+#if defined(_WIN32)
+    return IsDebuggerPresent() != 0;
+#elif defined(__APPLE__)
+    struct kinfo_proc about;
+    std::memset(&about, 0, sizeof about);
+    std::size_t size = sizeof about;
+    int which[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, ::getpid()};
+    return ::sysctl(which, 4, &about, &size, nullptr, 0) == 0 && (about.kp_proc.p_flag & P_TRACED) != 0;
+#else
+    const std::string status = read_file("/proc/self/status", 4096).value_or("");
+    const std::size_t at = status.find("TracerPid:\t");
+    return at != std::string::npos && status[at + 11] != '0';
+#endif
+}
+
+/// Return the variables for a program that is started again: the login is not among its arguments, which every user of
+/// this computer can read.
+inline std::vector<std::pair<std::string, std::string>> handed_over(const Address& address, const Login& login,
+                                                                    const Restarted& before) {
+    return {{"GETSTEP_HOST", address.host},
+            {"GETSTEP_PORT", std::to_string(address.port)},
+            {"GETSTEP_TEAM", std::to_string(login.team)},
+            {"GETSTEP_TOKEN", login.token},
+            {restarted_variable, std::to_string(before.code())}};
+}
+
+/// Return what this program has to know if it was started again; nothing if a user has started it.
+inline std::optional<Restarted> restarted() {
+    const std::string code = variable(restarted_variable);
+#ifdef _WIN32
+    _wputenv_s(wide_of(restarted_variable, CP_UTF8).c_str(), L"");  // not for programs that the bot starts
+#else
+    ::unsetenv(restarted_variable);
+#endif
+    if (code.empty()) return std::nullopt;
+    return Restarted::of_code(static_cast<unsigned>(std::strtoul(code.c_str(), nullptr, 10)));
+}
+
+#ifdef _WIN32
+
+/// The exit code by which a program asks the one that has started it to do so again, with a `Restarted` in its lowest bits.
+constexpr DWORD restart_code = 0x67730000;
+
+/// Suspend or resume all threads but this one.
+inline void for_other_threads(DWORD(WINAPI* suspend_or_resume)(HANDLE)) {
+    const HANDLE list = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
+    THREADENTRY32 entry;
+    std::memset(&entry, 0, sizeof entry);
+    entry.dwSize = sizeof entry;
+    for (BOOL found = Thread32First(list, &entry); found; found = Thread32Next(list, &entry)) {
+        if (entry.th32OwnerProcessID != GetCurrentProcessId() || entry.th32ThreadID == GetCurrentThreadId()) continue;
+        const HANDLE thread = OpenThread(THREAD_SUSPEND_RESUME, FALSE, entry.th32ThreadID);
+        if (!thread) continue;
+        suspend_or_resume(thread);
+        CloseHandle(thread);
+    }
+    CloseHandle(list);
+}
+
+/// Start this program, and return its exit code. It ends with this one. Return nothing if Windows refuses.
+inline std::optional<DWORD> run_again() {
+    std::wstring path(32768, L'\0'), words = GetCommandLineW();
+    path.resize(GetModuleFileNameW(nullptr, &path[0], static_cast<DWORD>(path.size())));
+    STARTUPINFOW about;
+    std::memset(&about, 0, sizeof about);
+    about.cb = sizeof about;
+    about.dwFlags = STARTF_USESTDHANDLES;
+    about.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
+    about.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
+    about.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    for (const HANDLE stream : {about.hStdInput, about.hStdOutput, about.hStdError})
+        SetHandleInformation(stream, HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT);
+    PROCESS_INFORMATION started;
+    if (!CreateProcessW(path.c_str(), &words[0], nullptr, nullptr, TRUE, CREATE_SUSPENDED, nullptr, nullptr, &about, &started))
+        return std::nullopt;
+    const HANDLE job = CreateJobObjectW(nullptr, nullptr);
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits;
+    std::memset(&limits, 0, sizeof limits);
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
+    SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof limits);
+    AssignProcessToJobObject(job, started.hProcess);
+    ResumeThread(started.hThread);
+    for_other_threads(SuspendThread);  // an endless loop would take a core from the program that plays
+    WaitForSingleObject(started.hProcess, INFINITE);
+    DWORD code = 1;
+    GetExitCodeProcess(started.hProcess, &code);
+    for_other_threads(ResumeThread);  // one of them may hold the lock of the heap, which the next start needs
+    for (const HANDLE handle : {started.hThread, started.hProcess, job}) CloseHandle(handle);
+    return code;
+}
+
+/// End this program, and start it again with the same arguments. Return why not if that fails.
+///
+/// No program of Windows can put another in its place. So the first one waits for the second, and starts the third when
+/// the second asks for it, so that there are never more than two.
+inline std::string start_again(const Address& address, const Login& login, Restarted before, bool was_restarted) {
+    if (was_restarted) TerminateProcess(GetCurrentProcess(), restart_code | before.code());
+    std::signal(SIGINT, SIG_IGN);  // Ctrl-C is for all programs of the console; this one ends after the other
+    while (true) {
+        for (const auto& variable : handed_over(address, login, before))
+            SetEnvironmentVariableW(wide_of(variable.first.c_str(), CP_UTF8).c_str(), wide_of(variable.second.c_str(), CP_UTF8).c_str());
+        const std::optional<DWORD> code = run_again();
+        if (!code) {
+            const DWORD problem = GetLastError();
+            std::signal(SIGINT, getstep_on_interrupt);
+            return "Windows error " + std::to_string(problem);
+        }
+        if ((*code & 0xFFFF0000) != restart_code) TerminateProcess(GetCurrentProcess(), *code);
+        before = Restarted::of_code(*code);
+    }
+}
+
+#else
+
+/// Return the path of this program, and its arguments with its name.
+inline std::pair<std::string, std::vector<std::string>> own_command() {
+    std::string path;
+    std::vector<std::string> words;
+#ifdef __APPLE__
+    std::uint32_t size = 0;
+    ::_NSGetExecutablePath(nullptr, &size);
+    path.resize(size);
+    if (::_NSGetExecutablePath(&path[0], &size) == 0) path.resize(std::strlen(path.c_str()));
+    for (int n = 0; n < *::_NSGetArgc(); ++n) words.emplace_back((*::_NSGetArgv())[n]);
+#else
+    char link[4096];
+    const ssize_t length = ::readlink("/proc/self/exe", link, sizeof link);
+    if (length > 0) path.assign(link, static_cast<std::size_t>(length));
+    std::string word;
+    for (const char c : read_file("/proc/self/cmdline", 1 << 21).value_or("")) {  // ARG_MAX of Linux
+        if (c != '\0') {
+            word += c;
+            continue;
+        }
+        words.push_back(word);
+        word.clear();
+    }
+#endif
+    return {path, words};
+}
+
+/// Put this program, with the same arguments, in the place of itself. Return why not if that fails.
+inline std::string start_again(const Address& address, const Login& login, Restarted before, bool) {
+#ifdef __APPLE__
+    char** const environment = *::_NSGetEnviron();
+#else
+    char** const environment = ::environ;
+#endif
+    std::vector<std::string> variables;
+    const auto handed = handed_over(address, login, before);
+    for (const auto& variable : handed) variables.push_back(variable.first + "=" + variable.second);
+    for (char** entry = environment; entry && *entry; ++entry) {
+        const std::string text = *entry, name = text.substr(0, text.find('='));
+        if (std::none_of(handed.begin(), handed.end(), [&](const auto& one) { return one.first == name; })) variables.push_back(text);
+    }
+    std::pair<std::string, std::vector<std::string>> command = own_command();
+    const auto pointers = [](std::vector<std::string>& texts) {
+        std::vector<char*> list;
+        for (std::string& text : texts) list.push_back(&text[0]);
+        list.push_back(nullptr);
+        return list;
+    };
+    const std::vector<char*> words = pointers(command.second), settings = pointers(variables);
+    if (::ftrylockfile(stdout) == 0) {  // a function that hangs may be the one that has it
+        std::fflush(stdout);
+        ::funlockfile(stdout);
+    }
+    ::execve(command.first.c_str(), words.data(), settings.data());
+#ifdef __linux__
+    ::execve("/proc/self/exe", words.data(), settings.data());  // the file was removed, or is just being built
+#endif
+    return system_text(errno);
+}
+
+#endif
+
 // --- the client ---------------------------------------------------------------------------------------------------
 
 using Callback = std::function<Move(Board&, bool, const Turn&)>;
@@ -2329,13 +2545,13 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
     result.ms = 1000 * seconds_since(since);
     if (thrown) {
         result.error = sendable_text(*thrown);
-        result.problem = "get_step threw:\n" + trace_text(*thrown);
+        result.problem = "GetStep threw:\n" + trace_text(*thrown);
         return result;
     }
     try {
         step_frame(max_id, result.move);
     } catch (const Unsendable& error) {
-        result.error = sendable_text("get_step returned " + short_repr(result.move) + ", which cannot be sent: " + error.what());
+        result.error = sendable_text("GetStep returned " + short_repr(result.move) + ", which cannot be sent: " + error.what());
         result.problem = *result.error + "\nExpected for " + escaped(turn.game) + ": " + move_text(turn.game);
     }
     return result;
@@ -2347,13 +2563,18 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
 /// thinks, connects again, and prints. What both use is guarded by `mutex_`.
 class Client {
 public:
-    Client(Callback callback, Address address, Login login, Console& console, bool friendly)
+    Client(Callback callback, Address address, Login login, Console& console, bool friendly, double restart_after)
         : callback_(std::move(callback)),
           address_(std::move(address)),
           login_(std::move(login)),
           console_(console),
           friendly_(friendly),
-          scale_(time_scale()) {}
+          restart_after_ms_(1000 * restart_after),
+          scale_(time_scale()),
+          before_(restarted()),
+          ever_proved_(before_ && before_->proved),
+          ever_located_(before_ && before_->located),
+          hangs_(before_ ? before_->hangs : 0) {}
 
     /// Play until the server says not to come back, and return the exit code.
     int run() {
@@ -2378,7 +2599,7 @@ private:
             thinking_ = question;
             begin_watch(*question);
             lock.unlock();
-            std::snprintf(current_turn(), 200, "get_step, match %lld, move %lld", static_cast<long long>(turn.match),
+            std::snprintf(current_turn(), 200, "GetStep, match %lld, move %lld", static_cast<long long>(turn.match),
                           static_cast<long long>(turn.move_number));
             CallResult result = call_bot(callback_, question->ask, turn);
             current_turn()[0] = '\0';
@@ -2414,6 +2635,7 @@ private:
                 return;
             }
             conversation_.answered(id);
+            hangs_ = 0;
             if (is_open) {
                 question->answered = true;
                 if (!call.error && !call.resigns) question->match->answered.insert(id);
@@ -2445,12 +2667,17 @@ private:
         changed_.notify_all();
         const auto limit = std::chrono::duration<double>(last_call_seconds);
         if (!changed_.wait_for(lock, limit, [this] { return !thinking_; })) {
-            console_.warn("getstep: get_step is still running; the program ends without it");
+            console_.warn("getstep: GetStep is still running; the program ends without it");
             std::_Exit(code);
         }
     }
 
     int play_connections() {
+        if (before_ && before_->pause() > 0) {
+            console_.warn("GetStep has hung " + std::to_string(before_->hangs) + " times in a row without an answer in between; " +
+                          "the client connects in " + duration(1000 * before_->pause()) + ".");
+            sleep(before_->pause() * scale_);
+        }
         while (true) {
             double pause = 0;
             bool ended = false;
@@ -2776,6 +3003,8 @@ private:
         since_ = Clock::now();
         late_ms_ = static_cast<double>(question.ask.time_left_ms + question.match->start.lag_ms);
         stalled_ms_ = question.match->stalled_after_ms(question.ask);
+        restart_ms_ = restart_after_ms_ > 0 ? static_cast<double>(question.ask.time_left_ms) + restart_after_ms_
+                                            : (std::numeric_limits<double>::infinity)();
     }
 
     void check_watch() {
@@ -2784,18 +3013,38 @@ private:
         const double ms = 1000 * seconds_since(since_);
         const Question& question = *thinking_;
         if (ms >= late_ms_) {
-            console_.warn(question.match->line(question.ask) + "get_step has taken " + duration(late_ms_) +
+            console_.warn(question.match->line(question.ask) + "GetStep has taken " + duration(late_ms_) +
                           ", over the limit of " + duration(static_cast<double>(question.ask.time_left_ms)) +
                           ", and is still running");
             late_ms_ = (std::numeric_limits<double>::infinity)();
         }
         if (ms >= stalled_ms_) {
-            console_.warn(question.match->line(question.ask) + "get_step has taken " + duration(stalled_ms_) + ", " +
+            console_.warn(question.match->line(question.ask) + "GetStep has taken " + duration(stalled_ms_) + ", " +
                           std::to_string(stalled_misses) +
                           " limits; your bot is stalled: unless the match is over, the server skips its turns until "
-                          "get_step returns");
+                          "GetStep returns\n" +
+                          (std::isfinite(restart_ms_)
+                               ? "In " + duration((std::max)(0.0, restart_ms_ - stalled_ms_)) + " the client starts your program again."
+                               : "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."));
             stalled_ms_ = (std::numeric_limits<double>::infinity)();
         }
+        if (ms >= restart_ms_) {
+            restart_ms_ = (std::numeric_limits<double>::infinity)();
+            if (!is_debugged()) restart(question);
+        }
+    }
+
+    /// Start the program again, because the function has not returned for long.
+    void restart(const Question& question) {
+        const Match& match = *question.match;
+        console_.warn("GetStep has not returned, " + duration(restart_after_ms_) + " after its limit of " +
+                      duration(static_cast<double>(question.ask.time_left_ms)) + " (match " + std::to_string(match.start.match) +
+                      ", move " + std::to_string(question.ask.move_number) + " of " + escaped(match.start.game) +
+                      "). The client starts your program again; the contest goes on.");
+        socket_.close();  // the server hears of it before the new login
+        const std::string why = start_again(address_, login_, {ever_proved_, ever_located_, (std::min)(hangs_ + 1, Restarted::most_hangs)},
+                                            before_.has_value());
+        console_.warn("Your program cannot be started again: " + why + ". Stop it with Ctrl-C, and start it yourself.");
     }
 
     const Callback callback_;
@@ -2803,13 +3052,15 @@ private:
     const Login login_;
     Console& console_;
     const bool friendly_;
+    const double restart_after_ms_;
     const double scale_;
+    const std::optional<Restarted> before_;
 
     // only the network's thread
     Backoff backoff_;
     std::set<std::string> warned_;  // the problems reported since the last good connection
-    bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_ = false;
-    bool ever_located_ = false;  // a server has proved at which address it is
+    bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_;
+    bool ever_located_;  // a server has proved at which address it is
     bool timed_out_ = false;
 
     // guarded by the mutex
@@ -2826,8 +3077,9 @@ private:
     std::shared_ptr<Question> waiting_;   // the one to think about next
     std::shared_ptr<Question> thinking_;
     Clock::time_point since_;
-    double late_ms_ = 0, stalled_ms_ = 0;
+    double late_ms_ = 0, stalled_ms_ = 0, restart_ms_ = 0;
     RepeatedProblems problems_;
+    unsigned hangs_;  // since the latest answer
     bool finished_ = false;
     int exit_code_ = 1;
 };
@@ -2875,7 +3127,7 @@ inline int run_client(int argc, const char* const* argv, const Callback& callbac
         const Address address = find_address(options);
         const Login login = find_login(options);
         install_signal_handlers(options.quiet);
-        return Client(callback, address, login, console, options.friendly).run();
+        return Client(callback, address, login, console, options.friendly, find_restart_after(options)).run();
     } catch (const Stop& stop) {
         if (stop.exit_code == 0) std::printf("%s\n", stop.what());
         else std::fprintf(stderr, "getstep: %s\n", stop.what());

@@ -49,6 +49,9 @@ export interface Settings {
   friendly?: boolean;
   /** The games that the bot plays. It gives up each match of another game, and plays the next ones. */
   games?: string[];
+  /** Start the function again if it has not returned so many seconds after its limit: 10, or what GETSTEP_RESTART_AFTER
+   *  says; 0: never. */
+  restartAfter?: number | string;
   /** The arguments in place of those of the command line. */
   args?: string[];
 }

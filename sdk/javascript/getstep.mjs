@@ -20,6 +20,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { readFileSync, writeSync } from "node:fs";
+import inspector from "node:inspector";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
@@ -40,6 +41,7 @@ const MAX_NAME = 64;
 const MAX_TEXT_BYTES = 2000;
 const MAX_ID = 2 ** 31 - 1;
 const MAX_MS = 86_400_000;
+const MAX_CELL = 2 ** 31 - 1;
 const NONCE_DIGITS = 32;
 const MAC_DIGITS = 64;
 
@@ -54,7 +56,10 @@ const SHORTEST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 const STEADY_MS = 10_000; // an unproved connection makes pauses short again only if it lasted that long
 const JITTER = 0.1;
-const LAST_CALL_MS = 5000; // after the contest, for a function that is still running
+const LAST_CALL_MS = 1000; // after the contest, for a function that is still running
+const LAST_THREAD_MS = 500; // and then for its thread
+const RESTART_SECONDS = 10; // after the limit of a question: the function is taken for hung
+const LONGEST_RESTART_SECONDS = 86_400;
 const STALLED_MISSES = 3;
 const BOARDS_DRAWN = 3;
 const MAX_UNSENT = 1 << 20; // bytes: a server that does not read its answers is given up
@@ -463,9 +468,7 @@ const options = (name, value) => {
   if (!isMap(value)) wrong(name, value, "a map");
   for (const [option, setting] of Object.entries(value)) integer(-MAX_ID, MAX_ID)(shortRepr(option), setting);
 };
-const cell = (name, value) => {
-  if (!isInteger(value)) wrong(name, value, "whole numbers");
-};
+const cell = integer(-MAX_CELL - 1, MAX_CELL);
 const scores = (name, value) => {
   if (!Array.isArray(value) || value.length !== 2) wrong(name, value, "one for each player");
 };
@@ -741,6 +744,17 @@ function findLogin(given) {
   return { team, token };
 }
 
+/** Return how many milliseconds after its limit a function that has not returned is given up; 0: never. */
+function findRestartAfter(given) {
+  const value = given.restartAfter ?? (process.env.GETSTEP_RESTART_AFTER || RESTART_SECONDS);
+  const seconds = /^\s*[0-9]*\.?[0-9]+\s*$/.test(String(value)) ? Number(value) : -1;
+  if (seconds >= 0 && seconds <= LONGEST_RESTART_SECONDS) return 1000 * seconds;
+  throw new Stop(
+    2,
+    `The restart-after is ${shortRepr(value)}, expected a number of seconds from 0 to ${LONGEST_RESTART_SECONDS}; 0 is never.`,
+  );
+}
+
 /** Return the factor for all pauses before a new connection: GETSTEP_TIME_SCALE, for tests of clients. */
 function timeScale() {
   const scale = Number(process.env.GETSTEP_TIME_SCALE || "none");
@@ -748,7 +762,7 @@ function timeScale() {
 }
 
 const USAGE = `usage: node ${path.basename(process.argv[1] ?? "my_bot.mjs")} [--host HOST] [--port PORT] [--team TEAM]
-       [--token TOKEN | --token-file FILE] [--friendly] [--quiet]
+       [--token TOKEN | --token-file FILE] [--friendly] [--quiet] [--restart-after SECONDS]
 
 Play in a getstep bot contest until it is over. You can start it before the contest: it waits
 for the server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
@@ -760,13 +774,23 @@ for the server. If the connection is lost, it reconnects automatically. Ctrl-C s
   --token-file FILE  a text file that holds the token alone
   --friendly         play against people on the live page; these matches count nowhere
   --quiet            print problems only
+  --restart-after SECONDS
+                     start getStep again if it has not returned so long after its limit
+                     (default 10; 0: never)
 
-Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and
-GETSTEP_TOKEN_FILE, then from what getstep login has saved.
+Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN,
+GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.
 
 exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C`;
 
-const ARGUMENTS = { "--host": "host", "--port": "port", "--team": "team", "--token": "token", "--token-file": "tokenFile" };
+const ARGUMENTS = {
+  "--host": "host",
+  "--port": "port",
+  "--team": "team",
+  "--token": "token",
+  "--token-file": "tokenFile",
+  "--restart-after": "restartAfter",
+};
 
 /** Return the settings of a command line. Throws Stop: with code 0 and the help, or with code 2 and the mistake. */
 function parseArguments(words) {
@@ -1184,9 +1208,10 @@ function serveMainThread(getStep) {
   return new Promise(() => {});
 }
 
-/** The thread in which the bot is called. It is started again if the bot ends it. */
+/** The thread in which the bot is called. It is started again if the bot ends it, or hangs. */
 class BotThread {
   #worker = null;
+  #ending = []; // threads that were ended and have not stopped yet
   #call = null;
   #number = 0;
   #ready = false;
@@ -1205,11 +1230,28 @@ class BotThread {
     this.#worker.postMessage({ number: this.#number, ...question });
   }
 
+  /** Give up the call that is running, with `error` as its result, and start the function in a new thread. */
+  restart(error) {
+    this.#end();
+    this.#start();
+    this.#finish({ ms: performance.now() - this.#call.started, error: sendableText(error), problem: "", hung: true });
+  }
+
+  /** End the thread. Resolves when it and all before it have stopped: one that waits for a program does not. */
   stop() {
+    this.#call = null;
+    this.#end();
+    return Promise.all(this.#ending);
+  }
+
+  #end() {
     const worker = this.#worker;
     this.#worker = null;
-    this.#call = null;
-    worker?.terminate();
+    if (!worker) return;
+    const ended = worker.terminate().then(() => {
+      this.#ending = this.#ending.filter((other) => other !== ended);
+    });
+    this.#ending.push(ended);
   }
 
   #start() {
@@ -1275,6 +1317,17 @@ function repeats(ask, before) {
   return ask.id === before.id && without(ask) === without(before);
 }
 
+/** Return true if `promise` has resolved after at most `ms`. */
+async function within(promise, ms) {
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const inTime = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
+}
+
 /** A bot in a contest, over as many connections as it takes. */
 class Client {
   #backoff = new Backoff();
@@ -1294,8 +1347,9 @@ class Client {
   #goodbye = null;
   #aborted = null;
 
-  constructor(address, login, console_, friendly, games) {
+  constructor(address, login, console_, { friendly, games, restartAfterMs }) {
     this.games = games; // that the bot plays; undefined if it does not say so
+    this.restartAfterMs = restartAfterMs;
     this.address = address;
     this.login = login;
     this.console = console_;
@@ -1315,7 +1369,8 @@ class Client {
     } finally {
       this.#connection?.close();
       await this.#finishCall();
-      this.bot.stop();
+      // The exit of a process waits for its threads: also for one that waits for another program.
+      if (!(await within(this.bot.stop(), LAST_THREAD_MS))) process.kill(process.pid, "SIGKILL");
     }
   }
 
@@ -1328,15 +1383,10 @@ class Client {
   async #finishCall() {
     if (!this.#thinking) return;
     const finished = new Promise((resolve) => {
-      this.#idle = () => resolve(true);
+      this.#idle = resolve;
     });
-    let timer;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(() => resolve(false), LAST_CALL_MS);
-    });
-    if (!(await Promise.race([finished, late])))
+    if (!(await within(finished, LAST_CALL_MS)))
       this.console.warn("getstep: getStep is still running; the program ends without it");
-    clearTimeout(timer);
     this.#stopTimers();
   }
 
@@ -1526,12 +1576,12 @@ class Client {
       if (isOpen) {
         question.answered = true;
         if (result.frame && !result.resigns) match.answered.add(ask.id);
-      } else {
+      } else if (!result.hung) {
         this.console.warn(
           `${match.latenessText(ask, result.ms)}; the turn was already over, so the answer changes nothing`,
         );
       }
-    } else if (this.#match !== match) {
+    } else if (this.#match !== match && !result.hung) {
       this.console.warn(`${match.latenessText(ask, result.ms)}; the match was already over, so the answer was not sent`);
     }
   }
@@ -1620,13 +1670,30 @@ class Client {
       this.console.warn(
         `${match.line(ask)}getStep has taken ${duration(lateMs)}, over the limit of ${duration(ask.time_left_ms)}, and is still running`,
       );
+    const restartMs = this.restartAfterMs > 0 ? ask.time_left_ms + this.restartAfterMs : null;
+    const todo =
+      restartMs === null
+        ? "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."
+        : `In ${duration(Math.max(0, restartMs - stalledMs))} the client starts your function again.`;
     const stalled = () =>
       this.console.warn(
         `${match.line(ask)}getStep has taken ${duration(stalledMs)}, ${STALLED_MISSES} limits; your bot is stalled: ` +
-          "unless the match is over, the server skips its turns until getStep returns",
+          `unless the match is over, the server skips its turns until getStep returns\n${todo}`,
       );
     this.#timers = [setTimeout(late, lateMs)];
     if (stalledMs !== null) this.#timers.push(setTimeout(stalled, stalledMs));
+    if (restartMs !== null) this.#timers.push(setTimeout(() => this.#restart(ask, match), restartMs));
+  }
+
+  /** Start the function in a new thread, because it has not returned for long. One in a debugger may. */
+  #restart(ask, match) {
+    if (inspector.url()) return;
+    const error = `getStep has not returned, ${duration(this.restartAfterMs)} after its limit of ${duration(ask.time_left_ms)}`;
+    this.console.warn(
+      `${error} (match ${match.number}, move ${ask.move_number} of ${escaped(match.start.game)}).` +
+        " The client starts your function again; the contest goes on.",
+    );
+    this.bot.restart(error);
   }
 
   #stopTimers() {
@@ -1662,7 +1729,8 @@ export async function play(getStep, settings = {}) {
       throw new Stop(2, `games is ${shortRepr(games)}, expected the names of games, such as ["hop"]`);
     process.on("SIGINT", stop);
     try {
-      code = await new Client(address, login, console_, given.friendly === true, given.games).run();
+      const options = { friendly: given.friendly === true, games, restartAfterMs: findRestartAfter(given) };
+      code = await new Client(address, login, console_, options).run();
     } finally {
       process.removeListener("SIGINT", stop);
     }

@@ -133,6 +133,7 @@ def _is_exact(value: Any) -> bool:
 NOT_INT: list[Any] = [None, True, 1.0, "1", [], {}]
 NOT_TEXT: list[Any] = [None, 7, True, ["x"], {"x": 1}]
 NOT_BOOLEAN: list[Any] = [None, 0, 1, "true"]
+BEYOND_32_BITS: list[Any] = [[[2**31]], [[0], [0, -(2**31) - 1]], [[2**63 - 1]], [[2**64 - 1]]]
 
 
 def _ints(lowest: int, highest: int) -> tuple[list[Any], list[Any]]:
@@ -200,8 +201,16 @@ VALUES: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {  # accepted and re
         "id": _ints(1, MAX_ID),
         "move_number": _ints(1, MAX_ID),
         "board": (
-            [[], [[]], [[-5, 0, 100000]], [[0] * 16] * 16, [[1], [1, 2]], [[0] * MAX_ARRAY]],
-            [None, 7, [7], [[None]], [[True]], [[1.0]], [["1"]], [[[1]]], {"0": [0]}],
+            [
+                [],
+                [[]],
+                [[-5, 0, 100000]],
+                [[0] * 16] * 16,
+                [[1], [1, 2]],
+                [[0] * MAX_ARRAY],
+                [[-(2**31), 2**31 - 1]],
+            ],
+            [None, 7, [7], [[None]], [[True]], [[1.0]], [["1"]], [[[1]]], {"0": [0]}, *BEYOND_32_BITS],
         ),
         "is_black": ([True, False], NOT_BOOLEAN),
         "time_left_ms": _ints(0, MAX_MS),

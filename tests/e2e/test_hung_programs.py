@@ -1,0 +1,164 @@
+"""A bot in C++ or JavaScript that never returns is started again: the match goes on, and the contest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from getstep.languages import LANGUAGES
+from getstep.wire import CLOSED, Raised, Step
+from getstep_server.config.contest import load_contest
+from getstep_server.storage.contest_state import results_of
+from tests.support.contests import MakeContest, token_of
+from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start
+from tests.support.languages import compile_cpp, need
+from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import Programs
+
+BOTS = {
+    "cpp": """
+#include "getstep.hpp"
+
+static std::vector<int> GetStep(getstep::Board& board, bool, const getstep::Turn& turn) {
+    volatile bool hangs = turn.match == 1 && turn.move_number == 3;
+    while (hangs) {
+    }
+    const int size = static_cast<int>(board.size());
+    for (int row = 0; row < size; ++row)
+        for (int column = 0; column < size; ++column)
+            if (board[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)] == 0) return {row, column};
+    return {};
+}
+
+int main(int argc, char** argv) { return getstep::play(argc, argv, GetStep); }
+""",
+    "javascript": """
+import { play } from "./getstep.mjs";
+
+function getStep(board, isBlack, turn) {
+  while (turn.match === 1 && turn.moveNumber === 3);
+  for (const [row, cells] of board.entries()) if (cells.includes(0)) return [row, cells.indexOf(0)];
+}
+
+play(getStep);
+""",
+}
+"""Bots for pseudo_tonga that hang in the third turn of match 1."""
+
+NEWS = {
+    "cpp": "GetStep has not returned, {} after its limit of {} (match 1, move 3 of {})."
+    " The client starts your program again; the contest goes on.",
+    "javascript": "getStep has not returned, {} after its limit of {} (match 1, move 3 of {})."
+    " The client starts your function again; the contest goes on.",
+}
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module", params=BOTS)
+def bot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
+    """A language, and the command of its bot, built once."""
+    name, folder = request.param, tmp_path_factory.mktemp("hung")
+    source = folder / f"hung{LANGUAGES[name].suffix}"
+    source.write_text(BOTS[name], encoding="utf-8")
+    if name == "cpp":
+        need("g++")
+        return name, [str(compile_cpp(source, folder / "hung", ["-O0"]))]
+    need("node")
+    for file, content in LANGUAGES[name].sdk_files():
+        (folder / file).write_bytes(content)
+    return name, ["node", str(source)]
+
+
+def run(
+    command: list[str], server: FakeServer, folder: Path, *words: str, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a bot to its end. Its login is in the environment."""
+    where = {"GETSTEP_HOST": "127.0.0.1", "GETSTEP_PORT": str(server.port), "GETSTEP_TIME_SCALE": "0.01"}
+    who = {"GETSTEP_TEAM": str(TEAM), "GETSTEP_TOKEN": TOKEN, "GETSTEP_LOGIN_FILE": str(folder / "none")}
+    environ = {**os.environ, **where, **who, **more}
+    return subprocess.run(
+        [*command, *words], env=environ, capture_output=True, text=True, encoding="utf-8", timeout=PATIENCE_SECONDS
+    )
+
+
+def test_of_twenty_matches_nineteen_are_played(
+    bot: tuple[str, list[str]], programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    name, command = bot
+    event = {"game": "pseudo_tonga", "options": {"size": 6}, "move_seconds": 1, "settings": {"legs": 20}}
+    folder = make_contest(2, event=event)
+    server = programs.serve_in_thread(folder)
+    bots = []
+    for team in (1, 2):
+        where = ["--host", "127.0.0.1", "--port", str(server.port), "--restart-after", "0.3"]
+        bots.append(programs.start(*command, *where, "--team", str(team), "--token", token_of(team), cwd=tmp_path))
+    assert server.wait() == 0
+    assert [bot.wait() for bot in bots] == [0, 0]
+    played = results_of(load_contest(folder))
+    assert {result.reason for result in played[1:]} == {"finished"}
+    assert [sum(result.faults) for result in played] == [1, *[0] * 19]
+    news = NEWS[name].format("0.3 s", "1 s", "pseudo_tonga")
+    assert [news in bot.output for bot in bots].count(True) == 1
+
+
+def test_a_server_that_has_proved_itself_stays_known(bot: tuple[str, list[str]], tmp_path: Path) -> None:
+    """Else a false server could end a bot that hangs: it refuses the login, which a new client obeys."""
+    name, command = bot
+
+    def hangs(session: Session) -> None:
+        session.let_in(start(1, time_ms=50), ask(1, move_number=3, time_left_ms=50))
+        event = session.hear()
+        if name == "javascript":
+            assert isinstance(event, Raised)
+
+    def hangs_again(session: Session) -> None:
+        session.let_in(start(1, time_ms=50, resumed=True), ask(2, move_number=3, time_left_ms=50))
+        event = session.hear()
+        assert isinstance(event, Raised) if name == "javascript" else event is CLOSED
+
+    def refuses(session: Session) -> None:
+        session.greet()
+        session.say(OVER)
+        assert session.hear() is CLOSED
+
+    def goes_on(session: Session) -> None:
+        session.let_in(start(1, resumed=True), ask(3))
+        assert isinstance(session.hear(), Step)
+        session.say(end(1), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(hangs, hangs_again, refuses, goes_on) as server:
+        ran = run(command, server, tmp_path, GETSTEP_RESTART_AFTER="0.2")
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "Thank you for playing."), ran.stderr
+    assert ran.stderr.count(NEWS[name].format("0.2 s", "50 ms", "hop")) == 2
+    if name == "cpp":
+        assert (
+            "GetStep has hung 2 times in a row without an answer in between; the client connects in 2 s."
+            in ran.stderr
+        )
+
+
+@pytest.mark.parametrize("after", ["0", "60"])
+def test_after_goodbye_a_hung_bot_ends(after: str, bot: tuple[str, list[str]], tmp_path: Path) -> None:
+    """Zero means that the function is never started again."""
+    command = bot[1]
+    said = []
+
+    def hangs(session: Session) -> None:
+        session.let_in(start(1, time_ms=50), ask(1, move_number=3, time_left_ms=50))
+        time.sleep(0.3)
+        session.say(end(1), OVER)
+        said.append(time.monotonic())
+        assert session.hear() is CLOSED
+
+    with FakeServer(hangs) as server:
+        ran = run(command, server, tmp_path, "--restart-after", after)
+    assert time.monotonic() - said[0] < 2 + PATIENCE_SECONDS / 10
+    assert ran.returncode == 0
+    assert "is still running; the program ends without it" in ran.stderr
+    assert "has not returned" not in ran.stderr
