@@ -3122,7 +3122,8 @@ inline int run_client(int argc, const char* const* argv, const Callback& callbac
     SetConsoleOutputCP(CP_UTF8);
 #endif
     try {
-        const Options options = parse_arguments(argc, argv);
+        Options options = parse_arguments(argc, argv);
+        options.quiet = options.quiet || !variable("GETSTEP_QUIET").empty();
         Console console(options.quiet);
         const Address address = find_address(options);
         const Login login = find_login(options);

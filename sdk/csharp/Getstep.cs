@@ -1537,6 +1537,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public Settings(string[] args, Func<string, string> environment)
         {
             this.environment = environment;
+            Quiet = Variable("GETSTEP_QUIET") != null;
             for (int i = 0; i < args.Length; i++)
             {
                 string[] parts = args[i].Split(new[] { '=' }, 2);

@@ -132,7 +132,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; ``arguments`` are by default those of the process."""
     _set_up_streams()
     parser = _parser()
-    options = parser.parse_args(arguments)
+    given, command = _with_command(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(given)
+    if command:
+        if options.bot is not None:
+            parser.error("-- is followed by the command of a bot, in place of its file: give one of them")
+        options.bot = command if len(command) > 1 else command[0]
     options.is_process = arguments is None and bool(sys.executable)
     console = Console(quiet=getattr(options, "quiet", False))
     if options.run is None:
@@ -148,6 +153,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.say("Stopped.")
         return STOPPED
     return code
+
+
+def _with_command(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments before ``--``, and the words of the bot's command after it.
+
+    They are separated here: the parser of each version of Python treats ``--`` in its own way. Other commands have
+    no command of a bot, only files whose names may begin with a hyphen.
+    """
+    given = list(arguments)
+    at = given.index("--") if "--" in given and given[0] in ("practice", "check") else len(given)
+    return given[:at], given[at + 1 :]
 
 
 def _fail(console: Console, error: GetstepError, code: int) -> int:
@@ -185,6 +201,8 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _practice(options: argparse.Namespace, console: Console) -> int:
+    if options.bot is None:
+        raise SetupError("Which bot? Give its file, or its command after --, such as -- java -cp . MyBot.")
     from .local_matches.command import practise  # here: the other commands need neither its boards nor its replays
 
     return practise(options, console)
@@ -309,7 +327,12 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         for option in game.options.values()
     ]
     listed = "; ".join(game_options).replace("%", "%%") or "no installed game has one"  # argparse formats it
-    parser.add_argument("bot", help="your bot's file, such as my_bot.py")
+    parser.add_argument(
+        "bot",
+        nargs="?",
+        help="your bot: a file in Python, a source in C++, Java, C# or JavaScript, which is built, or a program;"
+        " for any other one, the command that starts it, after --",
+    )
     parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
     parser.add_argument(
         "--option",

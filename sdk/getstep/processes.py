@@ -26,14 +26,29 @@ class ProcessTree:
 
     On Windows they are a job, which also ends with this process. A process that it started before it was in the job
     is not; Python itself takes longer to start.
+
+    Args:
+        process: the leader of the group.
+        ends_with_us: end all of them when this process ends in any way, also on other systems. A bot that notices
+            the end of its input needs it not.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, ends_with_us: bool = False) -> None:
         self._process = process
+        self._guard: subprocess.Popen[bytes] | None = None
         if sys.platform == "win32":
             from ._windows_job import Job  # here: no other system has the library that it loads
 
             self._job = Job(process.pid)
+        elif ends_with_us:
+            # The other end of its input closes with this process, even if that is killed.
+            self._guard = subprocess.Popen(  # noqa: S603 - a fixed command
+                ["/bin/sh", "-c", 'read -r _; kill -s KILL -- "-$0"', str(process.pid)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                **own_group(),
+            )
 
     def kill(self) -> None:
         """End all of them at once."""
@@ -43,3 +58,7 @@ class ProcessTree:
         else:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # the group is empty
                 os.killpg(self._process.pid, signal.SIGKILL)
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            guard.kill()  # before its input ends: by then, another group may have the number
+            guard.communicate()

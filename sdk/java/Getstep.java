@@ -1437,6 +1437,7 @@ public final class Getstep {
 
         Settings(String[] args, Map<String, String> environment) throws SetupError {
             this.environment = environment;
+            quiet = variable("GETSTEP_QUIET") != null;
             List<String> withValue = Arrays.asList("--host", "--port", "--team", "--token", "--token-file");
             for (int i = 0; i < args.length; i++) {
                 String[] parts = args[i].split("=", 2);

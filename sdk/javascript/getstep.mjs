@@ -1717,7 +1717,7 @@ export async function play(getStep, settings = {}) {
     if (typeof getStep !== "function") throw new Stop(2, `getStep is ${shortRepr(getStep)}, expected a function`);
     if (!process.argv[1]) throw new Stop(2, "save the bot in a file: node my_bot.mjs");
     const given = { ...settings, ...parseArguments(settings.args ?? process.argv.slice(2)) };
-    const console_ = new Console(given.quiet === true);
+    const console_ = new Console(given.quiet === true || Boolean(process.env.GETSTEP_QUIET));
     const stop = () => {
       console_.say("Stopped.");
       process.exit(130);

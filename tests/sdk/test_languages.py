@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from getstep import __version__, cli
-from getstep.languages import LANGUAGES, Build, Language, language_of, starter
+from getstep.languages import LANGUAGES, Language, language_of, starter
+from getstep.languages.builds import Build
 from getstep_engines import GAMES
 
 ROOT = Path(__file__).parents[2]
@@ -151,13 +152,13 @@ def test_the_sdk_has_the_version_of_the_package() -> None:
         assert f'"{__version__}"'.encode() in found[name]
 
 
-@pytest.mark.parametrize("command", ["check", "play", "practice"])
+@pytest.mark.parametrize("command", ["check", "play"])
 def test_a_bot_in_another_language_is_not_read_as_python(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("frog.mjs").write_text("// plays hop")
-    login = [] if command == "practice" else ["--host", "127.0.0.1", "--port", "9", "--team", "1", "--token", "a"]
+    login = ["--host", "127.0.0.1", "--port", "9", "--team", "1", "--token", "a"]
     assert cli.main([command, "frog.mjs", *login]) in (1, 2)
     said = "".join(capsys.readouterr())
     assert "frog.mjs is a bot in JavaScript, which plays without getstep" in said

@@ -168,7 +168,7 @@ def play(
             "or remove it: getstep play calls it for you."
         )
     own = of_this_program()
-    console = Console(quiet=quiet or own.quiet)
+    console = Console(quiet=quiet or own.quiet or bool(os.environ.get("GETSTEP_QUIET")))
     if own.token or own.token_file:
         token, token_file = own.token, own.token_file
     try:

@@ -1,7 +1,7 @@
 """Bots in other languages: the SDK's files of each language, its starter bots, and how a bot is built and started.
 
 In: the ending of a file. Out: a `Language` with its files and its commands. It must not know processes: it returns
-commands, and runs none.
+commands, which are in `builds`, and runs none.
 
 A language is a line of the table here, and its folder: in the archive `PACKED` in an installed package, in the
 folder of the distribution (``sdk/cpp``) in a checkout. The folder has the SDK's files and ``starters/GAME.SUFFIX``
@@ -29,6 +29,8 @@ from pathlib import Path
 
 from getstep_engines import GAMES, Game
 
+from .builds import CL, CLANG, DOTNET, GPP, JAVAC, MCS, MINGW, NODE, Build
+
 PACKED = "files.zip.gz"
 """The archive with the files of all languages, beside this module: unpacked they would be a quarter of the SDK.
 
@@ -48,30 +50,6 @@ _SEVERAL = "several"
 
 
 @dataclass(frozen=True)
-class Build:
-    """One way to build and start a bot.
-
-    In the commands, ``{file}`` is the bot's file, and ``{stem}`` its name without the ending.
-
-    Args:
-        tool: the program that it takes, such as ``g++``.
-        build: the command that builds the bot; empty if nothing is built.
-        run: the command that starts the bot.
-        systems: the values of ``sys.platform`` for which it is meant; all if empty.
-    """
-
-    tool: str
-    build: str
-    run: str
-    systems: tuple[str, ...] = ()
-
-    def commands(self, file: Path) -> list[str]:
-        """Return what to type, in the folder of the bot's file."""
-        quoted = {"file": _quoted(file.name), "stem": _quoted(file.stem)}
-        return [command.format(**quoted) for command in (self.build, self.run) if command]
-
-
-@dataclass(frozen=True)
 class Language:
     """A language that has an SDK here.
 
@@ -84,6 +62,7 @@ class Language:
         install: what to do if no tool of ``builds`` is there, by ``sys.platform``.
         name_of_bot: what the stem of a bot's file must match; some languages take the name of a class from it.
         other_suffixes: that a bot's file may have as well.
+        headers: suffixes of files that a bot's file includes.
     """
 
     name: str
@@ -94,6 +73,7 @@ class Language:
     install: Mapping[str, str] = field(default_factory=dict)
     name_of_bot: str = r".+"
     other_suffixes: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path | zipfile.Path:
@@ -142,24 +122,21 @@ _TABLE = (
         "C++",
         ".cpp",
         ("getstep.hpp",),
-        (
-            Build("g++", "g++ -std=c++17 -O2 -pthread -o {stem} {file}", "./{stem}", ("linux",)),
-            Build("clang++", "clang++ -std=c++17 -O2 -pthread -o {stem} {file}", "./{stem}", ("linux", "darwin")),
-            Build("cl", "cl /std:c++17 /O2 /EHsc {file}", ".\\{stem}", ("win32",)),
-            Build("g++", "g++ -std=c++17 -O2 -static -o {stem} {file} -lws2_32", ".\\{stem}", ("win32",)),
-        ),
+        (GPP, CLANG, CL, MINGW),
         {
             "linux": "sudo apt install g++",
             "darwin": "xcode-select --install",
             "win32": "Visual Studio with C++, or MSYS2: https://www.msys2.org",
         },
+        other_suffixes=(".cc", ".cxx"),
+        headers=(".h", ".hpp", ".hh"),
     ),
     Language(
         "javascript",
         "JavaScript",
         ".mjs",
         ("getstep.mjs", "getstep.d.mts"),
-        (Build("node", "", "node {file}"),),
+        (NODE,),
         {
             "linux": "sudo apt install nodejs",
             "darwin": "the installer from https://nodejs.org, or: brew install node",
@@ -172,7 +149,7 @@ _TABLE = (
         "Java",
         ".java",
         ("Getstep.java",),
-        (Build("javac", "javac {file} Getstep.java", "java {stem}"),),
+        (JAVAC,),
         {
             "linux": "sudo apt install default-jdk-headless",
             "darwin": "a JDK, version 11 or newer: https://adoptium.net",
@@ -185,10 +162,7 @@ _TABLE = (
         "C#",
         ".cs",
         ("Getstep.cs", "Bot.csproj"),
-        (
-            Build("dotnet", "dotnet build -c Release -o out Bot.csproj", "dotnet out/Bot.dll"),
-            Build("mcs", "mcs -optimize {file} Getstep.cs", "mono {stem}.exe"),
-        ),
+        (DOTNET, MCS),
         {
             "linux": "sudo apt install mono-mcs mono-runtime, or .NET: https://dotnet.microsoft.com/download",
             "darwin": ".NET: https://dotnet.microsoft.com/download",
@@ -295,7 +269,3 @@ def _for_game(language: Language, line: str, game: Game) -> Iterator[str]:
         return
     pascal = "".join(word.title() for word in game.name.split("_"))
     yield from _with_texts(line.replace("@name", game.name).replace("@Pascal", pascal), game)
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if " " in name else name

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from getstep._errors import SetupError
 from getstep.bot_process.serve import Message
+from getstep.wire import Resign, Step
 from getstep_engines import Game, State, Touched
 from getstep_engines import Player as Colour
 
@@ -90,14 +91,14 @@ class BrowserPlayer(PersonPlayer):
             winner = match.outcome.winner
             self._page.end(None if winner is None else winner != match.bot, match.outcome.detail)
 
-    def ask(self, _question: Message, _seconds: float) -> Answer | None:
+    def ask(self, question: Message, _seconds: float) -> Answer | None:
         """Return the move that the person picks."""
         kind, move = self._page.ask(self._match.game, self._match.position)
         if kind == "leave":
             raise Quit
         if kind == "resign":
-            return Answer(0.0, None, None, "", resigns=True)
-        return Answer(0.0, move, None, "")
+            return Answer(0.0, Resign(question["id"]))
+        return Answer(0.0, Step(question["id"], move))
 
     def close(self) -> None:
         """Close the page."""

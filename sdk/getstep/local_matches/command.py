@@ -29,7 +29,7 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
     if options.browser and not options.human:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
-    bot = entrant(options.bot, options.convention)
+    bot = entrant(options.bot, options.convention, say=console.say)
     plan = Plan(
         find_game(_game_name(options), bot),
         (1 if options.human else 10) if options.games is None else options.games,
@@ -79,7 +79,7 @@ def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen) -> Entran
         return Entrant("you", lambda _seed: BrowserPlayer(_opened(page, screen)))
     if options.human:
         return Entrant("you", lambda _seed: HumanPlayer(plan.game, input, screen.say, screen.draw))
-    return entrant(options.against, options.against_convention)
+    return entrant(options.against, options.against_convention, say=screen.say)
 
 
 def _opened(find: Callable[[], Page], screen: Screen) -> Page:
@@ -93,7 +93,7 @@ def _opened(find: Callable[[], Page], screen: Screen) -> Page:
 
 
 def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: Console) -> None:
-    stem = bot.file.stem if bot.file else bot.name
+    stem = bot.file.stem if bot.file else Path(bot.name).stem
     path = options.html or Path(f"{stem}-practice.html")
     try:
         path = results.save(path)

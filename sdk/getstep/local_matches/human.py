@@ -10,6 +10,7 @@ from typing import Any
 from getstep.bot_process.serve import Message
 from getstep.draw import Picture
 from getstep.text import short_repr
+from getstep.wire import Resign, Step
 from getstep_engines import Game, IllegalMove, State
 from getstep_engines.look import coordinates
 
@@ -91,13 +92,13 @@ class HumanPlayer(PersonPlayer):
             if typed.lower() in ("quit", "q", "exit"):
                 raise Quit
             if typed.lower() == "resign":
-                return Answer(0.0, None, None, "", resigns=True)
+                return Answer(0.0, Resign(question["id"]))
             if typed == "?":
                 self._list(position)
             elif typed:
                 move = self._legal(position, typed)
                 if move is not None:
-                    return Answer(0.0, move, None, "")
+                    return Answer(0.0, Step(question["id"], move))
 
     def _line(self, prompt: str) -> str:
         try:

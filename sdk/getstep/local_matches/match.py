@@ -1,20 +1,24 @@
 """One match at home: it asks the players, measures their time, and lets the referee decide.
 
-It follows the server's judge turn by turn. Two things differ, because both are known at once here. A bot whose
-process has ended cannot come back, so its limits are not waited for. And a person has no clock.
+It follows the server's judge turn by turn, and tells a player on the wire the same. Two things differ, because both
+are known at once here. A bot whose process has ended cannot come back, so its limits are not waited for. And a
+person has no clock.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from getstep import referee
 from getstep.draw import Picture
-from getstep.referee import FaultCode, MatchOutcome, MatchState
+from getstep.referee import STALLED_MISSES, FaultCode, MatchOutcome, MatchState
+from getstep.referee.answers import answered
 from getstep.text import short_repr
 from getstep.turn import as_move
+from getstep.wire import MAX_NAME, MAX_TEXT, End, Start, Step
 from getstep_engines import Game, State, TimeControl
 from getstep_engines import Player as Colour
 
@@ -84,6 +88,9 @@ class PlayedMatch:
 
 OnTurn = Callable[[PlayedMatch, PlayedTurn], None]
 
+_ids = itertools.count(1)
+"""Ids of questions never repeat: an answer may still come when the next match has begun."""
+
 
 def play_match(match: PlayedMatch, players: tuple[Player, Player], turn_match: int, on_turn: OnTurn) -> None:
     """Play ``match`` to its end; its turns and its outcome are added as they happen.
@@ -108,9 +115,31 @@ class _Match:
         self._state = MatchState(match.game, match.options, match.control, LAG_SECONDS)
 
     def play(self) -> None:
+        for colour in (0, 1):
+            self._players[colour].begin_match(self._start(colour))
         while self._state.outcome is None:
             self._turn()
-        self._match.outcome = self._state.outcome
+        self._match.outcome = outcome = self._state.outcome
+        for colour in (0, 1):
+            result = "draw" if outcome.winner is None else "win" if outcome.winner == colour else "loss"
+            scores = None if outcome.scores is None else list(outcome.scores)
+            detail = outcome.detail[:MAX_TEXT]
+            self._players[colour].end_match(End(self._match.number, result, str(outcome.reason), detail, scores))
+
+    def _start(self, colour: Colour) -> Start:
+        match, control = self._match, self._match.control
+        return Start(
+            match=match.number,
+            game=match.game.name,
+            options=match.options,
+            is_black=colour == 0,
+            opponent=match.names[1 - colour][:MAX_NAME],
+            time_kind=control.kind,
+            time_ms=round(control.seconds * 1000),
+            lag_ms=round(LAG_SECONDS * 1000),
+            resumed=False,
+            increment_ms=round(control.increment * 1000) or None,
+        )
 
     def _turn(self) -> None:
         state = self._state
@@ -125,18 +154,31 @@ class _Match:
         if state.is_stalled(colour) and not heard:
             self._decide(lambda: referee.stalled(state))
             return
+        if state.is_stalled(colour):  # its question was left open: see `_tell`
+            player.penalize(str(FaultCode.STALLED), f"nothing heard for {STALLED_MISSES} limits")
         answer = player.ask(self._question(colour, limit), limit + LAG_SECONDS) if player.alive else None
+        if self._violated():
+            return
         if answer is None:
             heard = player.take_sign_of_life() or heard
             self._decide(lambda: self._missed(limit, heard=heard))
         else:
             self._decide(lambda: self._answered(answer), answer)
 
+    def _violated(self) -> bool:
+        """End the match if a player has broken the protocol. Return True if one has."""
+        colours: tuple[Colour, Colour] = (0, 1)
+        guilty = next((colour for colour in colours if self._players[colour].violation is not None), None)
+        if guilty is None:
+            return False
+        code, detail = self._players[guilty].violation or ("", "")
+        self._decide(lambda: referee.violated(self._state, guilty, code, detail))
+        return True
+
     def _question(self, colour: Colour, limit: float) -> dict[str, Any]:
         state, control = self._state, self._match.control
         return {
-            # Ids of one series never repeat: an answer may still come when the next match has begun.
-            "id": self._turn_match * 100_000 + state.move_number,
+            "id": next(_ids),
             "board": state.state.board(),
             "is_black": colour == 0,
             "seconds": limit,
@@ -153,26 +195,22 @@ class _Match:
         }
 
     def _missed(self, limit: float, *, heard: bool) -> referee.Turn:
-        player = self._players[self._state.state.to_move]
+        away = self._players[self._state.state.to_move].away
         timing = {"ms": round(limit * 1000, 3)}
-        away, why = not player.alive, f": {player.ended}"
-        return referee.missed(self._state, limit, timing, away=away, heard=heard, away_why=why)
+        return referee.missed(self._state, limit, timing, away=bool(away), heard=heard, away_why=away)
 
     def _answered(self, answer: Answer) -> referee.Turn:
         state = self._state
         timed = self._players[state.state.to_move].timed
         timing = {"ms": round(answer.seconds * 1000, 3) if timed else 0.0}
-        if answer.resigns:
-            return referee.resigned(state, timing)
-        if answer.error is not None:
-            return referee.raised(state, answer.error, timing)
-        return referee.moved(state, answer.move, timing)
+        return answered(state, answer.message, timing)
 
     def _decide(self, decide: Callable[[], referee.Turn], answer: Answer | None = None) -> None:
         """Let the referee decide the turn, and add it with pictures and words for the bot's author."""
         game, state, number = self._match.game, self._state, self._state.move_number
-        before, colour = state.state.copy(), state.state.to_move
+        before = state.state.copy()
         turn = decide()  # not before: it changes the position, which is drawn as it was
+        colour: Colour = turn["player"]
         if "move" in turn:
             picture = Picture.after(game, game.trace(before, turn["move"]))
             self._add(number, colour, "move", picture, turn["ms"], move=turn["move"])
@@ -183,7 +221,8 @@ class _Match:
             self._add(number, colour, "end", picture, turn["ms"], code=code, reason=turn["detail"], problem=problem)
             return
         player, code = self._players[colour], turn["fault"]
-        tried = answer.move if answer is not None and code == FaultCode.ILLEGAL_MOVE else None
+        self._tell(player, turn)
+        tried = answer.message.move if answer is not None and isinstance(answer.message, Step) else None
         moves = list(before.legal_moves())
         self._add(
             number,
@@ -199,6 +238,13 @@ class _Match:
             legal=tuple(short_repr(as_move(_as_wire(move))) for move in moves[:MOST_LEGAL]),
             legal_count=len(moves),
         )
+
+    def _tell(self, player: Player, turn: referee.Turn) -> None:
+        """Tell a player about its fault, unless it is stalled: it does not read. Its latest question stays open, so
+        that it has something to answer when it comes back."""
+        state = self._state
+        if turn["fault"] != FaultCode.STALLED and not (state.is_stalled(turn["player"]) and state.outcome is None):
+            player.penalize(str(turn["fault"]), referee.penalty_text(state, turn))
 
     def _add(self, number: int, colour: Colour, kind: str, picture: Picture, ms: float, **more: Any) -> None:
         left = self._state.clocks.limit(colour) if self._match.control.kind == "budget" else None

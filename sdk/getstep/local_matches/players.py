@@ -22,9 +22,12 @@ from typing import IO, Any
 
 from getstep._errors import BotError
 from getstep.bot_process.serve import Message, serve
+from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
-from getstep.text import escape_control_chars
+from getstep.referee.answers import Answer as WireAnswer
+from getstep.text import escape_control_chars, sendable_text
 from getstep.turn import Callback, GetStepFunction
+from getstep.wire import End, Raised, Resign, Start, Step
 
 LOADING_SECONDS = 60.0
 """For a bot's process to load the bot. Importing a large library takes some seconds, on a slow disk more."""
@@ -33,7 +36,6 @@ MAX_REPLY = 1 << 16
 """Bytes of one reply. A traceback of `LONGEST_TEXT` characters has at most 24,000 as JSON, a move fewer."""
 
 _END_SECONDS = 0.5  # for a process to end by itself, before it is killed
-_MAX_LAST_LINE = 200  # characters of the bot's last line of output that are kept
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from getstep.bot_process.__main__ import main; main(*sys.argv[2:])"
@@ -43,37 +45,20 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in time. ``move`` counts unless there is an ``error``; ``problem`` is for the bot's author.
-
-    If ``resigns`` is True, the bot gives up the match.
-    """
+    """An answer in time, as on the wire; ``problem`` is for the bot's author."""
 
     seconds: float
-    move: Any
-    error: str | None
-    problem: str
-    resigns: bool = False
+    message: WireAnswer
+    problem: str = ""
 
 
-@dataclass
-class Output:
-    """The output of a bot: the number of lines, and the last one."""
-
-    lines: int = 0
-    last: str = ""
-
-    def __str__(self) -> str:
-        """Return for example ``"900 lines; the last: move (2, 3)"``, or an empty string."""
-        if not self.lines:
-            return ""
-        return f"{self.lines} line{'s' if self.lines > 1 else ''}; the last: {escape_control_chars(self.last)}"
-
-    def read(self, stream: IO[bytes]) -> None:
-        """Read all output to its end. A line of any length takes a bounded amount of memory."""
-        for line in iter(lambda: stream.readline(MAX_REPLY), b""):
-            self.lines += line.endswith(b"\n")
-            if text := line.decode("utf-8", "replace").strip():
-                self.last = text[-_MAX_LAST_LINE:]
+def called(question: Message, move: Any, error: str | None, resigns: bool) -> WireAnswer:
+    """Return the answer of a call of ``get_step``: its move, unless there is an ``error`` or it gives up."""
+    if resigns:
+        return Resign(question["id"])
+    if error is None:
+        return Step(question["id"], move)
+    return Raised(question["id"], sendable_text(error))
 
 
 class Player:
@@ -94,6 +79,8 @@ class Player:
         """The place of the call when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
         self.late_calls = ""
         """The calls there, as in a traceback."""
+        self.violation: tuple[str, str] | None = None
+        """The code and the detail of what the bot did against the protocol in this match."""
         self._inbox: queue.SimpleQueue[tuple[float, Message | None]] = queue.SimpleQueue()
         self._heard = False
         self._open: int | None = None
@@ -103,6 +90,20 @@ class Player:
         """True if the bot has not answered its latest question yet."""
         self._drain()
         return self._open is not None
+
+    @property
+    def away(self) -> str:
+        """Why the bot cannot answer now; empty if it can."""
+        return "" if self.alive else f": {self.ended}"
+
+    def begin_match(self, start: Start) -> None:
+        """Tell the bot that a match begins."""
+
+    def penalize(self, code: str, detail: str) -> None:
+        """Tell the bot what its latest question has cost."""
+
+    def end_match(self, end: End) -> None:
+        """Tell the bot that the match is over."""
 
     def ask(self, question: Message, _seconds: float) -> Answer | None:
         """Ask the bot and wait for its answer. Return None if there is none in time, or if the bot has ended."""
@@ -122,8 +123,8 @@ class Player:
                 if at > deadline:
                     self._heard = True
                     return None
-                move, error, problem = reply.get("move"), reply.get("error"), reply.get("problem", "")
-                return Answer(at - asked, move, error, problem, reply.get("resigns") is True)
+                message = called(question, reply.get("move"), reply.get("error"), reply.get("resigns") is True)
+                return Answer(at - asked, message, reply.get("problem", ""))
         return None
 
     def take_sign_of_life(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +17,7 @@ from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
 from getstep.games import games_named, only_game
 from getstep.programs.folder import find
+from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
 from getstep.text import short_repr
 from getstep.turn import GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
@@ -26,6 +27,7 @@ from .match import PlayedMatch, PlayedTurn, play_match
 from .players import Player, ProcessPlayer, ThreadPlayer
 from .results import Results
 from .screen import Screen
+from .wire_players import WirePlayer
 
 SAMPLES = {
     "random": "random_bot",
@@ -39,8 +41,8 @@ SAMPLES = {
 MOST_GAMES = 10_000
 """Their boards are kept in memory until the end, 100 kB or so for a game."""
 
-Bot = Union[GetStepFunction, str, "os.PathLike[str]"]
-"""A function, a bot's file, or the name of a sample bot."""
+Bot = Union[GetStepFunction, str, "os.PathLike[str]", Sequence[str]]
+"""A function, a bot's file or folder, the name of a sample bot, or the words of a command that starts a program."""
 
 
 def practice(
@@ -67,7 +69,8 @@ def practice(
     a library's call that never returns. The interrupt key stops practice; the results are what is known by then.
 
     Args:
-        get_step: the bot: a function, a file, or the name of a sample bot.
+        get_step: the bot: a function, a file, the name of a sample bot, or the words of a command. A source in
+            another language is built first; the program connects over TCP.
         game: the game's name; with a file, the one that the file names.
         against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, another sample bot, a file or a function.
         games: how many games. The bot has the first move in the first, third, ... one.
@@ -84,17 +87,19 @@ def practice(
         raise BotError(
             'getstep.practice is called while the file is loaded; put it under if __name__ == "__main__":'
         )
-    bot, other = entrant(get_step), entrant(against)
+    screen = Screen(None if quiet else sys.stdout, games)
+    bot, other = entrant(get_step, say=screen.say), entrant(against, say=screen.say)
     plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed)
-    return run(plan, bot, other, Screen(None if quiet else sys.stdout, games))
+    return run(plan, bot, other, screen)
 
 
 @dataclass(frozen=True)
 class Entrant:
     """A bot that can be started: ``start`` takes the seed.
 
-    ``file`` is None for a function or a person. ``game`` is the only game that it plays, None if it plays all;
-    ``folder`` is the folder in which a program talks to its host through files, None for any other bot.
+    ``file`` is None for a function, a command or a person. ``game`` is the only game that it plays, None if it
+    plays all; ``folder`` is the folder in which a program talks to its host through files, None for any other bot.
+    ``games`` are those that its source names.
     """
 
     name: str
@@ -102,6 +107,7 @@ class Entrant:
     file: Path | None = None
     game: str | None = None
     folder: Path | None = None
+    games: tuple[str, ...] = ()
 
 
 class Plan:
@@ -220,7 +226,7 @@ class _Series:
         if player is not None and player.alive and not player.busy:
             return player
         if player is not None:
-            why = "still works on its last turn" if player.alive else "has ended"
+            why = "still works on its last turn, or is not connected" if player.alive else "has ended"
             self._screen.say(f"{player.name} {why}: it is started again.")
             self._close(seat)
         seed = f"{self._plan.seed} {seat}" if self._plan.seed else ""
@@ -246,21 +252,29 @@ def _printed_text(lines: int, last: str) -> str:
 # --- the bots ---------------------------------------------------------------------------------------------------
 
 
-def entrant(bot: Bot, convention: str | None = None) -> Entrant:
-    """Return a bot from a function, a file, or the name of a sample bot; an existing file goes before a name.
+def entrant(bot: Bot, convention: str | None = None, *, say: Callable[[str], None] = lambda _line: None) -> Entrant:
+    """Return a bot from a function, a file, a command, or the name of a sample bot; a file goes before a name.
 
-    With a convention, the file is a program that plays by it.
+    With a convention, the file is a program that plays by it. A source in another language is built now; ``say``
+    prints a line about that. A text with a space that is no file is a command.
 
     Raises:
-        BotError: there is no such file.
+        BotError: there is no such file, or it cannot be built or started.
     """
     if callable(bot):
         name = getattr(bot, "__name__", "get_step")
         return Entrant(name, lambda _seed: ThreadPlayer(bot, name))
+    if not isinstance(bot, (str, os.PathLike)):
+        return _on_the_wire(from_command(bot))
+    words = command_words(os.fspath(bot)) if convention is None else []
+    if words:
+        return _on_the_wire(from_command(words))
     path = Path(bot)
     if convention is None and not path.is_file() and str(bot) in SAMPLES:
         name, path = str(bot), _sample(str(bot))
         return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path, only_game(name))
+    if convention is None and plays_on_the_wire(path):
+        return _on_the_wire(from_path(path, say), find(path) if path.is_file() else None)
     path = find(path)
     game, folder = None, None
     if convention is not None:
@@ -269,6 +283,11 @@ def entrant(bot: Bot, convention: str | None = None) -> Entrant:
     return Entrant(
         path.name, lambda seed: ProcessPlayer(path, path.name, seed, convention or ""), path, game, folder
     )
+
+
+def _on_the_wire(bot: WireBot, file: Path | None = None) -> Entrant:
+    name = bot.name
+    return Entrant(name, lambda _seed: WirePlayer(bot.command, name, bot.folder), file, games=tuple(bot.games))
 
 
 def _sample(name: str) -> Path:
@@ -289,7 +308,7 @@ def find_game(name: str | None, bot: Entrant) -> Game:
             return GAMES[name]
         except UnknownGameError as error:
             raise SetupError(f"{error}.") from None
-    found = games_named(bot.file) if bot.file else []
+    found = list(bot.games) or (games_named(bot.file) if bot.file and bot.file.suffix == ".py" else [])
     if len(found) == 1:
         return GAMES[found[0]]
     says = f"names {' and '.join(found)}" if found else "names no game"

@@ -8,6 +8,7 @@ judge's command, a host), nor how a host confines a program: a sandbox is anothe
 - ``java_class``: what a compiled Java class says of itself.
 - ``start``: the command that starts a file, or what to do first.
 - ``program``: a running program as a ``get_step``.
+- ``build``: builds a source on its author's computer. ``wire``: the command of a bot that speaks the wire itself.
 
 Nothing is imported here: loading a bot in Python needs ``folder`` alone.
 """

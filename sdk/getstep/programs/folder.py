@@ -12,7 +12,17 @@ from .java_class import files_with_main
 _TOOLS = frozenset(
     [
         *(".git", ".hg", ".svn", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"),
-        *(".idea", ".vscode", ".vs", "node_modules", "__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini"),
+        *(
+            ".idea",
+            ".vscode",
+            ".vs",
+            ".getstep",
+            "node_modules",
+            "__MACOSX",
+            ".DS_Store",
+            "Thumbs.db",
+            "desktop.ini",
+        ),
     ]
 )
 """Names of files and folders that tools make. `getstep submit` and the host leave out the same ones."""

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
     from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
     from ._frames import FrameReader, decode, encode, pack_boards_with
+    from ._login import proof_for, signed_token
     from ._messages import (
         CLIENT_MESSAGES,
         SERVER_MESSAGES,
@@ -124,9 +125,11 @@ __all__ = [
     "encode",
     "new_nonce",
     "pack_boards_with",
+    "proof_for",
     "prove_server",
     "sign",
     "sign_page_login",
+    "signed_token",
     "verify",
     "verify_server",
 ]
@@ -168,9 +171,11 @@ _MODULES = {
     "encode": "_frames",
     "new_nonce": "_auth",
     "pack_boards_with": "_frames",
+    "proof_for": "_login",
     "prove_server": "_auth",
     "sign": "_auth",
     "sign_page_login": "_auth",
+    "signed_token": "_login",
     "verify": "_auth",
     "verify_server": "_auth",
 }

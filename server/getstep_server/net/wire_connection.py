@@ -118,7 +118,7 @@ class WireConnection(ClientConnection):
         if team is None:
             detail = f"No team has the id {join.team}. Ids are on the slip from the host."
             return Goodbye("unknown_team", detail, None)
-        if self._signed_token(join) is None:
+        if wire.signed_token(team.token, self._nonce, join) is None:
             detail = f"The token for team {join.team} is wrong. It is on the slip from the host."
             return Goodbye("bad_token", detail, None)
         return None
@@ -143,31 +143,14 @@ class WireConnection(ClientConnection):
         )
         return Goodbye("wrong_address", detail, None)
 
-    def _signed_token(self, join: Join) -> str | None:
-        """Return the form of the team's token with which the client has signed; None if it has signed with another.
-
-        The SDK signs with the canonical form. A host may have written another one into teams.toml, which a client
-        may sign with as well.
-        """
-        token = self.registry.contest.teams[join.team].token
-        forms = dict.fromkeys((token, wire.canonical_token(token)))
-        return next((form for form in forms if wire.verify(form, self._nonce, join.mac, join.dialled)), None)
-
     def _enter(self, join: Join, seat: Seat) -> None:
-        self.send(replace(welcome(self.registry.contest, join.team), proof=self._proof(join)))
+        proof = wire.proof_for(self.registry.contest.teams[join.team].token, self._nonce, join)
+        self.send(replace(welcome(self.registry.contest, join.team), proof=proof))
         if join.purpose == "check":
             self.registry.logged_in(self, None)
             self.close(Goodbye("checked", "The login was accepted.", None))
             return
         self._take_seat(seat, known=True)  # after `welcome`: in mid-match it sends the start and the question
-
-    def _proof(self, join: Join) -> str | None:
-        """Return the proof that this server knows the team's token, and is where the client has dialled, if the
-        client has asked for it."""
-        token = self._signed_token(join)
-        if join.nonce is None or token is None:
-            return None
-        return wire.prove_server(token, self._nonce, join.nonce, join.dialled)
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

@@ -14,7 +14,7 @@ from typing import Any
 
 from getstep.draw import draw_text
 from getstep.local_matches.match import PlayedMatch, PlayedTurn, play_match, tried_text
-from getstep.local_matches.players import Answer
+from getstep.local_matches.players import Answer, called
 from getstep.local_matches.players import Player as Opponent
 from getstep.local_matches.series import Plan as Series
 from getstep.local_matches.series import entrant
@@ -161,7 +161,8 @@ class _Asked(Opponent):
         seconds = call.ms / 1000
         if call.error is None and seconds > _seconds:
             return None
-        return Answer(seconds, call.move, call.error, call.problem, call.resigns)
+        message = called(question, call.move, call.error, call.resigns)
+        return Answer(seconds, message, call.problem)
 
 
 def _fault_lines(match: PlayedMatch, turn: PlayedTurn, *, is_file: bool) -> list[str]:

@@ -1,0 +1,42 @@
+"""What a bot prints: counted, and its latest lines kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import IO
+
+from .text import escape_control_chars
+
+MAX_LINE = 1 << 16
+"""Bytes of a line that are read at once: a line of any length takes a bounded amount of memory."""
+
+_KEPT_LINES = 50
+_MAX_LAST_LINE = 200  # characters of a line that are kept
+
+
+class Output:
+    """The output of a bot: the number of ``lines``, and the ``last`` one. Another thread may read it in."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.last = ""
+        self._recent: deque[tuple[int, str]] = deque(maxlen=_KEPT_LINES)
+
+    def __str__(self) -> str:
+        """Return for example ``"900 lines; the last: move (2, 3)"``, or an empty string."""
+        if not self.lines:
+            return ""
+        return f"{self.lines} line{'s' if self.lines > 1 else ''}; the last: {escape_control_chars(self.last)}"
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Read all output to its end."""
+        for line in iter(lambda: stream.readline(MAX_LINE), b""):
+            text = line.decode("utf-8", "replace").rstrip()
+            if text.strip():
+                self.last = text.strip()[-_MAX_LAST_LINE:]
+                self._recent.append((self.lines, text[:_MAX_LAST_LINE]))
+            self.lines += line.endswith(b"\n")
+
+    def since(self, lines: int) -> list[str]:
+        """Return the latest lines, but not those that were printed when ``lines`` was the count of lines."""
+        return [escape_control_chars(text) for number, text in list(self._recent) if number >= lines]
