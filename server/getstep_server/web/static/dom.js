@@ -45,5 +45,5 @@ export function duration(ms) {
 /** Return a time of day in the reader's time zone. */
 export const timeOfDay = (ms) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
-export const HANGS = "the bot does not answer: if it hangs, stop it with Ctrl-C, correct it and start it again; it then plays on";
+export const HANGS = "no answer: if the bot hangs, stop it (Ctrl-C), correct it, start it again; it plays on";
 export const plural = (count, what) => `${count} ${what}${count === 1 ? "" : what.endsWith("ch") ? "es" : "s"}`;

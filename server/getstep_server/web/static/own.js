@@ -38,7 +38,7 @@ function now({ team, running }) {
   const bots = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
   const connected = team.program ? `The host plays with version ${team.program} of your program. Bots of your team cannot connect meanwhile.` : bots;
   const playing = running.map((match) => [" ", h("a", { href: `/match/${match.match}` }, `Plays match #${match.match} now`), "."]);
-  const hangs = team.hangs ? h("span", { class: "bad" }, ` Careful: ${HANGS}.`) : "";
+  const hangs = team.hangs ? h("span", { class: "bad" }, ` Careful: ${HANGS}`) : "";
   return h("p", { role: "status" }, connected, playing, hangs);
 }
 
