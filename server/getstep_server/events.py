@@ -603,7 +603,7 @@ class Bus:
         self._failed: list[Publish] = []
 
     def subscribe(self, consumer: Publish, kinds: Iterable[type[Event]] = EVERY) -> None:
-        """Call ``consumer`` with each event of these kinds from now on."""
+        """Call ``consumer`` with each later event of these kinds."""
         for kind in kinds:
             self._consumers[kind] = (*self._consumers.get(kind, ()), consumer)
 

@@ -517,7 +517,7 @@ WORKER_FAILURES = 3
 """The matches in a row that a worker may fail before it gets none for a while."""
 
 MAX_CACHED_PROGRAMS = 1000
-"""The programs that a worker keeps beside those it has just used: most have some kB, and some have 48 MB."""
+"""The programs that a worker keeps, not counting those it has just used: most have some kB, and some have 48 MB."""
 
 CACHED_PROGRAM_SECONDS = 3600.0
 """The time for which a worker keeps a program in any case. A match copies it within seconds of asking for it."""
@@ -540,7 +540,7 @@ MAX_TURN_CHARS = 1 << 15
 JUDGE_BACKLOG_BYTES = 4 << 20
 """The bytes that wait in a judge process until the server reads them. With more, it reports no events and no turns.
 
-The results are sent all the same, with all turns.
+The results are still sent, with all turns.
 """
 
 LOST_ATTEMPTS = 20

@@ -186,15 +186,15 @@ def test_the_next_run_says_what_was_changed_and_records_it(command: Command, con
     ]
     assert [line.rpartition("; the change counts ")[2] for line in said] == [
         "in all tables",
-        "for matches that begin from now on",
-        "for matches that begin from now on",
+        "for matches that have not begun",
+        "for matches that have not begun",
         "in all tables",
         "in all tables",
         "for all matches of the event, those that were played too",
         "for all matches of the event, those that were played too",
-        "for matches that begin from now on",
+        "for matches that have not begun",
         "in all tables",
-        "for matches that begin from now on",
+        "for matches that have not begun",
     ]
     now = command("standings", "autumn", "--event", "hop")
     assert (now.code, now.err) == (0, "")

@@ -107,7 +107,7 @@ class ProgramSeats:
                 nursery.cancel_scope.cancel()
         finally:
             for team in teams:
-                if team in self.logins:  # the host may have stopped the program meanwhile
+                if team in self.logins:  # the host may have stopped the program by now
                     self.logins[team] = None  # the token was for this match only
         if failures and not over:
             raise BotFailed(f"match {match}: {failures[0]}")

@@ -18,7 +18,7 @@ from getstep_server.limits import CHILD_LINE_BYTES
 from .log import ChildLog
 
 END_SECONDS = 3.0
-"""The time for a child to end by itself before it is killed. The page and a judge process need some milliseconds.
+"""The time for a child to end unaided before it is killed. The page and a judge process need some milliseconds.
 The announcer needs 0.3 s to say goodbye, and 2 s if it has just started."""
 
 OUTPUT_END_SECONDS = 1.0
@@ -78,7 +78,7 @@ async def run(
         log: gets its output; only standard error if there is ``on_line``.
         on_line: called with each line of standard output, without its end. A line that is too long ends the child.
         first: the beginning of its input.
-        end_seconds: if this is cancelled, the time for the child to exit by itself once its input has ended.
+        end_seconds: if this is cancelled, the time for the child to exit unaided once its input has ended.
         ask_to_end: called before that, if the child ends on something else than its input.
     """
     reading = trio.CancelScope(shield=True)
@@ -104,7 +104,7 @@ async def run(
                 if process.stdin is not None:
                     await process.stdin.aclose()
                 await process.wait()
-            # a process outside the group may hold the pipe open for ever
+            # a process outside the group may hold the pipe open indefinitely
             reading.deadline = trio.current_time() + OUTPUT_END_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""The processes beside a running contest, which are started again when they end.
+"""The helper processes of a running contest, which are started again when they end.
 
 They are the live page and the announcer (`getstep_server.net.announcer`). The house bots are in `bot_runner`.
 """
@@ -40,7 +40,7 @@ async def run_with_helpers(
     helpers: Sequence[Callable[[], Awaitable[None]]],
     make_cluster: MakeCluster | None = None,
 ) -> RunOutcome:
-    """Run a contest as `run_opened` does. Run the ``helpers`` beside it, and cancel them at its end."""
+    """Run a contest as `run_opened` does. Run the ``helpers`` concurrently, and cancel them at its end."""
     async with trio.open_nursery() as nursery:
         for helper in helpers:
             nursery.start_soon(helper)

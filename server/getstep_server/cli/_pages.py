@@ -59,9 +59,8 @@ def write_page(path: Path, page: str, option: str) -> None:
 def write_folder(folder: Path, pages: Iterable[tuple[str, str | bytes]], option: str) -> int:
     """Write pages into ``folder``, and delete those that an earlier call wrote and this one did not.
 
-    The pages are written beside the folder first. So a command that is interrupted leaves the old pages as they
-    were, and old and new pages are mixed only while files are renamed. Files that something else put into the
-    folder stay.
+    The pages are first written to a new folder next to it. So a command that is interrupted leaves the old pages as
+    they were, and old and new pages are mixed only while files are renamed. Other files in the folder stay.
 
     Args:
         folder: exists and has been written by this function, or is empty, or does not exist.

@@ -90,7 +90,7 @@ def loopback(text: str) -> Address:
     """Return the address of ``HOST:PORT``; a name is resolved once.
 
     Raises:
-        ConfigError: the text is not HOST:PORT, or the host has an address beside the loopback interface.
+        ConfigError: the text is not HOST:PORT, or the host has an address outside the loopback interface.
     """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")

@@ -89,7 +89,7 @@ With --watch the terminal shows the matches on a board, one at a time. The bots
 do not wait for it; Ctrl-C then skips the matches that are not shown yet. In a
 pipe there is no board.
 
-With --as the bots are programs of an original contest, which talk by its
+With --as the bots are programs of an original contest, which use its
 convention. --as does not matter for a sample bot. This command is also called
 match.
 
@@ -99,7 +99,7 @@ With --dask the pairs are played on the workers of a Dask cluster, --at-once of
 them at the same time. A and B are programs as for getstep-server programs add:
 files, folders or archives, which are built and tried here first. Each worker
 proves its sandbox before it gets a program. With --sprt the duel ends with the
-verdict: a match that is then being played does not count.
+verdict: matches in progress do not count.
 
 examples:
   getstep-server duel my_bot.py greedy --game hop --sprt

@@ -191,7 +191,7 @@ _COMMANDS = {
     "verify": (".verify:add_verify", "check the records, the matches and the standings"),
     "matches": (".decisions:add_matches", "list matches; correct them: adjudicate, rematch"),
     "decisions": (".decisions:add_decisions", "show the decisions of the host"),
-    "freeze": (".reveal:add_freeze", "hide the results from now on from the live page"),
+    "freeze": (".reveal:add_freeze", "hide new results from the live page"),
     "reveal": (".reveal:add_reveal", "show the hidden results one by one, from the bottom of the table"),
     "sandbox": (".sandbox:add_sandbox", "try every protection from programs that this machine runs"),
     "attack": ("getstep_server.cli.attack:add_attack", "test a server on this machine with hostile clients"),

@@ -35,9 +35,9 @@ makes a fault in its trial game is not stored; the command says what is wrong.
 PROGRAM is a file, a folder, or a zip or tar.gz file with at most 10 MB: source
 code in C, C++, C#, Java or Python, or an executable. A Python file with get_step
 plays every game. Other programs talk as in one of the original contests; trial
-games find out as in which, and --as says it. If a folder has several programs,
---entry names the file that starts the right one. A file program.toml in the
-folder says what cannot be found out:
+games find out which one, or you name it with --as. If a folder has several
+programs, --entry names the file that starts the right one. A file program.toml
+in the folder sets what cannot be detected:
 
   build = "make"                  # a line for the shell
   run = "./my_bot --fast"         # the command that starts it
@@ -174,7 +174,7 @@ def _print_added(contest: Contest, added: Added, *, in_use: bool) -> None:
     print_folded(f"Trial games against random: {version.trial}.")
     print(f"SHA-256 of its source: {version.sha256}")
     if in_use:
-        print_folded("It plays from the team's next match on; bots of the team cannot connect meanwhile.")
+        print_folded("It plays from the team's next match on. As long as it does, bots of the team cannot connect.")
     else:
         print("To let it play, type:")
         print(f"  {shell_command('programs', 'use', contest.folder, str(version.team), str(version.number))}")

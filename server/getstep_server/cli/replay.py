@@ -116,16 +116,16 @@ def _found(store: Store, number: int, folder: Path, tournament: Tournament | Non
 
 _SITE = """\
 Write the whole contest as static pages, to publish on a web server or to carry
-on a stick. They are the report with all tables and ratings, a page for each
+on a USB stick. They are the report with all tables and ratings, a page for each
 team, and a replay of each match. Links are relative, and nothing comes from
 other hosts.
 
 Call it again to bring the pages up to date: pages that are no longer needed are
-deleted, and files of others in the folder stay.
+deleted, and other files in the folder stay.
 
 Results that a freeze hides are not in them: call it again after the reveal.
 The error texts of bots are not in them either: a replay says that a bot raised
-an exception, and no more. --error-texts writes them, too.
+an exception, and no more; --error-texts includes them.
 
 examples:
   getstep-server site autumn                  # into autumn/public

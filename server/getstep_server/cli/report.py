@@ -21,8 +21,8 @@ Write the report: one HTML page for a browser, a phone or a printer, with the
 standings, crosstable, ratings and incidents of each event. It needs no network.
 You can write it while the contest runs, as often as you like.
 
-Each result links to the replay of its match. The replays are in a folder beside
-the page, such as report_matches for report.html: keep both together. Without
+Each result links to the replay of its match. The replays are in a folder next
+to the page, such as report_matches for report.html: keep both together. Without
 them the report is one file.
 
 The report is for the host: it has the results that a freeze hides.
@@ -62,6 +62,6 @@ def _report(args: argparse.Namespace) -> int:
     with progress_bar("written") as progress:
         page = as_html(data, progress)
     write_page(path, page, "--output")
-    beside = "" if args.no_replays else f" Its replays are in {folder.name}: keep both together."
-    print(f"{path}: open it in a browser, or print it from there.{beside}")
+    where = "" if args.no_replays else f" Its replays are in {folder.name}: keep both together."
+    print(f"{path}: open it in a browser, or print it from there.{where}")
     return EXIT_OK

@@ -23,8 +23,8 @@ from ._shared import progress_bar, shell_command
 
 _RESCUE = """\
 Save what is left of a contest whose database is damaged, emptied or deleted.
-The contest must not run. Nothing in its folder is changed: everything goes into
-a new folder beside it, with which you continue.
+Stop the contest first. Nothing in its folder is changed: everything goes into
+a new folder next to it, with which you continue.
 
 Each page of the database is read on its own, and each record proves itself by
 its hash. Pairings that are lost are computed again. Matches in progress are
@@ -36,7 +36,7 @@ A copy of contest.db, or what export --matches wrote, fills gaps: --records. One
 that is complete saves everything, even if contest.db is gone.
 
 The output has a line for each match, and is written to rescue.txt in the new
-folder, too. verify names what is lost from then on.
+folder, too. Later, verify names what was lost.
 
 examples:
   getstep-server rescue autumn                    # into autumn-rescued

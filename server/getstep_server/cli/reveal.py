@@ -26,10 +26,10 @@ from .decisions import decide, login, now
 from .web import page_listener
 
 _FREEZE = """\
-Hide the results from the live page, from now on: its tables stay as they are,
-and it shows which matches were played, but no board and no result. Nothing else
-changes. The teams get their own results, and standings, report and export have
-all of them. freeze_minutes in contest.toml does this by itself before the end.
+Hide new results from the live page: its tables stay as they are, and it shows
+which matches were played, but no board and no result. Nothing else changes. The
+teams get their own results, and standings, report and export have all of them.
+freeze_minutes in contest.toml does this automatically before the end.
 
 examples:
   getstep-server freeze autumn
@@ -47,7 +47,7 @@ and tell nobody. Its keys are:
   End                       all results that are left
 
 After the last result the page shows everything to everybody. If the command
-stops before, call it again: it goes on where it was. Ctrl-C stops it.
+stops before, call it again: it continues where it stopped. Ctrl-C stops it.
 
 examples:
   getstep-server reveal autumn

@@ -71,12 +71,12 @@ matches that it forfeited, unless contest.toml has no_show = "final".
 Stop and resume: Ctrl-C stops the server, and the same command resumes the
 contest, including matches in progress. This also works after a crash. The
 server waits again for the teams that have matches left, but no longer than ten
-times absent_seconds, and a minute at least. A service that restarts it should
+times absent_seconds, and at least a minute. A service that restarts it should
 use --now. Between two runs you may add teams, or remove
 them from teams.toml.
 
 Programs that teams have submitted play on this machine, or with --dask on other
-ones: a worker proves its sandbox first, and its matches come back on record.
+ones. Each worker proves its sandbox first, and its matches are recorded here.
 
 Contestants connect to the port (TCP): open it in this machine's firewall.
 The contest is announced on the network by multicast DNS (UDP port 5353), so
@@ -254,7 +254,7 @@ def _all_played(count: int) -> str:
 
 
 FILES_BESIDE_BOTS = 400
-"""The files that a server needs beside its bots: connections of a class before login, and files of its own."""
+"""The files that a server opens besides those for its bots: connections before login, and files of its own."""
 
 
 def _hosted_teams(contest: Contest, progress: ProgressView, *, on_cluster: bool) -> set[int]:

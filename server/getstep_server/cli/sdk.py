@@ -11,7 +11,7 @@ from getstep_server.errors import UsageError
 from ._parser import EXIT_OK
 
 _SDK = """\
-Write the files that a bot in another language than Python needs beside it.
+Write the files that a bot in a language other than Python needs in its folder.
 They are whole: a contestant needs nothing else. The live page offers them
 as well. For a first bot with its files: getstep new my_bot.cpp --game hop
 

@@ -81,7 +81,7 @@ REST_SECONDS = 60.0
 """The time for which a worker gets nothing after it has failed WORKER_FAILURES times in a row."""
 
 SILENCE_SECONDS = 90.0
-"""The time to start a match and to pass on its turns, beside that of a turn and of the start of the programs."""
+"""The time to start a match and to pass on its turns, added to that of a turn and of the start of the programs."""
 
 LARGE_REPORT_BYTES = 100_000
 """A larger report is decoded in a thread: 1 MB takes 10 ms."""
@@ -351,7 +351,7 @@ class Cluster:
             self._refuse(name, str(error))
             return
         finally:
-            # It may have left meanwhile; if it has joined again, that message is another one.
+            # It may have left in the meantime; if it has joined again, that message is another one.
             still_here = self._joining.pop(address, None) is message
         if still_here:
             self._workers[address] = Worker(number, name, message.slots, proof)

@@ -70,7 +70,7 @@ def own_core(folder: Path, until: float, waiting: Callable[[], None] = lambda: N
     Args:
         folder: of the workers on this machine.
         until: the end of the wait, by `time.monotonic`.
-        waiting: called again and again meanwhile; what it raises ends the wait.
+        waiting: called repeatedly during the wait; what it raises ends the wait.
 
     Yields:
         The core; None on a system that does not let a program choose one.
@@ -134,7 +134,7 @@ def prove(folder: Path) -> WorkerProof:
 def calibrate() -> float:
     """Return the time of a fixed computation in milliseconds, the median of some runs.
 
-    It is the processor time of this thread, so other programs that run meanwhile disturb it little.
+    It is the processor time of this thread, so other programs disturb it little.
     """
     return round(1000 * statistics.median(_compute() for _ in range(CALIBRATION_RUNS)), 3)
 

@@ -14,7 +14,7 @@ from getstep_server.children.channel import frame
 from getstep_server.limits import MAX_REPORT_BYTES
 
 MAX_MESSAGE_BYTES = MAX_REPORT_BYTES + (1 << 16)
-"""The size of a message: that of a report, and of the texts beside it."""
+"""The size of a message: that of a report, and of its other texts."""
 
 TEXT_CHARS = 2000
 """The length of a reason. The traceback of a worker may be longer."""

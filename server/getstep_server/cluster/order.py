@@ -5,7 +5,7 @@ They are JSON with a bounded length. Each side checks what it gets, once, with `
 version.
 
 *Heads.* The ``head`` of an order is the beginning of the game's record, as the host made it. Both sides compute
-the limits from it with `records.game.match_state_of`. So a time factor belongs into the head, not beside it.
+the limits from it with `records.game.match_state_of`. So a time factor belongs into the head, and nowhere else.
 
 *Lines.* The turns and passes of a match travel as the JSON objects that its journal has. The sender has applied
 them to its `MatchState`, and so does the receiver. `check_lines` checks them as the verification of a record does.

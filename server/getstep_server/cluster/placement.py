@@ -57,7 +57,7 @@ class _Mean:
 
 
 class Durations:
-    """The thinking time of each team in each event, and the time that a match takes beside it.
+    """The thinking time of each team in each event, and the further time that a match takes.
 
     A match takes as long as both players think. So the times of two teams that have not met say enough.
     """

@@ -9,7 +9,7 @@ come or gone. A worker is known by its address and its local directory: one that
 address is another one. A new worker proves itself first.
 
 *Orders.* Each order is a task for one worker. Dask does not know that a task has no other worker to go to, so it
-would keep it for ever if that worker is lost. Then the task is cancelled here, and reported as lost.
+would keep it indefinitely if that worker is lost. Then the task is cancelled here, and reported as lost.
 
 *Scheduler.* If the connection to the scheduler is lost, all workers and orders are. A new client then connects
 after a pause.

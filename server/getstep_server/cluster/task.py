@@ -25,7 +25,7 @@ def prove() -> bytes:
 
 
 def play(number: int, order: bytes, files: Mapping[str, bytes], topic: str) -> bytes:
-    """Play a match, and return the report. The turns go to the subscriber of a topic meanwhile."""
+    """Play a match, and return the report. During the match its turns go to the subscriber of a topic."""
     here, stop, over = get_worker(), threading.Event(), threading.Event()
     key = here.get_current_task()
 
@@ -33,7 +33,7 @@ def play(number: int, order: bytes, files: Mapping[str, bytes], topic: str) -> b
         task = here.state.tasks.get(key)
         return task is None or task.state == "cancelled"
 
-    # Dask cannot stop a task that runs: it has to look by itself
+    # Dask cannot stop a task that runs: it has to look itself
     threading.Thread(target=_watch, args=(is_cancelled, stop, over), daemon=True).start()
     try:
         return play_order(order, files, partial(_pass_on, here, topic, number), stop)

@@ -8,11 +8,11 @@ over. It opens a listener on the loopback interface, seats, and a journal in a f
 `play_match`, as a run of a contest does. So clocks, turns and incidents are those of the host. Several threads may
 play at the same time.
 
-*Cores.* A match waits until it has a processor core of its own (`machine.own_core`). Meanwhile it says so,
+*Cores.* A match waits until it has a processor core of its own (`machine.own_core`). While it waits it says so,
 because a host gives up a worker that is silent.
 
-*Faults.* What a program does wrong costs its turn. What goes wrong beside that is a failure of the worker: then the
-report says so, and the host has the match played again.
+*Faults.* What a program does wrong costs its turn. Anything else that goes wrong is a failure of the worker. The
+report says so, and the host plays the match again.
 
 *Ends.* The process that plays with a program ends, and the program with it, when its standard input does. So no
 program outlives a worker that is killed. `play_order` itself ends at the order's deadline at the latest.

@@ -47,7 +47,7 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     """``[server]``: the address and ports to listen on. Port 0 lets the system choose.
 
     ``web_port`` is the live page's, and ``friendly_port`` the page's port for bots that play friendly matches; if
-    one is taken, the next free one is used. ``web_names`` are names, beside this machine's own, under which
+    one is taken, the next free one is used. ``web_names`` are names, in addition to this machine's own, under which
     spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder. With
     more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
     contestants reach this server through address translation; one without a port stands for all ports.
@@ -127,7 +127,7 @@ class ContestFile(TomlTable, frozen=True, kw_only=True):
         arenas = [event.format == "arena" for event in events]
         if any(arenas) and not all(arenas):
             index = arenas.index(False)
-            expected = "an arena as well: beside one, no event can wait for missing teams"
+            expected = "an arena as well: next to an arena, no event can wait for missing teams"
             yield wrong(("event", index, "format"), events[index].format, expected)
         others = [event.game for event in events if event.game != CLASSIC_GAME]
         classic = fields["server"].classic_port if "server" in fields else None
@@ -192,7 +192,7 @@ class Contest(Struct, frozen=True, dict=True):
 
     @property
     def is_open_ended(self) -> bool:
-        """True if the events are arenas, in which nobody knows how many matches follow."""
+        """True if the events are arenas, in which the number of matches is not known."""
         return any(table.format == "arena" for table in self.file.event)
 
     @cached_property

@@ -143,7 +143,7 @@ class _Announcement:
             return {"problem": f"{NO_MULTICAST} ({error})" if isinstance(error, OSError) else f"{error!r:.200}"}
 
     def _register(self, responder: zeroconf.Zeroconf) -> dict[str, str]:
-        """Announce under the contest's name, or beside another computer that announces that name.
+        """Announce under the contest's name, or under another one if a computer announces that name already.
 
         It may be another contest, or pretend to be this one: the host has to know.
         """

@@ -11,7 +11,7 @@ state      it waits for                                      at most            
 LOGIN      a complete login                                  LOGIN_SECONDS       SEATED, REFUSED or CLOSING
 SEATED     answers; silence may last forever, except         FRAME_SECONDS from  CLOSING, LENT
            during a frame                                    the first byte
-LENT       the judge process that serves it meanwhile        the match           SEATED, CLOSING
+LENT       the judge process that serves it then             the match           SEATED, CLOSING
 REFUSED    nothing: the goodbye to a wrong login is held     the login limiter's CLOSING
            back, and nothing more is read                    delay
 CLOSING    the client to read the goodbye and close          LINGER_SECONDS      the end
@@ -274,7 +274,7 @@ class ClientConnection(ABC):
         return self._sock.fileno()
 
     def lend(self, borrower: Borrower) -> SavedConnection:
-        """Stop reading and writing: another process does both from now on, until `take_back` or `lost`."""
+        """Stop reading and writing: another process does both until `take_back` or `lost`."""
         saved = self._saved()
         self._borrower = borrower
         self._change(_LENT)

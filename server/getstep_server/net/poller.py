@@ -88,7 +88,7 @@ class Poller:
             self._teams_sockets.discard(sock)
 
     def logged_in(self, sock: socket.socket) -> None:
-        """Read ``sock`` with the teams' connections from now on."""
+        """Read ``sock`` together with the teams' connections."""
         self._teams_sockets.add(sock)
 
 

@@ -119,7 +119,7 @@ class ConnectionRegistry:
             self._removed.unpark_all()
 
     def logged_in(self, connection: RegisteredConnection, team: Team | None) -> None:
-        """Count a connection no more: from now on the seats of its team bound it.
+        """Count a connection no more: the seats of its team bound it now.
 
         A connection that has lost its seat is not counted again. LOGINS_PER_WINDOW and LINGER_SECONDS bound those.
 

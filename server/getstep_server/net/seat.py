@@ -323,7 +323,7 @@ class Seat:
 
         Args:
             start: what that process tells the player.
-            borrower: owns the process; it gets the connections that come meanwhile.
+            borrower: owns the process; it gets the connections that come during the loan.
             ids: the number of questions that the process may ask.
 
         Returns:

@@ -88,7 +88,7 @@ class Plan:
         build: the command that compiles it; empty if there is none.
         command: starts it, as in `version.Description`. If ``java_main`` is set, the class is still missing.
         tools: what the machine needs for both.
-        wrappers: files that are put beside the source, by their names.
+        wrappers: files that are put next to the source, by their names.
         sources: suffixes of files that only the compiler needs.
         java_main: the name of the file whose class is started, or an empty text for the only class with ``main``.
             It is found in the compiler's output: a class may be in a file of another name. None: ``command`` is
@@ -330,7 +330,7 @@ def _entry_file(source: Source, entry: str) -> SourceFile:
 
 
 def _by_language(files: Sequence[SourceFile]) -> dict[str, list[SourceFile]]:
-    """Return the source files by the names of their languages. C beside C++ counts as C++."""
+    """Return the source files by the names of their languages. C together with C++ counts as C++."""
     found: dict[str, list[SourceFile]] = {}
     for file in files:
         for language in LANGUAGES:
@@ -423,7 +423,7 @@ class _Planner:
         )
 
     def _python(self) -> tuple[Sequence[str], Sequence[str]]:
-        # With an entry, another program beside it may be of Python 2.
+        # With an entry, another program in its folder may be of Python 2.
         checked = self._paths() if self.entry is None else [f"./{self.entry.path}"]
         return ("python", "-c", _CHECK, *checked), ("python", f"./{self._python_file().path}")
 

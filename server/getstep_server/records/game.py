@@ -147,7 +147,7 @@ def validate_form(fields: Mapping[str, Any]) -> GameRecord:
 
 
 class MatchLog(Struct):
-    """The part of a game's record beside its result: the turns as JSON objects, restarts and incidents."""
+    """The part of a game's record in addition to its result: the turns as JSON objects, restarts and incidents."""
 
     turns: list[bytes] = field(default_factory=list)
     resumed: list[int] = field(default_factory=list)

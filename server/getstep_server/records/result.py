@@ -16,7 +16,7 @@ PLAYERS: tuple[Player, Player] = (0, 1)
 
 
 Scores: TypeAlias = tuple[Any, Any] | None
-"""Both players' scores in the game's own unit; None if a rule beside the game decided."""
+"""Both players' scores in the game's own unit; None if a rule outside the game decided."""
 
 
 class Result(Struct, frozen=True, gc=False):
@@ -27,7 +27,7 @@ class Result(Struct, frozen=True, gc=False):
         winner: 0 or 1; None for a draw, a void attempt, or a match that both lose (`BOTH_LOSE`).
         reason: a code of `reasons`.
         detail: a sentence for people.
-        scores: both players' scores in the game's own unit; None if a rule beside the game decided.
+        scores: both players' scores in the game's own unit; None if a rule outside the game decided.
         turns: the number of moves and faults.
         thought: the thinking time of each player in seconds.
         faults: the number of each player's turns that got the game's penalty.

@@ -63,7 +63,7 @@ class Workers(dict[int, WorkerRecord]):
 
 
 def record_of_worker(contest: Contest, **fields: Any) -> Record:
-    """Return the record of a worker; ``fields`` are those of `WorkerRecord` beside the contest's."""
+    """Return the record of a worker; ``fields`` are those of `WorkerRecord` without the contest's."""
     return Record(plain(WorkerRecord(contest=contest.name, seed=contest.file.contest.seed, **fields)))
 
 

@@ -35,7 +35,7 @@ TURNS_AT_ONCE = 100
 """Turns that are replayed for one frame: about 10 ms, in which the thread keeps the event loop waiting at times."""
 
 SIDE_CELLS = 18
-"""Terminal cells of the text beside the board; with fewer it is left out."""
+"""Terminal cells of the text next to the board; with fewer it is left out."""
 
 
 class _Replay:
@@ -140,7 +140,7 @@ class LiveBoard:
         return grid
 
     def _side(self, replay: _Replay, cells: int) -> list[Text]:
-        """Return the text beside the board: match, players, turn, last move and score."""
+        """Return the text next to the board: match, players, turn, last move and score."""
         if cells < SIDE_CELLS:
             return []
         names = [self._contest.team_name(team) for team in replay.match.teams]

@@ -25,7 +25,7 @@ CountDone = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Links:
-    """The relative addresses of the pages beside a report. Without any, the report links to nothing.
+    """The relative addresses of the pages that a report links to. Without any, the report links to nothing.
 
     Args:
         matches: the folder with the pages of matches, such as ``"matches/"``.

@@ -76,7 +76,7 @@ def move_list(turns: Iterable[Mapping[str, Any]], game: Game) -> Iterator[str]:
 
 
 def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the facts of a game beside its turns, each with its name.
+    """Yield the facts of a game without its turns, each with its name.
 
     ``corrections`` are further facts, from `correction_facts`, to put after the result.
     """

@@ -69,7 +69,7 @@ def programs_table(
     Args:
         contest: for the names.
         games: all games.
-        published: the teams and versions whose source is beside the page.
+        published: the teams and versions whose source is next to the page.
     """
     played = Counter(
         (team.id, program.version, program.sha256, program.id_line or "")

@@ -179,7 +179,7 @@ class ProgressView:
 
     @contextmanager
     def _plain_lines(self) -> Iterator[None]:
-        # A daemon: if nobody reads the pipe, the thread waits in a write, and the process must end all the same.
+        # A daemon: if nobody reads the pipe, the thread waits in a write, and the process must still end.
         printer = threading.Thread(target=self._print_lines, name="progress", daemon=True)
         printer.start()
         try:

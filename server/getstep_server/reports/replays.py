@@ -169,7 +169,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
 
 
 def _notes(game: GameRecord) -> dict[int, list[str]]:
-    """Return what happened beside the game, by the number of turns before it, passes not counted."""
+    """Return what happened outside the game, by the number of turns before it, passes not counted."""
     notes: dict[int, list[str]] = {}
     names = {team.id: team.name for team in game.teams}
     for turns in game.resumed:

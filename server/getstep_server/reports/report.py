@@ -1,6 +1,6 @@
 """The html report of a contest: one page with all results, for a screen, a phone and paper.
 
-It links to pages beside it only if these are written, too (`Links`).
+It links to other pages only if these are written as well (`Links`).
 
 It depends on the records and the contest's files only, and the same records make the same bytes. So it does not
 contain the time at which it was made. Names and all other text from outside go through `escape_control_chars` and
@@ -179,7 +179,7 @@ def as_html(data: ReportData, progress: Progress = lambda *_: None) -> str:
     """Return the report as an html page that needs no other file.
 
     Args:
-        data: from `load_report_data`, with the ``links`` to the pages beside this one.
+        data: from `load_report_data`, with the ``links`` to the other pages.
         progress: called with the number of steps done and the number of all steps.
     """
     return environment().get_template("report.html.j2").render(page=_page(data, progress))

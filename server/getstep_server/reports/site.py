@@ -60,9 +60,9 @@ def site_pages(
     yield from order_texts(data.tournament, store)
     for path in programs.values():
         yield f"{PROGRAMS}{path.name}", path.read_bytes()
-    beside = Links(f"../{MATCHES}", "", played)
+    from_team_page = Links(f"../{MATCHES}", "", played)
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
-        yield f"{TEAMS}{team}.html", _team_page(data, team, beside)
+        yield f"{TEAMS}{team}.html", _team_page(data, team, from_team_page)
     home = (data.contest.name, "../index.html")
     for name, text in shared_files():
         yield f"{MATCHES}{name}", text

@@ -118,13 +118,13 @@ def picture_after(rules: Game, turn: Turn, before: State, after: State) -> Pictu
 
 
 def _turn_text(turn: Mapping[str, Any], rules: Game) -> str:
-    """Return a turn's text. A game's own notation stands beside the coordinates, which are those of the board."""
+    """Return a turn's text. A game's own notation follows the coordinates, which are those of the board."""
     text = turn_text(turn, rules)
     return f"{coordinates(turn['move'])}  {text}" if "move" in turn and rules.look.notation else text
 
 
 def _notes(game: GameRecord, turns: int) -> Iterator[str]:
-    """Yield what happened beside the game after ``turns`` turns, passes not counted."""
+    """Yield what happened outside the game after ``turns`` turns, passes not counted."""
     for _ in range(game.resumed.count(turns)):
         yield "the server was restarted"
     for incident in game.incidents:
@@ -143,7 +143,7 @@ def _incident(game: GameRecord, incident: IncidentEntry) -> str:
 
 
 def fact_lines(transcript: Transcript, tournament: Tournament | None) -> Iterator[str]:
-    """Yield the facts of the game beside its turns; ``tournament`` is for its corrections, None if not known."""
+    """Yield the facts of the game without its turns; ``tournament`` is for its corrections, None if not known."""
     corrections: Iterable[tuple[str, str]] = ()
     if tournament is not None:
         corrections = correction_facts(tournament, transcript.game)

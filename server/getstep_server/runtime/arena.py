@@ -62,7 +62,7 @@ class ArenaDesk:
         return bool(self._events)
 
     def begin(self) -> None:
-        """Note that matches are resumed from now on."""
+        """Note the start of the run, in which matches are resumed first."""
         self._kept_until = trio.current_time() + self._patience
 
     @property

@@ -226,7 +226,7 @@ class Recorder:
     # --- the freeze ---
 
     async def freeze(self, minutes: float) -> None:
-        """Record that results are hidden from spectators from now on, unless there was a freeze before.
+        """Record that new results are hidden from spectators, unless there was a freeze before.
 
         Args:
             minutes: the expected rest of the contest, as contest.toml has it.

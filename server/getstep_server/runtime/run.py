@@ -59,7 +59,7 @@ With Python's default of 5 ms, each move of every match would be that much later
 
 
 class RunningCluster(ClusterProtocol, Protocol):
-    """A cluster that is run beside the contest."""
+    """A cluster that runs concurrently with the contest."""
 
     async def run(self, put_worker: PutWorker, changed: Callable[[], None]) -> None:
         """Run until cancelled; see `cluster.venue.ClusterVenue.run`."""
@@ -213,7 +213,7 @@ async def run_opened(
                     nursery.start_soon(key.watch)
                     nursery.start_soon(_begin_on_enter, key, director)
                 async with trio.open_nursery() as checking:
-                    # Large databases take seconds to check: teams can log in meanwhile.
+                    # Large databases take seconds to check: teams can log in during that time.
                     checking.start_soon(_check_database, contest, disk)
                     if elsewhere:
                         checking.start_soon(nursery.start, judges.run)

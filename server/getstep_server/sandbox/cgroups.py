@@ -1,8 +1,8 @@
 """The memory of a program and its files as one sum, bounded by a cgroup of the kernel.
 
-Theory of operation. All cgroups of ours are beside or below the one in which the server runs, so limits that hold
+Theory of operation. All our cgroups are next to or below the one in which the server runs, so limits that hold
 for the server hold for its programs. Version 1 of the interface (root): a folder below the server's own. Version 2:
-a folder beside the server's own, if the user owns the folder above (systemd gives each user such a tree) and the
+a folder next to the server's own, if the user owns the folder above (systemd gives each user such a tree) and the
 memory controller is switched on there. Otherwise there is no cgroup, and `proc.MemoryWatch` measures instead.
 
 An empty cgroup stays after its processes have died. `Cgroup.remove` removes it. If the server is killed, a shell

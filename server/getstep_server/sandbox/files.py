@@ -33,7 +33,7 @@ class Folder:
     """The folder of a program. Names are those of files in the folder itself.
 
     Args:
-        mount: a descriptor of the file system that holds the folder. It belongs to this object from now on.
+        mount: a descriptor of the file system that holds the folder. This object closes it.
         inner: the folder's name there.
     """
 

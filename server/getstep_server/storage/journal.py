@@ -219,7 +219,7 @@ class Journal:
         for number, file in unsynced.items():
             try:
                 if number not in unneeded:
-                    os.fsync(file)  # outside the lock: it takes milliseconds, and turns are written meanwhile
+                    os.fsync(file)  # outside the lock: it takes milliseconds, in which turns are written
             finally:
                 os.close(file)
         for number in unneeded:

@@ -85,8 +85,8 @@ def set_aside(contest: Contest) -> Path | None:
         return None
     target = contest.folder / f"earlier-{time.strftime('%Y%m%d-%H%M%S')}"
     target.mkdir()
-    beside = _with_companions(database_path(contest.folder))
-    for path in [*(path for path in beside if path.exists()), *found]:
+    database = _with_companions(database_path(contest.folder))
+    for path in [*(path for path in database if path.exists()), *found]:
         shutil.move(path, target / path.name)
     return target
 
@@ -111,7 +111,7 @@ def _evidence(contest: Contest) -> Iterator[Path]:
 
 
 def _with_companions(database: Path) -> list[Path]:
-    """Return the database's file, and those that SQLite keeps beside it."""
+    """Return the database's file, and those that SQLite keeps next to it."""
     return [database, *(database.with_name(f"{database.name}-{end}") for end in ("wal", "shm"))]
 
 

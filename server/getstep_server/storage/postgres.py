@@ -8,7 +8,7 @@ is in the server's log on disk. The row of ``chain`` is locked by each writer, s
 the optimistic concurrency control of `store` holds. Texts are compared and hashed as the same bytes.
 
 *A connection that is lost.* The next call connects again; until it succeeds, each call fails with AWAY and the
-server of the contest waits, as for a full disk. If the connection is lost during COMMIT, nobody knows whether the
+server of the contest waits, as for a full disk. If the connection is lost during COMMIT, it is unknown whether the
 record is stored. Then `transact` asks again, for up to DATABASE_DOUBT_SECONDS, whether the chain has grown as
 written: only this process can have written that hash. If that cannot be found out, the run ends, and the next run
 reads the truth.
@@ -152,7 +152,7 @@ class PostgresDatabase:
     def _open(self) -> psycopg.Connection[Any]:
         """Return the connection, a new one if the last was lost outside a transaction.
 
-        In the middle of one, a new connection would commit each further statement by itself.
+        In the middle of one, a new connection would commit each further statement separately.
 
         Raises:
             psycopg.OperationalError: it was lost in a transaction, or the server does not answer.

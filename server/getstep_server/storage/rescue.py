@@ -1,4 +1,4 @@
-"""Saves what is left of a contest whose database is damaged, into a new database beside it.
+"""Saves what is left of a contest whose database is damaged, into a new database next to it.
 
 Theory of operation
 -------------------

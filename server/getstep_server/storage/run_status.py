@@ -1,7 +1,7 @@
 """The status of a run that is neither in the database nor in the journal: which teams are connected.
 
-The server writes it as a file beside the journal, for processes that only read: the live page. It is not synced and
-never read back by the server. A file of a server that died is stale: `lock.server_of` says whether one runs.
+The server writes it as a file next to the journal, for processes that only read: the live page. It is not synced,
+and the server never reads it. A file of a server that died is stale: `lock.server_of` says whether one runs.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ def _to_write(path: Path) -> sqlite3.Connection:
         sqlite3.Error: the file cannot be used.
     """
     _check_log(path)
-    database = sqlite3.connect(path, isolation_level=None)  # the module would begin transactions by itself
+    database = sqlite3.connect(path, isolation_level=None)  # the module would begin transactions unasked
     try:
         database.execute("PRAGMA journal_mode = WAL")  # the page and the commands read while the server writes
         # with NORMAL, a power cut may take commits back that were announced
@@ -261,7 +261,7 @@ def _to_read(path: Path) -> sqlite3.Connection:
 def _readable(path: Path) -> sqlite3.Connection:
     """Return a connection that can read, opened in the first way that works.
 
-    SQLite reads a database in WAL mode through a shared-memory file, which it creates beside the database. If it
+    SQLite reads a database in WAL mode through a shared-memory file, which it creates next to the database. If it
     cannot be created, a running server of another user may have created it. If there is no log, no process has
     the database open, and the database file holds all records.
     """
@@ -326,6 +326,6 @@ def _check_log(path: Path) -> None:
     size = _size(log)
     if size and not _size(path):
         raise StoreError(
-            f"{path}: empty or not there, and {log.name} beside it has {size} bytes that belong to it;"
+            f"{path}: empty or not there, and {log.name} next to it has {size} bytes that belong to it;"
             f" put the database back, or save what is left with: getstep-server rescue {path.parent}"
         )

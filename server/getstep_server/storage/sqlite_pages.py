@@ -46,7 +46,7 @@ class _Damaged(Exception):  # noqa: N818 - it never leaves this module
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Yield all rows that can be decoded in a database file and in the log beside it.
+    """Yield all rows that can be decoded in a database file and in the log next to it.
 
     A row may come several times, in several versions. Missing files are empty.
     """

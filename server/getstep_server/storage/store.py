@@ -67,7 +67,7 @@ class Conflict(Exception):  # noqa: N818 - nothing is wrong
 
 
 class StoredRecord(Struct, frozen=True):
-    """A row of the table: the sealed ``line`` of a record, and the columns beside it.
+    """A row of the table: the sealed ``line`` of a record, and its further columns.
 
     ``number``, ``event``, ``pairing``, ``leg`` and ``attempt`` are None unless the record is a game's.
     """
@@ -285,7 +285,7 @@ class Store:
     # --- the thread ---
 
     def _put(self, job: Callable[[], None]) -> None:
-        """Queue a job. Nothing would ever do it without the thread, and the caller would wait for ever."""
+        """Queue a job. Nothing would ever do it without the thread, and the caller would never return."""
         if not self._is_open:
             raise ValueError(f"{self.path}: the store is not open; use it in a with statement")
         self._jobs.put(job)

@@ -261,7 +261,7 @@ class EventState:
         return None
 
     def history(self, scoring: Scoring, teams: Collection[int]) -> list[Played]:
-        """Return all issued pairings as a format sees them, if ``teams`` take part from now on.
+        """Return all issued pairings as a format sees them, if ``teams`` take part in the next round.
 
         A format may ask after each result. So only what has changed since the last call is made anew: all of it
         takes 23 ms after 8,000 matches. Any thread may call this, while another one

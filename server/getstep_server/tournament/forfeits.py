@@ -52,7 +52,7 @@ class Forfeits:
         return number in self._matches.get(team, ())
 
     def note_pairings(self, head: Mapping[str, Any], pairings: Iterable[Pairing]) -> None:
-        """Note a record of pairings: its ``head``, and the new ``pairings``. Some forfeits are final from now on.
+        """Note a record of pairings: its ``head``, and the new ``pairings``. Some forfeits become final.
 
         Raises:
             RecordError: a round is not a number.

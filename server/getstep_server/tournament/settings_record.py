@@ -249,8 +249,8 @@ def _without_seal(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 _NAMES = "in all tables"
 _TABLE = "for all matches of the event, those that were played too"
-_NEXT = "for matches that begin from now on"
-_LATER = "for pairings from now on, and for the table"
+_NEXT = "for matches that have not begun"
+_LATER = "for new pairings, and for the table"
 _HOLDS = {"scoring": _TABLE, "tie_breaks": _TABLE, "name": _NAMES}
 
 
@@ -274,7 +274,7 @@ def changes(
                 yield from _entry_changes(path, key, old[one], new[one])
             elif whole:
                 was, is_ = (_json(each[one]["name"]) if one in each else "nothing" for each in (old, new))
-                yield Change(path, f"{key.removesuffix('s')} {one}", was, is_, "from now on")
+                yield Change(path, f"{key.removesuffix('s')} {one}", was, is_, "for new pairings")
 
 
 def _contest_changes(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Change]:

@@ -219,7 +219,7 @@ class Tournament:
         return []
 
     def apply_settings(self, fields: Mapping[str, Any]) -> None:
-        """Apply a record of settings: from now on, names, scoring and tie-breaks are as it says.
+        """Apply a record of settings: names, scoring and tie-breaks change to what it says.
 
         Raises:
             RecordError: no contest can have these settings, or they contradict the issued pairings.

@@ -29,7 +29,7 @@ NEXT = 8
 """The matches that are named as the next ones."""
 
 RUNNING = 64
-"""The running matches that are named beside the boards."""
+"""The running matches that are named next to the boards."""
 
 STAYS_SECONDS = 4.0
 """The time for which a finished board stays, so that one sees how it ended."""

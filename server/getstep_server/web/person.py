@@ -182,7 +182,7 @@ def touched_by(game: Game, before: State, move: object) -> dict[str, Any]:
 
 
 def clock_json(limit: float, left: list[float | None], running: int | None) -> dict[str, Any]:
-    """Return clocks for the browser, which lets them run from now on.
+    """Return clocks for the browser, which starts them.
 
     Args:
         limit: the whole time, in seconds.

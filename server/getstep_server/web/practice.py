@@ -2,7 +2,7 @@
 
 ``getstep practice --human --browser`` finds `PracticePage` through the entry point group ``getstep.browser``: the
 contestant's package imports nothing of the host's. That command plays and judges the games in its main thread. The
-page runs in a thread beside it: it shows positions, and asks for moves.
+page runs in a thread of its own: it shows positions, and asks for moves.
 
 Other users of the computer can reach a port of 127.0.0.1, too. So the address has a key, which becomes a cookie.
 """

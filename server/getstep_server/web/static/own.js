@@ -19,7 +19,7 @@ async function load() {
     if (!answer.ok) throw new Error(answer.statusText);
     offline.hidden = true;
   } catch {
-    offline.textContent = "No connection to the server. The page comes back by itself.";
+    offline.textContent = "No connection to the server. The page comes back automatically.";
     offline.hidden = false;
     return;
   }
@@ -36,7 +36,7 @@ function show(state) {
 
 function now({ team, running }) {
   const bots = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
-  const connected = team.program ? `The host plays with version ${team.program} of your program. Bots of your team cannot connect meanwhile.` : bots;
+  const connected = team.program ? `The host plays with version ${team.program} of your program. Until it stops, bots of your team cannot connect.` : bots;
   const playing = running.map((match) => [" ", h("a", { href: `/match/${match.match}` }, `Plays match #${match.match} now`), "."]);
   const hangs = team.hangs ? h("span", { class: "bad" }, ` Careful: ${HANGS}`) : "";
   return h("p", { role: "status" }, connected, playing, hangs);

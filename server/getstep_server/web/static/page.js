@@ -38,7 +38,7 @@ function connect() {
   source.onmessage = (message) => take(message.data);
   source.onerror = () => {
     const at = seen ? ` This is the state of ${new Date(seen).toLocaleTimeString()}.` : "";
-    offline.textContent = `No connection to the server.${at} The page comes back by itself.`;
+    offline.textContent = `No connection to the server.${at} The page comes back automatically.`;
     offline.hidden = false;
     // A browser gives up after an answer that is no event stream, such as "too many spectators".
     if (source && source.readyState === EventSource.CLOSED) {

@@ -11,7 +11,7 @@ let picked = []; // the parts of the move that are picked: words and squares
 let can = { squares: [], words: [], complete: false };
 let asked = 0; // the question that `picked` answers
 let turn = Promise.resolve(); // messages are sent in order
-let waiting = 0; // the picks that are sent or to be sent; meanwhile a click does nothing
+let waiting = 0; // the picks that are sent or to be sent; until then a click does nothing
 let squares = []; // the buttons, row by row
 let focus = [0, 0];
 let word = null; // the word that was picked last, such as a colour: picked again for the next move
@@ -263,7 +263,7 @@ function connect() {
   source.onopen = () => (at("offline").hidden = true);
   source.onmessage = (message) => (chain = chain.then(() => take(JSON.parse(message.data))));
   source.onerror = () => {
-    at("offline").textContent = "No connection to the server. The page comes back by itself; if your game is gone, choose a new one.";
+    at("offline").textContent = "No connection to the server. The page comes back automatically; if your game is gone, choose a new one.";
     at("offline").hidden = false;
     if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
   };

@@ -1,4 +1,4 @@
-// The wall, for a projector: one large board at a time, the tightest first; the table beside it.
+// The wall, for a projector: one large board at a time, the tightest first; the table next to it.
 
 import { Card } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
