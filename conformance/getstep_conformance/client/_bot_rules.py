@@ -53,6 +53,13 @@ def move_for(game: str, board: Board, *, is_black: bool) -> Any:
     return NO_MOVE
 
 
+def told(asked: Mapping[str, Any]) -> list[list[int]]:
+    """Return the answer to the command ``tell``: the time and the turn, then the squares of the last move."""
+    last = asked["last_move"] or []
+    squares = [last] if last and type(last[0]) is int else [part for part in last if isinstance(part, list)]
+    return [[asked["time_left_ms"], asked["move_number"]], *squares]
+
+
 def is_plausible(game: str, board: Board, move: Any) -> bool:
     """Return True if another bot may have chosen this move: an empty square, where that is a legal move."""
     if game not in ("longest_path", "pseudo_tonga") or not isinstance(move, list) or len(move) != 2:

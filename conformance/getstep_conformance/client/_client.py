@@ -60,13 +60,18 @@ class ClientProcess:
         """The exit code, None while the client runs; negative for a signal."""
         return self._process.poll()
 
-    def cpu_seconds(self) -> float:
-        """Return the processor time of the client, without its child processes; 0 if it cannot be seen."""
-        try:
-            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def busy_seconds(self) -> float:
+        """Return the time in which the client used a processor or waited for one; 0 if it cannot be seen.
+
+        On a busy machine a client that polls waits for a processor most of the time. Child processes do not count.
+        """
+        nanoseconds = 0
+        with contextlib.suppress(OSError):
+            for thread in Path(f"/proc/{self._process.pid}/task").iterdir():
+                with contextlib.suppress(OSError):  # the thread has ended
+                    running, waiting, _ = (thread / "schedstat").read_text().split()
+                    nanoseconds += int(running) + int(waiting)
+        return nanoseconds / 1e9
 
     @property
     def output(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,7 @@ class Play:
         self.listener = listener
         self.client = client
         self.times = times
+        self.typed_token = typed_token
         self.token = canonical_token(typed_token)
         self.transcript: list[str] = []
         self.remarks: list[str] = []
@@ -317,8 +318,16 @@ class Play:
             self.note("C", describe(message) if message else "closes the connection")
             if message is None and not self._said_goodbye:
                 self.left_at = trio.current_time()
+            self._check_secret(message)
             return message
         raise NotAsRequired(f"{self._nothing(f'nothing came within {seconds:g} s')}, {expected}")
+
+    def _check_secret(self, message: Mapping[str, Any] | None) -> None:
+        """Raise NotAsRequired if a message has the token in clear, in any key and in either case."""
+        secrets = {_plain(token) for token in (self.token, self.typed_token)}
+        for text in _texts(message):
+            if any(secret in _plain(text) for secret in secrets):
+                raise NotAsRequired("it sent the token in clear, which everybody on the network can read", "must")
 
     async def receive_bytes(self, count: int) -> bytes:
         """Return that many bytes, or fewer at the end of the connection; for the classic wire.
@@ -345,16 +354,18 @@ class Play:
 
     async def expect_silence(self, seconds: float) -> None:
         """Raise NotAsRequired if the client sends something, or closes the connection, within this time."""
-        cpu = self.client.cpu_seconds()
+        before = self.client.busy_seconds()
         with trio.move_on_after(seconds):
             message = await self.line.receive()
             self.note("C", describe(message) if message else "closes the connection")
             what = f"sent {describe(message)}" if message else "closed the connection"
             raise NotAsRequired(f"it {what}, expected nothing{self.exit_text()}")
         self.note("-", f"silence for {seconds:g} s")
-        used = self.client.cpu_seconds() - cpu
+        used = self.client.busy_seconds() - before
         if seconds >= LONG_SILENCE_SECONDS and used > BUSY_SHARE * seconds:
-            raise NotAsRequired(f"it used {used:.1f} s of processor time in {seconds:g} s of silence", "should")
+            raise NotAsRequired(
+                f"it used or wanted a processor for {used:.1f} s in {seconds:g} s of silence", "should"
+            )
 
     # --- the login ---
 
@@ -373,6 +384,10 @@ class Play:
         self.join = await self.expect("join")
         if self.join["team"] != TEAM or self.join["version"] != 1:
             raise NotAsRequired(f"it sent {describe(self.join)}, expected version 1 and team {TEAM}")
+        if (purpose := self.join.get("purpose", "play")) != "play":
+            raise NotAsRequired(
+                f"purpose is {purpose!r}: a server only checks such a login, it never lets it play", "must"
+            )
         dialled = self.join.get("dialled")
         if dialled is not None and self.hello.get("dialled") is not True:
             raise NotAsRequired("join has dialled, although hello has not", "must")
@@ -380,13 +395,14 @@ class Play:
             raise NotAsRequired(f"dialled is {dialled!r}, expected {HOST}:{self.listener.port}", "must")
         if not verify(self.token, self.hello["nonce"], self.join["mac"], dialled):
             signed = "this nonce" if dialled is None else "this nonce and dialled"
-            raise NotAsRequired(f"the mac in join is not the signature of {signed} with this token", "must")
+            raise NotAsRequired(f"the mac in join is not the signature of {signed} with this token")
 
     def proof(self, kind: str) -> str | None:
         """Return the server's proof, or None.
 
-        It is ``right``, ``wrong``, ``mac`` (the client's own mac), ``undialled`` (without the dialled address) or
-        ``elsewhere`` (of another address). A client that does not ask for a proof gets no right one.
+        It is ``right``, ``wrong``, ``mac`` (the client's own mac), ``undialled`` (without the dialled address),
+        ``elsewhere`` (of another address), or the right one with an ``other end`` or an ``other beginning``.
+        A client that does not ask for a proof gets no right one.
 
         Raises:
             NotAsRequired: the case needs a wrong proof, and the client has not asked for any.
@@ -404,7 +420,10 @@ class Play:
                 raise NotAsRequired(NO_DIALLED, "should")
             dialled = None if kind == "undialled" else "192.0.2.66:7777"
         token = "not the token" if kind == "wrong" else self.token
-        return prove_server(token, self.hello["nonce"], nonce, dialled)
+        proof = prove_server(token, self.hello["nonce"], nonce, dialled)
+        if kind == "other end":
+            return proof[:-1] + _other_digit(proof[-1])
+        return _other_digit(proof[0]) + proof[1:] if kind == "other beginning" else proof
 
     async def admit(
         self, proof: str = "right", style: str = "shortest", cut: Cut = "whole", **changes: Any
@@ -425,6 +444,28 @@ class Play:
     def note(self, who: str, text: str) -> None:
         """Add a line to the transcript: ``S`` for the server, ``C`` for the client, ``-`` for an event."""
         self.transcript.append(f"{trio.current_time() - self._began:7.3f}  {who}  {text}")
+
+
+def _other_digit(digit: str) -> str:
+    return "0" if digit != "0" else "1"
+
+
+def _plain(text: str) -> str:
+    """Return a token in the form in which all its spellings are equal."""
+    return text.replace("-", "").replace(" ", "").casefold()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts in a message, its keys too."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for pair in value.items():
+                yield from _texts(list(pair))
 
 
 def framed(body: bytes) -> bytes:

@@ -81,11 +81,13 @@ async def _pauses_grow(play: Play, drop: Script, need: Need = "must") -> None:
             f"it connected {_ATTEMPTS} times within {sum(pauses):.2f} s, expected growing pauses", "must"
         )
     long = play.times.of_pause(_LONG_SECONDS)
-    # On a busy machine the end of a connection is seen here some time after the client's pause has begun.
-    if min(at_most[-3:]) < long:
+    # On a busy machine the end of a connection is seen here some time after the client's pause has begun, and a
+    # pause seems shorter if the connection before it was seen late. So the mean counts, from one connection to the
+    # next.
+    if sum(at_most[-3:]) < 3 * long:
         last = ", ".join(f"{pause:.2f} s" for pause in at_most[-3:])
         raise NotAsRequired(
-            f"the last pauses were {last}, expected growing ones, at least {long:.2f} s now", "should"
+            f"the last pauses were {last}, expected growing ones, {long:.2f} s or more on average now", "should"
         )
 
 
@@ -107,7 +109,7 @@ async def _drop_unproved(play: Play) -> None:
 async def _drop_wrong_proof(play: Play) -> None:
     await play.greet()
     await play.admit("wrong")
-    await Closed(need="should").do(play)
+    await Closed().do(play)
 
 
 async def _garbage(play: Play) -> None:

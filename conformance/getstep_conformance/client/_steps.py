@@ -22,7 +22,7 @@ def one_of(names: Iterable[str]) -> str:
     return f"^({'|'.join(names)})$"
 
 
-Proof = Literal["right", "wrong", "none", "mac", "undialled", "elsewhere"]
+Proof = Literal["right", "wrong", "none", "mac", "undialled", "elsewhere", "other end", "other beginning"]
 Hex = Annotated[str, Meta(pattern=r"^\s*([0-9a-fA-F]{2}\s*)*$")]
 """Bytes, such as ``c0 01``."""
 
@@ -216,6 +216,22 @@ class Answer(Step, frozen=True):
         raise NotAsRequired(f"it played {message['move']!r:.60}, expected {wanted!r}")
 
 
+class Told(Step, frozen=True):
+    """Expect that the test bot tells what it was given with the latest question, as its command ``tell`` asks."""
+
+    async def run(self, play: Play) -> None:
+        message = await play.expect("step")
+        asked = play.asked
+        if message["id"] != asked["id"]:
+            raise NotAsRequired(f"it sent {describe(message)}, expected step {asked['id']}")
+        game, board, is_black = play.boards[asked["id"]]
+        if message["move"] == _bot_rules.move_for(game, board, is_black=is_black):
+            raise NotAsRequired("not checked: the bot does not know the command 'tell'", "may")
+        wanted = _bot_rules.told(asked)
+        if message["move"] != wanted:
+            raise NotAsRequired(f"its bot was given {message['move']!r:.60}, expected {wanted!r}")
+
+
 class Expect(Step, frozen=True, kw_only=True):
     """Expect a message of one of these types, as an answer to the latest question.
 
@@ -398,6 +414,7 @@ STEPS: Mapping[str, type[Step]] = {
     "send": Send,
     "bytes": Bytes,
     "answer": Answer,
+    "told": Told,
     "expect": Expect,
     "closed": Closed,
     "silent": Silent,

@@ -1,5 +1,6 @@
 // The test bot of docs/conformance.md: it always gives the same answer.
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -55,6 +56,11 @@ static getstep::Move GetStep(Board& board, bool is_black, const getstep::Turn& t
     }
     if (command == "return nothing") return std::vector<int>();
     if (command == "return long") return std::vector<std::vector<int>>(1000, {0, 0});
+    if (command == "tell") {
+        std::vector<std::vector<std::int64_t>> told{{turn.time_left_ms, turn.move_number}};
+        for (const auto& square : turn.last_squares) told.emplace_back(square.begin(), square.end());
+        return told;
+    }
     if (command.compare(0, 6, "sleep ") == 0 && IsNumber(command.substr(6)))
         std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(command.c_str() + 6)));
     return FirstMove(board, is_black, turn.game);

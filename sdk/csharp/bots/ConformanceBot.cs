@@ -66,6 +66,8 @@ public static class ConformanceBot
                 return null;
             case "return long":
                 return Enumerable.Repeat(new[] { 0, 0 }, 1000).ToArray();
+            case "tell":
+                return new[] { new[] { turn.TimeLeftMs, turn.MoveNumber } }.Concat(turn.LastSquares).ToArray();
         }
         if (Regex.IsMatch(command, @"\Asleep [0-9]{1,7}\z"))
         {

@@ -1,3 +1,6 @@
+import java.util.ArrayList;
+import java.util.List;
+
 /** The test bot of docs/conformance.md: it always gives the same answer. */
 public class ConformanceBot {
     private static final int[][] NEIGHBOURS = {{-1, 0}, {0, -1}, {0, 1}, {1, 0}};
@@ -56,6 +59,10 @@ public class ConformanceBot {
                 return null;
             case "return long":
                 return new int[1000][2];
+            case "tell":
+                List<int[]> told = new ArrayList<>(List.of(turn.lastSquares));
+                told.add(0, new int[] {turn.timeLeftMs, turn.moveNumber});
+                return told;
             default:
                 if (command.matches("sleep [0-9]{1,7}")) {
                     Thread.sleep(Integer.parseInt(command.substring(6)));

@@ -23,6 +23,11 @@ function firstMove(board, isBlack, game) {
   return [0, 0];
 }
 
+function squaresOf(move) {
+  if (!move) return [];
+  return typeof move[0] === "number" ? [move] : move.filter(Array.isArray);
+}
+
 function getStep(board, isBlack, turn) {
   const command = turn.opponent;
   if (command === "raise") throw new Error("conformance");
@@ -30,6 +35,7 @@ function getStep(board, isBlack, turn) {
   if (command === "recurse") return getStep(board, isBlack, turn);
   if (command === "return nothing") return undefined;
   if (command === "return long") return Array(1000).fill([0, 0]);
+  if (command === "tell") return [[turn.timeLeftMs, turn.moveNumber], ...squaresOf(turn.lastMove)];
   const ms = /^sleep ([0-9]{1,7})$/.exec(command)?.[1];
   if (ms) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(ms)); // as a search does: without events
   return firstMove(board, isBlack, turn.game);

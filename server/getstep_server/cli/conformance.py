@@ -42,8 +42,14 @@ examples:
   getstep-server conformance --html report.html -- java -cp out MyClient
   getstep-server conformance --classic -- ./client {host} {port} {team}
 
-exit codes: 0 no case failed, 1 a case failed, 2 a wrong command
+exit codes:
+  0  the client passed
+  1  a case failed
+  2  a wrong command
+  3  no case failed, but some are non-strict; 1 with --strict
 """
+
+_EXIT_NON_STRICT = 3
 
 _WIDTH = 80
 _ORDER = (Verdict.FAIL, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
@@ -99,8 +105,12 @@ def _conformance(args: argparse.Namespace) -> int:
         write_page(args.json, as_json(args.client, outcomes, seconds), "--json")
     if args.html is not None:
         write_page(args.html, as_html(args.client, outcomes, seconds), "--html")
-    failing = {Verdict.FAIL, Verdict.NON_STRICT} if args.strict else {Verdict.FAIL}
-    return EXIT_FAILED if any(outcome.verdict in failing for outcome in outcomes) else EXIT_OK
+    verdicts = {outcome.verdict for outcome in outcomes}
+    if Verdict.FAIL in verdicts:
+        return EXIT_FAILED
+    if Verdict.NON_STRICT in verdicts:
+        return EXIT_FAILED if args.strict else _EXIT_NON_STRICT
+    return EXIT_OK
 
 
 def _chosen(numbers: Sequence[str] | None, *, classic: bool) -> list[Case]:

@@ -24,6 +24,8 @@ func testBot(turn *Turn) any {
 		return nil
 	case "return long":
 		return make([][2]int, 1000)
+	case "tell":
+		return append([]any{[]any{turn.TimeLeft.Milliseconds(), turn.MoveNumber}}, squaresOf(turn.LastMove)...)
 	default:
 		if found := sleeps.FindStringSubmatch(name); found != nil {
 			if ms, err := strconv.Atoi(found[1]); err == nil {
@@ -32,6 +34,20 @@ func testBot(turn *Turn) any {
 		}
 	}
 	return firstMove(turn)
+}
+
+// squaresOf returns the squares of a move in any game.
+func squaresOf(move any) (squares []any) {
+	parts, _ := move.([]any)
+	for _, part := range parts {
+		switch part.(type) {
+		case []any:
+			squares = append(squares, part)
+		case int64, uint64:
+			return []any{move}
+		}
+	}
+	return squares
 }
 
 func firstMove(turn *Turn) any {

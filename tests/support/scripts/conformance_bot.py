@@ -28,7 +28,16 @@ def get_step(board: Board, is_black: bool, turn: getstep.Turn) -> Any:
         return None
     elif turn.opponent == "return long":
         return [(0, 0)] * 1000
+    elif turn.opponent == "tell":
+        return [(turn.time_left_ms, turn.move_number), *squares_of(turn.last_move)]
     return first_move(turn.game, board, is_black)
+
+
+def squares_of(move: Any) -> list[Any]:
+    """Return the squares of a move in any game."""
+    if not move:
+        return []
+    return [move] if isinstance(move[0], int) else [part for part in move if not isinstance(part, str)]
 
 
 def first_move(game: str, board: Board, is_black: bool) -> Any:
