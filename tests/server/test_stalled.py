@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import pytest
 import trio
 
 from getstep.wire import End, GetStep, Penalty, Start, Step
@@ -19,6 +20,12 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.servers import Recorder, first_legal, running, seated
 
 LIMIT = 0.1
+
+
+@pytest.fixture(autouse=True)
+def _next_match_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin the next match of a bot that hangs without waiting for it: that is tested with another clock."""
+    monkeypatch.setattr("getstep_server.runtime.presence.RECOVERY_SECONDS", 0.0)
 
 
 def hop(folder: Path) -> Contest:

@@ -153,6 +153,8 @@ class Seat:
         self._overdue = False  # the question's time is up, and the question was not closed yet
         self._sign_of_life = False
         self.silence = Silence()
+        self.silent_since: float | None = None
+        """The time on trio's clock of the first miss in `silence`; None if there is none."""
         self._time_up = 0.0
         self._borrower: Borrower | None = None
         self._asked_elsewhere = False
@@ -342,6 +344,10 @@ class Seat:
             silence: that of the seat in the other process.
         """
         self.silence = silence
+        if not silence.misses:
+            self.silent_since = None
+        elif self.silent_since is None:  # the other process has another clock
+            self.silent_since = trio.current_time()
         self._borrower, self._asked_elsewhere = None, False
         if self._shared.last_id == reserved:  # no other match of the team has taken the ids behind it
             self._shared.last_id = last_id
@@ -354,6 +360,8 @@ class Seat:
 
     def _count_silence(self) -> None:
         misses, match = self.silence.misses + 1, self.silence.match
+        if self.silent_since is None:
+            self.silent_since = trio.current_time()
         if misses == STALLED_MISSES:
             match = self.match or 0
             self._publish(BotHangs(self.team.id, match, misses))
@@ -361,6 +369,7 @@ class Seat:
 
     def _end_silence(self, why: str) -> None:
         silence, self.silence = self.silence, Silence()
+        self.silent_since = None
         if silence.match is not None:
             self._publish(BotAnswers(self.team.id, silence.match, why))
 

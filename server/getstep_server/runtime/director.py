@@ -217,8 +217,9 @@ class Director:
                 left = self._queue or self._playing or self._gathering
                 if not left and not self._arena.goes_on() and await self._is_over():
                     break
+                recovery = self._presence.next_recovery(now)
                 with trio.move_on_at(
-                    min(self._presence.next_forfeit(now), self._gathering.ends, self._arena.wakes)
+                    min(self._presence.next_forfeit(now), recovery, self._gathering.ends, self._arena.wakes)
                 ):
                     await self._changed.wait()
             nursery.cancel_scope.cancel()

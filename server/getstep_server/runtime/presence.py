@@ -20,6 +20,20 @@ RESUME_SECONDS = 60.0
 """The least time for which a resumed contest waits: clients that lost their server try again within seconds."""
 
 
+RECOVERY_SECONDS = 12.0
+"""A team whose bot has missed a limit in silence gets its next match so much later, or at the bot's sign of life.
+
+A client starts a bot again that hangs, 10 s after the limit (protocol.md, "The conversation"). Without the wait,
+the bot would lose ten more matches with a limit of 1 s.
+"""
+
+RECOVERIES = 3
+"""The number of such waits of a seat in a run: a bot that is only too slow must not delay the others each time."""
+
+RECOVERY_CHECK_SECONDS = 0.5
+"""The time between two looks at a bot that is waited for: a late answer wakes nobody."""
+
+
 class Presence:
     """The presence of the teams: which have a bot connected, and since when the others are missing.
 
@@ -37,6 +51,8 @@ class Presence:
         self._patience = patience
         self._hosted = hosted
         self._missing_since: dict[int, float] = {}
+        self._recoveries: dict[Seat, list[float]] = {}
+        """The hangs of each seat that were waited for, by the time of their first miss."""
 
     @property
     def present(self) -> set[int]:
@@ -75,7 +91,8 @@ class Presence:
         began. A team that is ready but absent can forfeit its matches one at a time. A hosted team plays one.
         """
         counts = {
-            team: len([seat for seat in seats if seat.taken or seat.connected]) or int(self._is_ready(team, now))
+            team: len([seat for seat in seats if seat.taken or (seat.connected and not self._recovers(seat, now))])
+            or int(not any(seat.connected for seat in seats) and self._is_ready(team, now))
             for team, seats in self._seats.items()
         }
         counts |= dict.fromkeys(self._hosted.pending, 0) | dict.fromkeys(self._hosted.teams, 1)
@@ -84,7 +101,7 @@ class Presence:
     def take_seat(self, team: int) -> Seat:
         """Take a free seat of a team, one with a bot if possible."""
         free = [seat for seat in self._seats[team] if not seat.taken]
-        seat = max(free, key=lambda seat: seat.connected)
+        seat = max(free, key=lambda seat: (seat.connected, seat.silent_since is None))
         seat.taken = True
         return seat
 
@@ -96,6 +113,20 @@ class Presence:
         """Return when the patience with the next team ends, of those with which it has not ended ``now``."""
         ends = [since + self._patience for since in self._missing_since.values()]
         return min((end for end in ends if end > now), default=float("inf"))
+
+    def next_recovery(self, now: float) -> float:
+        """Return when to look again at the bots that are waited for; infinity if there are none."""
+        free = [seat for seats in self._seats.values() for seat in seats if seat.connected and not seat.taken]
+        return now + RECOVERY_CHECK_SECONDS if any(self._recovers(seat, now) for seat in free) else float("inf")
+
+    def _recovers(self, seat: Seat, now: float) -> bool:
+        since = seat.silent_since
+        if since is None or now >= since + RECOVERY_SECONDS:
+            return False
+        waits = self._recoveries.setdefault(seat, [])
+        if since not in waits and len(waits) < RECOVERIES:
+            waits.append(since)
+        return since in waits
 
     def _is_ready(self, team: int, now: float) -> bool:
         since = self._missing_since.get(team)
