@@ -176,6 +176,7 @@ _COMMANDS = {
     "crosstable": (".tables:add_crosstable", "show the results of each team against each other team"),
     "ratings": (".ratings:add_ratings", "show Elo ratings with their intervals"),
     "incidents": (".incidents:add_incidents", "show protocol violations and refused logins"),
+    "rehearse": (".run:add_rehearse", "play a copy of a prepared contest with sample bots"),
     "demo": (".run:add_demo", "watch a small tournament between sample bots"),
     "duel": (".duel:add_duel", "compare two bots or programs on this machine (also called match)"),
     "gamehost": (".gamehost:add_gamehost", "play one game of longest_path between two programs"),

@@ -1,11 +1,13 @@
-"""The commands `run` and `demo`, which play a contest."""
+"""The commands `run`, `rehearse` and `demo`, which play a contest."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
@@ -13,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import trio
+from msgspec import structs
 
 from getstep_engines import GAMES
 from getstep_server.bot_runner.house_bots import keep_house_bots
@@ -20,7 +23,7 @@ from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
 from getstep_server.config.class_list import NewTeam
-from getstep_server.config.contest import Contest, init_contest, load_contest
+from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import installed_game
 from getstep_server.config.roster import add_teams
@@ -34,7 +37,7 @@ from getstep_server.reports.tables import all_tables, describe_event
 from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition
-from getstep_server.storage.contest_state import games_of, tournament_of
+from getstep_server.storage.contest_state import games_of, results_of, tournament_of
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.lost_records import set_aside
 from getstep_server.storage.recovery import left_running
@@ -309,6 +312,121 @@ def _time_of_day(text: str | None) -> datetime | None:
 
 SAME = "The matches and the table are the same as without the crash."
 DIFFERENT = "The matches or the table are NOT the same as without the crash."
+
+# --- rehearse -------------------------------------------------------------------------------------------------
+
+
+_REHEARSE = """\
+Play a copy of a prepared contest on this machine, with a sample bot for each
+seat of each team. The contest itself is only read: its records, tokens and slips
+stay as they are. Nobody can connect to the copy, and no live page is served. The
+copy has no programs that teams have submitted: a sample bot plays for them, too.
+
+Ctrl-C ends it at any time, and shows the table so far. The copy is removed
+afterwards, unless --keep names a folder for it.
+
+examples:
+  getstep-server rehearse autumn --bots
+  getstep-server rehearse autumn --bots --keep rehearsal
+  getstep-server report rehearsal   # then: the page with all results
+"""
+
+
+def add_rehearse(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``rehearse``."""
+    parser.description = _REHEARSE
+    folder_argument(parser)
+    parser.add_argument("--bots", action="store_true", help="sample bots play for all teams")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the copy in this new folder")
+    parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
+    parser.set_defaults(command=_rehearse)
+
+
+def _rehearse(args: argparse.Namespace) -> int:
+    if not args.bots:
+        raise UsageError(
+            f"who plays is missing; expected: {shell_command('rehearse', args.contest)} --bots."
+            " To rehearse with the teams' own bots, copy the folder and run the copy"
+        )
+    prepared = load_contest(args.contest)
+    with _rehearsal_folder(args.keep) as folder:
+        contest, bots = rehearsal_of(prepared, Path(folder) / "rehearsal" if args.keep is None else args.keep)
+        return _rehearse_copy(prepared, contest, bots, args)
+
+
+def _rehearsal_folder(keep: Path | None) -> AbstractContextManager[str]:
+    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext("")
+
+
+def _rehearse_copy(prepared: Contest, contest: Contest, bots: Bots, args: argparse.Namespace) -> int:
+    progress = _progress(contest, plain=args.plain, with_board=True)
+    _print_header(contest, tournament_of(contest), progress, StartCondition())
+    if contest.is_open_ended:
+        progress.say("The contest has no end: Ctrl-C ends the rehearsal.")
+    bus = Bus()
+    bus.subscribe(progress, EXCEPT_MOVES)
+    began = time.monotonic()
+    with progress.shown():
+        outcome = trio.run(run_with_bots, contest, bus, bots)
+    seconds = time.monotonic() - began
+    again = f"Start the rehearsal again with: {shell_command('rehearse', prepared.folder)} --bots"
+    code = _print_outcome(contest, progress, outcome, again)
+    for line in what_to_look_at(prepared, contest, seconds):
+        progress.say(line)
+    if args.keep is not None:
+        progress.say(f"All results of the rehearsal on one page: {shell_command('report', contest.folder)}")
+    return code
+
+
+def rehearsal_of(prepared: Contest, folder: Path) -> tuple[Contest, Bots]:
+    """Make a copy of a contest without its records, on a free port of the loopback interface, and its bots.
+
+    Raises:
+        UsageError: the folder exists.
+    """
+    if folder.exists():
+        raise UsageError(f"--keep {folder}: there is such a file or folder already; expected a new one")
+    folder.mkdir(parents=True)
+    for path in (contest_path(prepared.folder), teams_path(prepared.folder)):
+        text = path.read_text(encoding="utf-8")
+        (folder / path.name).write_text(text, encoding="utf-8")
+    server = structs.replace(prepared.file.server, database=None)
+    if prepared.file.server.database is not None:  # a command for the copy must never find the contest's records
+        toml = contest_path(folder)
+        text = re.sub(r"^\s*database\s*=.*\n?", "", toml.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        toml.write_text(text, encoding="utf-8")
+    copy = structs.replace(prepared, folder=folder, file=structs.replace(prepared.file, server=server))
+    contest = copy.listening_on(host="127.0.0.1", port=0, classic_port=None)
+    bots = {
+        team.id: Bot(sample_bots()[contest.house_bots[team.id]]) if team.id in contest.house_bots else bot
+        for team, (_, bot) in zip(contest.teams.values(), lineup(max(2, len(contest.teams))), strict=False)
+    }
+    return contest, bots
+
+
+def what_to_look_at(prepared: Contest, rehearsal: Contest, seconds: float) -> list[str]:
+    """Return the lines after a rehearsal: what it has shown, and what it cannot show."""
+    results = results_of(rehearsal)
+    faults = sum(sum(result.faults) for result in results)
+    lines = [
+        f"The rehearsal: {pluralize(len(results), 'match')} in {duration(seconds)}. Sample bots answer at once; the"
+        " bots of a contest may take all of their limits, which are above.",
+    ]
+    if faults:
+        lines.append(
+            f"! {pluralize(faults, 'fault')}: sample bots make none if they have the time;"
+            " set longer limits, or see what else this machine does"
+        )
+    name = shell_command("run", prepared.folder)
+    return [
+        *lines,
+        "Look at the table: are the teams, the games, the number of matches and the order of the table as you want"
+        f" them? Change {contest_path(prepared.folder)} otherwise, and rehearse again.",
+        f"Not rehearsed: the network. Start {name} and let one computer of the room connect to port"
+        f" {prepared.file.server.port} before the contest.",
+        f"{prepared.folder} is unchanged: nothing of this is on record there, and all tokens and slips hold.",
+    ]
+
 
 # --- demo -------------------------------------------------------------------------------------------------------
 
