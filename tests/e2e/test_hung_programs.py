@@ -162,3 +162,26 @@ def test_after_goodbye_a_hung_bot_ends(after: str, bot: tuple[str, list[str]], t
     assert ran.returncode == 0
     assert "is still running; the program ends without it" in ran.stderr
     assert "has not returned" not in ran.stderr
+
+
+def test_a_bot_in_javascript_logs_in_when_its_thread_has_loaded(tmp_path: Path) -> None:
+    """Else the clock of its first question runs while Node starts a thread and loads the file in it."""
+    need("node")
+    for file, content in LANGUAGES["javascript"].sdk_files():
+        (tmp_path / file).write_bytes(content)
+    source = tmp_path / "slow.mjs"
+    slow = "if (!isMainThread) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);"
+    source.write_text(f'import {{ isMainThread }} from "node:worker_threads";\n{slow}\n{BOTS["javascript"]}')
+    took = []
+
+    def asks(session: Session) -> None:
+        session.let_in(start(1), ask(1))
+        began = time.monotonic()
+        assert isinstance(session.hear(), Step)
+        took.append(time.monotonic() - began)
+        session.say(end(1), OVER)
+        assert session.hear() is CLOSED
+
+    with FakeServer(asks) as server:
+        assert run(["node", str(source)], server, tmp_path).returncode == 0
+    assert took[0] < 0.6
