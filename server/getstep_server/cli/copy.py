@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from getstep_server.config.contest import Contest, contest_path, database_path, load_contest
+from getstep_server.config.contest import contest_path, database_path, load_contest
 from getstep_server.config.database_address import DatabaseAddress, PostgresAddress, database_address
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.storage.contest_state import check_database
@@ -50,7 +50,10 @@ def _address(text: str) -> DatabaseAddress:
 def _copy(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     target: DatabaseAddress = args.to
-    _check_target(contest, target)
+    if target == contest.database:
+        raise UsageError(f"--to {target}: the records are there already")
+    if isinstance(target, Path) and target.absolute() != database_path(contest.folder).absolute():
+        raise UsageError(f"--to {target}, expected {database_path(contest.folder)}: where the contest looks for it")
     with ContestLock(contest.folder):
         if segments(contest.running):
             resume = shell_command("run", contest.folder)
@@ -65,10 +68,3 @@ def _copy(args: argparse.Namespace) -> int:
     else:
         print(f"Now remove the line database = ... from the table [server] in {contest_path(contest.folder)}.")
     return EXIT_OK
-
-
-def _check_target(contest: Contest, target: DatabaseAddress) -> None:
-    if target == contest.database:
-        raise UsageError(f"--to {target}: the records are there already")
-    if isinstance(target, Path) and target.absolute() != database_path(contest.folder).absolute():
-        raise UsageError(f"--to {target}, expected {database_path(contest.folder)}: where the contest looks for it")

@@ -164,7 +164,10 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
 
 def _duel(args: argparse.Namespace) -> int:
     make_cluster = cluster_maker(args.dask)
-    _check_cluster_options(args)
+    if args.dask is None and args.no_sandbox:
+        raise UsageError("--no-sandbox: without --dask the bots have no sandbox anyway; leave it out")
+    if args.dask is not None and args.watch is not None:
+        raise UsageError("--watch shows matches that this machine plays; leave it out with --dask")
     pair, event = _pair(args), _event(args)
     at_once = _at_once(args)
     check_bots(pair, event["game"], at_once if make_cluster is None else 0)
@@ -189,7 +192,10 @@ def _duel(args: argparse.Namespace) -> int:
             with progress.shown():
                 outcome = trio.run(play)
                 if watch is not None and outcome is RunOutcome.FINISHED:
-                    _wait_until_shown(watch)
+                    # The board is slower than the bots. Ctrl-C skips the rest.
+                    watch.close()
+                    with suppress(KeyboardInterrupt):
+                        watch.all_shown.wait()
         # The matches until then are on record, and the folder may be a temporary one: say now what they show.
         except* ContestStopped:
             _say_outcome(contest, progress)
@@ -201,13 +207,6 @@ def _duel(args: argparse.Namespace) -> int:
         return EXIT_OK
     progress.say("Stopped.")
     return EXIT_STOPPED
-
-
-def _check_cluster_options(args: argparse.Namespace) -> None:
-    if args.dask is None and args.no_sandbox:
-        raise UsageError("--no-sandbox: without --dask the bots have no sandbox anyway; leave it out")
-    if args.dask is not None and args.watch is not None:
-        raise UsageError("--watch shows matches that this machine plays; leave it out with --dask")
 
 
 def _at_once(args: argparse.Namespace) -> int:
@@ -245,13 +244,6 @@ def _game(args: argparse.Namespace) -> str:
 
 def _watched(contest: Contest, args: argparse.Namespace) -> LiveBoard | None:
     return None if args.watch is None else live_board(contest, args.watch / 1000)
-
-
-def _wait_until_shown(board: LiveBoard) -> None:
-    """Wait for the board, which is slower than the bots; Ctrl-C skips the rest."""
-    board.close()
-    with suppress(KeyboardInterrupt):
-        board.all_shown.wait()
 
 
 def _folder(keep: Path | None) -> AbstractContextManager[str]:

@@ -11,7 +11,6 @@ from getstep.browser import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.errors import ConfigError
-from getstep_server.records.record import RecordError
 from getstep_server.reports.replays import match_replays
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages, without_hidden
@@ -21,7 +20,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from ._pages import write_folder, write_page
 from ._parser import EXIT_OK, folder_argument
-from ._shared import progress_bar, records_of, say_notes, shell_command
+from ._shared import progress_bar, readable_tournament, records_of, say_notes, shell_command
 
 # --- replay -----------------------------------------------------------------------------------------------------
 
@@ -59,7 +58,7 @@ def _replay(args: argparse.Namespace) -> int:
     name = f"replay-{numbers[0]}.html" if len(numbers) == 1 else "replays.html"
     path: Path = folder / name if args.out is None else args.out
     with _records(folder) as store:
-        tournament = None if contest is None else _tournament(contest, store)
+        tournament = None if contest is None else readable_tournament(contest, store)
         replays = [one for number in numbers for one in _found(store, number, folder, tournament)]
     title = f"{replays[-1].title}: {' – '.join(replays[-1].names)}" if len(numbers) == 1 else "Replays"
     write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--out")
@@ -89,14 +88,6 @@ def _records(folder: Path) -> Store:
     if not path.exists():
         raise StoreError(f"{path}: no such file; nothing has been played yet")
     return Store(path, reading=True)
-
-
-def _tournament(contest: Contest, store: Store) -> Tournament | None:
-    """Return the tournament, or None if the records contradict each other; `verify` names that error."""
-    try:
-        return Tournament(contest, store.record_headers())
-    except RecordError:
-        return None
 
 
 def _found(store: Store, number: int, folder: Path, tournament: Tournament | None) -> Iterator[Replay]:

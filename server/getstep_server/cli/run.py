@@ -128,15 +128,13 @@ def _run(args: argparse.Namespace) -> int:
     )
     make_cluster = cluster_maker(args.dask)
     if args.anew:
-        _begin_anew(contest)
+        with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
+            kept = set_aside(contest)
+        print(
+            "Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}."
+        )
     with open_contest(contest) as opened:  # before the first line: another server may run the contest
         return _run_opened(opened, args, when, make_cluster)
-
-
-def _begin_anew(contest: Contest) -> None:
-    with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
-        kept = set_aside(contest)
-    print("Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}.")
 
 
 def _run_opened(

@@ -424,17 +424,15 @@ class Cluster:
             self._work = trio.Event()
             while placed := self._placement.place(PLACED_AT_ONCE):
                 for job, address in placed:
-                    self._give(self._waiting[job.key], address)
+                    order = self._waiting[job.key]
+                    self._last_id += 1
+                    order.id, order.address, order.worker = self._last_id, address, self._workers[address]
+                    order.heard = trio.current_time()
+                    order.with_files = False
+                    self._orders[order.id] = order
+                    self._order(order, [])
                 await trio.lowlevel.checkpoint()
             self._room()  # some of the matches may be bound now
-
-    def _give(self, order: Order, address: str) -> None:
-        self._last_id += 1
-        order.id, order.address, order.worker = self._last_id, address, self._workers[address]
-        order.heard = trio.current_time()
-        order.with_files = False
-        self._orders[order.id] = order
-        self._order(order, [])
 
     def _order(self, order: Order, files: list[str]) -> None:
         if order.worker is not None:

@@ -202,7 +202,13 @@ class _SchedulerConnection:
             sent = framed(Lost(message.id, described(error)))
         finally:
             if future is not None:
-                await self._release(future)
+                # Dask may keep a task for a worker that is lost: cancel it if it is not over.
+                if not future.done():
+                    with contextlib.suppress(Exception):  # the connection may be lost
+                        await asyncio.shield(
+                            future.cancel(force=True, reason="the match is no longer to be played")
+                        )
+                future.release()
         if self._orders.pop(message.id, None) is not None and self._is_connected:
             self._queue.put(sent)
 
@@ -222,13 +228,6 @@ class _SchedulerConnection:
         return self._client.submit(
             function, *args, key=name, workers=[worker], allow_other_workers=False, pure=False, retries=0
         )
-
-    async def _release(self, future: Any) -> None:
-        """Cancel a task that is not over: Dask may keep it for a worker that is lost."""
-        if not future.done():
-            with contextlib.suppress(Exception):  # the connection may be lost
-                await asyncio.shield(future.cancel(force=True, reason="the match is no longer to be played"))
-        future.release()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         running = asyncio.create_task(work)

@@ -23,7 +23,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -351,17 +350,4 @@ def _result_of(sheet: Scoresheet, report: MatchReport) -> Result:
     if any(row.after_turn > state.turns for row in report.incidents):
         raise OrderError(f"an incident after more than {state.turns} turns, expected no more than were played")
     sheet.add_incidents(report.incidents)
-    clocks = state.clocks
-    return Result(
-        match=sheet.match,
-        winner=outcome.winner,
-        reason=outcome.reason,
-        detail=outcome.detail,
-        scores=outcome.scores,
-        turns=state.turns,
-        thought=clocks.thought,
-        faults=(state.faults[0], state.faults[1]),
-        started=datetime.fromisoformat(sheet.head["started"]).timestamp(),
-        seconds=played.seconds,
-        attempt=sheet.attempt,
-    )
+    return sheet.result(played.seconds)

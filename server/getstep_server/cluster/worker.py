@@ -84,7 +84,12 @@ def prove_worker() -> bytes:
         OSError: the folder of the workers cannot be used.
     """
     folder = shared_folder()
-    _delete_old(folder / "matches")
+    # Workers that were killed have left these folders behind.
+    home = folder / "matches"
+    for path in home.glob("*"):
+        with contextlib.suppress(OSError):  # another worker has deleted it
+            if time.time() - path.stat().st_mtime > MAX_ORDER_SECONDS:  # else its match may still be played
+                shutil.rmtree(path, ignore_errors=True)
     return encode(prove(folder))
 
 
@@ -170,14 +175,6 @@ def _folder_of_match(home: Path) -> Iterator[Path]:
     # a program may leave files that this user cannot delete
     with tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
-
-
-def _delete_old(home: Path) -> None:
-    """Delete what workers that were killed have left behind."""
-    for path in home.glob("*"):
-        with contextlib.suppress(OSError):  # another worker has deleted it
-            if time.time() - path.stat().st_mtime > MAX_ORDER_SECONDS:  # else its match may still be played
-                shutil.rmtree(path, ignore_errors=True)
 
 
 def _reason(error: BaseException) -> str:

@@ -138,24 +138,18 @@ class _Announcement:
             return {"problem": NO_ADDRESS}
         try:
             self._responder = zeroconf.Zeroconf(interfaces=self._addresses, ip_version=zeroconf.IPVersion.V4Only)
-            return self._register(self._responder)
+            taken = {}
+            try:
+                self._responder.register_service(self._service, allow_name_change=False)
+            except zeroconf.NonUniqueNameException:
+                # It may be another contest, or pretend to be this one: the host has to know.
+                other = self._responder.get_service_info(SERVICE, self._service.name, timeout=OTHER_MS)
+                taken = {"taken_by": ", ".join(other.parsed_addresses()[:MAX_NAMED]) if other else "unknown"}
+                self._service.name = f"{service_label(self._name, self._computer)}.{SERVICE}"
+                self._responder.register_service(self._service, allow_name_change=True)
+            return {"announced": self._service.name.removesuffix(f".{SERVICE}"), **taken}
         except (OSError, zeroconf.Error) as error:
             return {"problem": f"{NO_MULTICAST} ({error})" if isinstance(error, OSError) else f"{error!r:.200}"}
-
-    def _register(self, responder: zeroconf.Zeroconf) -> dict[str, str]:
-        """Announce under the contest's name, or under another one if a computer announces that name already.
-
-        It may be another contest, or pretend to be this one: the host has to know.
-        """
-        taken = {}
-        try:
-            responder.register_service(self._service, allow_name_change=False)
-        except zeroconf.NonUniqueNameException:
-            other = responder.get_service_info(SERVICE, self._service.name, timeout=OTHER_MS)
-            taken = {"taken_by": ", ".join(other.parsed_addresses()[:MAX_NAMED]) if other else "unknown"}
-            self._service.name = f"{service_label(self._name, self._computer)}.{SERVICE}"
-            responder.register_service(self._service, allow_name_change=True)
-        return {"announced": self._service.name.removesuffix(f".{SERVICE}"), **taken}
 
     def end(self) -> None:
         if self._responder is not None:

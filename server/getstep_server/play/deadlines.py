@@ -120,16 +120,13 @@ class DeadlineScheduler:
                 await trio.sleep_forever()
             now = trio.current_time()
             self.stalls.woken(now)
-            self._fire_passed(now)
+            while self._first() <= now:
+                _, _, timer = heapq.heappop(self._heap)
+                timer.scheduled = _NEVER
+                if timer.deadline <= now:
+                    timer.fire()
+                elif timer.deadline < _NEVER:  # its wait is over, and another one has begun
+                    self.schedule(timer)
 
     def _first(self) -> float:
         return self._heap[0][0] if self._heap else _NEVER
-
-    def _fire_passed(self, now: float) -> None:
-        while self._first() <= now:
-            _, _, timer = heapq.heappop(self._heap)
-            timer.scheduled = _NEVER
-            if timer.deadline <= now:
-                timer.fire()
-            elif timer.deadline < _NEVER:  # its wait is over, and another one has begun
-                self.schedule(timer)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import trio
@@ -72,22 +71,7 @@ async def play_match(
     mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
     commit = AwaitCommit(sheet.on_commit)
     await mailbox.play(_turns(_MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
-    outcome = state.outcome
-    if outcome is None:
-        raise RuntimeError("the turns are over, and the match is not")
-    return Result(
-        match=sheet.match,
-        winner=outcome.winner,
-        reason=outcome.reason,
-        detail=outcome.detail,
-        scores=outcome.scores,
-        turns=state.turns,
-        thought=clocks.thought,
-        faults=(state.faults[0], state.faults[1]),
-        started=datetime.fromisoformat(sheet.head["started"]).timestamp(),
-        seconds=round(trio.current_time() - began, 3),
-        attempt=sheet.attempt,
-    )
+    return sheet.result(round(trio.current_time() - began, 3))
 
 
 def seat_players(

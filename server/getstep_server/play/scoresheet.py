@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -198,6 +199,26 @@ class Scoresheet:
             if not self._over:
                 with contextlib.suppress(OSError):  # the next turn writes it as well
                     self._journal.append(self._tag, encode({"incident": row}))
+
+    def result(self, seconds: float) -> Result:
+        """Return the result of a match that is over, and that took so many seconds."""
+        state = self.match_state
+        outcome = state.outcome
+        if outcome is None:
+            raise RuntimeError("the turns are over, and the match is not")
+        return Result(
+            match=self.match,
+            winner=outcome.winner,
+            reason=outcome.reason,
+            detail=outcome.detail,
+            scores=outcome.scores,
+            turns=state.turns,
+            thought=state.clocks.thought,
+            faults=(state.faults[0], state.faults[1]),
+            started=datetime.fromisoformat(self.head["started"]).timestamp(),
+            seconds=seconds,
+            attempt=self.attempt,
+        )
 
     def with_totals(self, result: Result) -> Result:
         """Return ``result``, which was decided elsewhere, with the turns that were played until now."""

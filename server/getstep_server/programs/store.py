@@ -227,15 +227,11 @@ class ProgramStore:
             sync(home)
             if use:
                 self._choose(team, number)
-            self._prune(team)
+            there = [version for version in self.versions(team) if not version.removed]
+            for version in there[:-PROGRAM_VERSIONS_KEPT]:
+                if version.number != self._chosen(team):
+                    _delete_files(version.folder)
         return self._one(team, number)
-
-    def _prune(self, team: int) -> None:
-        """Delete the files of the oldest versions that are too many."""
-        there = [version for version in self.versions(team) if not version.removed]
-        for version in there[:-PROGRAM_VERSIONS_KEPT]:
-            if version.number != self._chosen(team):
-                _delete_files(version.folder)
 
     @contextlib.contextmanager
     def _locked(self, team: int) -> Iterator[None]:

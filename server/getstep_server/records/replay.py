@@ -93,7 +93,9 @@ def _check(turn: Turn, match: MatchState) -> None:
     if isinstance(turn, Stalled):
         _check_stalled(turn, match)
         return
-    _check_lateness(turn, match)
+    lag = _ms(match.clocks.lag)
+    if turn.late_ms and turn.late_ms < lag - TOLERANCE_MS:
+        raise DoesNotFit(f"late_ms is {turn.late_ms!r}, expected nothing, or more than the {lag} for lag")
     if isinstance(turn, Broke):
         if turn.ms:
             raise DoesNotFit(f"ms is {turn.ms!r}, expected 0.0: breaking the protocol takes no time")
@@ -105,22 +107,12 @@ def _check(turn: Turn, match: MatchState) -> None:
     else:
         _check_in_time(turn, match)
     if isinstance(turn, Illegal):
-        _check_illegal(turn, match)
-
-
-def _check_illegal(turn: Illegal, match: MatchState) -> None:
-    """Check that the move is illegal, unless it was cut: no legal move is longer than the limit."""
-    if turn.tried_bytes:
-        if not isinstance(turn.tried, str):
-            raise DoesNotFit(f"tried is {turn.tried!r:.80}, expected a text: by tried_bytes the move was cut")
-    elif match.state.is_legal(turn.tried):
-        raise DoesNotFit(f"tried is {turn.tried!r:.80}, expected a move that the rules do not allow")
-
-
-def _check_lateness(turn: Moved | Faulted | Missed | Resigned | Absent | Broke, match: MatchState) -> None:
-    lag = _ms(match.clocks.lag)
-    if turn.late_ms and turn.late_ms < lag - TOLERANCE_MS:
-        raise DoesNotFit(f"late_ms is {turn.late_ms!r}, expected nothing, or more than the {lag} for lag")
+        # A move that was cut is illegal: no legal move is longer than the limit.
+        if turn.tried_bytes:
+            if not isinstance(turn.tried, str):
+                raise DoesNotFit(f"tried is {turn.tried!r:.80}, expected a text: by tried_bytes the move was cut")
+        elif match.state.is_legal(turn.tried):
+            raise DoesNotFit(f"tried is {turn.tried!r:.80}, expected a move that the rules do not allow")
 
 
 def _check_in_time(turn: Moved | Faulted | Resigned, match: MatchState) -> None:

@@ -141,7 +141,12 @@ class ProgressView:
                 yield
         finally:
             if not self._unread:
-                self._sum_up()
+                # Print what would vanish with the live view, and what was only counted.
+                if self.live:
+                    for fault in self._faults:
+                        self.say(fault)
+                if self._state.incidents:
+                    self.say(f"! {self._state.incidents} refused connections or protocol violations in total")
 
     def hurry(self) -> None:
         """Wait at most READER_SECONDS for the reader of the lines when the context of `shown` ends.
@@ -166,14 +171,6 @@ class ProgressView:
 
     def _keep(self, line: str) -> None:
         self._messages.append(escape_control_chars(line))
-
-    def _sum_up(self) -> None:
-        """Print what would vanish with the live view, and what was only counted."""
-        if self.live:
-            for fault in self._faults:
-                self.say(fault)
-        if self._state.incidents:
-            self.say(f"! {self._state.incidents} refused connections or protocol violations in total")
 
     # --- plain lines ---
 

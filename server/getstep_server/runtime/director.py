@@ -229,11 +229,6 @@ class Director:
     def _is_parked(self, match: Match) -> bool:
         return self._parked.get(match.number) == self.tournament.replays[match.number]
 
-    def _park(self, match: Match, error: Exception) -> None:
-        """Play a match no more in this run, unless the host reopens it."""
-        self._parked[match.number] = self.tournament.replays[match.number]
-        self._publish(MatchParked(match, self._failures.pop(match.number), str(error)))
-
     async def _compute(self, function: Callable[[], T]) -> T:
         """Call a function that takes some µs for each match; in a thread if there are many."""
         many = len(self.tournament.matches) > MATCHES_AT_ONCE
@@ -311,20 +306,16 @@ class Director:
                     attempt.scope.cancel()
                 continue
             if match.number in self._unfinished and self._is_stale(self._unfinished[match.number]):
-                self._discard_unfinished(match)
+                sheet = self._unfinished.pop(match.number)
+                self._queue.remove(match)
+                sheet.abandon()
+                with suppress(OSError):  # a segment of the journal stays behind
+                    sheet.release()  # not in a thread: the match may begin anew at once
             if match in self._queue and not is_open:
                 self._queue.remove(match)
             elif is_open and not (match in self._queue or match in self._gathering or self._is_parked(match)):
                 self._queue.add([match])
         self.changed()
-
-    def _discard_unfinished(self, match: Match) -> None:
-        """Remove a match that waits to be resumed."""
-        sheet = self._unfinished.pop(match.number)
-        self._queue.remove(match)
-        sheet.abandon()
-        with suppress(OSError):  # a segment of the journal stays behind
-            sheet.release()  # not in a thread: the match may begin anew at once
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._presence.update(now)
@@ -385,7 +376,9 @@ class Director:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again
             await self._void(attempt, self._why_void(match, error))
             if self._failures[match.number] >= MATCH_ATTEMPTS and (failed := _failed_bot(error)):
-                self._park(match, failed)
+                # It is not played again in this run, unless the host reopens it.
+                self._parked[match.number] = self.tournament.replays[match.number]
+                self._publish(MatchParked(match, self._failures.pop(match.number), str(failed)))
             elif self._failures[match.number] >= MATCH_ATTEMPTS or self._losses[match.number] >= LOST_ATTEMPTS:
                 times = max(self._failures[match.number], self._losses[match.number])
                 raise stopped(f"match {match.number}", error, times) from error

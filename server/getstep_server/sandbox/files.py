@@ -65,7 +65,11 @@ class Folder:
             # after opening: before, the program could still exchange it
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-            return _read_all(descriptor, most)
+            parts, left = [], most
+            while left > 0 and (part := os.read(descriptor, min(left, _BLOCK))):
+                parts.append(part)
+                left -= len(part)
+            return b"".join(parts)
         finally:
             os.close(descriptor)
 
@@ -203,14 +207,6 @@ def _plain(name: str) -> str:
     if "/" in name or name in ("", ".", ".."):
         raise ValueError(f"{name!r} is not the name of a file")
     return name
-
-
-def _read_all(descriptor: int, most: int) -> bytes:
-    parts, left = [], most
-    while left > 0 and (part := os.read(descriptor, min(left, _BLOCK))):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

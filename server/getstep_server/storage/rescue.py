@@ -131,7 +131,10 @@ def read_left(contest: Contest, backups: Sequence[Path]) -> Left:
     _read_database(database_path(contest.folder), left, "")
     for path in backups:
         if path.suffix == ".jsonl":
-            _read_exported(path, left)
+            with path.open("rb") as file:
+                rows = [row for line in file if (row := _exported_row(line.rstrip(b"\r\n"))) is not None]
+            for row in rows:
+                _keep(row, left, path.name)
         else:
             _read_database(path, left, path.name)
     _read_journal(contest.running, left)
@@ -144,7 +147,10 @@ def _read_database(path: Path, left: Left, source: str) -> None:
     for row in read_rows(path):
         if row.rowid is None:
             if not source:
-                _note_entry(row, left)
+                # An entry of the index of the games names the match of a record that is damaged.
+                match row.columns:
+                    case (int(event), int(pairing), int(leg), int(attempt), int(place)):
+                        left.games.setdefault(place, (event, pairing, leg, attempt))
         elif (record := _record_row(row)) is not None:
             _keep(record, left, source)
         elif (counted := _chain_row(row)) is not None:
@@ -199,13 +205,6 @@ def _incident(row: Row) -> IncidentRow | None:
         return None
 
 
-def _note_entry(row: Row, left: Left) -> None:
-    """Note an entry of the index of the games, which names the match of a record that is damaged."""
-    match row.columns:
-        case (int(event), int(pairing), int(leg), int(attempt), int(place)):
-            left.games.setdefault(place, (event, pairing, leg, attempt))
-
-
 def _keep(row: RecordRow, left: Left, source: str) -> None:
     """Keep a record that proves itself, if there is none at its place, and its neighbours do not deny it."""
     place, previous, digest = row[0], row[8], row[9]
@@ -220,13 +219,6 @@ def _keep(row: RecordRow, left: Left, source: str) -> None:
     left.rows[place] = row
     if source:
         left.sources[place] = source
-
-
-def _read_exported(path: Path, left: Left) -> None:
-    with path.open("rb") as file:
-        rows = [row for line in file if (row := _exported_row(line.rstrip(b"\r\n"))) is not None]
-    for row in rows:
-        _keep(row, left, path.name)
 
 
 def _exported_row(line: bytes) -> RecordRow | None:

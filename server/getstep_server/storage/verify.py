@@ -214,7 +214,12 @@ class _Walk:
                 f"previous is {stored.previous!r:.80}, expected {self.previous!r}, the hash of the record before it"
             )
         fields = parse(stored.line)
-        _check_head(parse(stored.head), fields)
+        # The standings are computed from the header, so it must equal the whole record.
+        head = parse(stored.head)
+        for name in sorted({*head, *fields}.difference(_NOT_IN_HEAD)):
+            found, expected = ({name: value[name]} if name in value else {} for value in (head, fields))
+            if as_json(found) != as_json(expected):
+                raise RecordError(f"its head has {found!r:.100}, expected {expected!r:.100} as in the whole record")
         return fields
 
     def _take_content(self, stored: StoredRecord, fields: dict[str, Any]) -> None:
@@ -239,7 +244,8 @@ class _Walk:
         elif kind == "pairings":
             self._take_pairings(fields)
         elif kind == "worker":
-            self._take_worker(fields)
+            self._check_seed(worker_of(fields).seed)
+            self.tournament.workers.apply(fields)
         else:
             self._take_decision(stored.place, fields)
 
@@ -317,10 +323,6 @@ class _Walk:
         if decision.match is not None and decision.kind == DecisionKind.ADJUDICATE:
             self._decided[decision.match] = place
 
-    def _take_worker(self, fields: Mapping[str, Any]) -> None:
-        self._check_seed(worker_of(fields).seed)
-        self.tournament.workers.apply(fields)
-
     def _check_worker(self, game: GameRecord) -> None:
         """Check that a worker on record has played a game: two programs, with the limits of that worker."""
         if game.worker is UNSET:
@@ -371,14 +373,6 @@ class _Walk:
         expected = self._attempts.get(match, 0) + 1
         if attempt != expected:
             raise RecordError(f"attempt is {attempt}, expected {expected}: a record is missing, or out of order")
-
-
-def _check_head(head: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-    """Check that the header, which the standings are computed from, equals the whole record."""
-    for name in sorted({*head, *fields}.difference(_NOT_IN_HEAD)):
-        found, expected = ({name: value[name]} if name in value else {} for value in (head, fields))
-        if as_json(found) != as_json(expected):
-            raise RecordError(f"its head has {found!r:.100}, expected {expected!r:.100} as in the whole record")
 
 
 def _check_columns(stored: StoredRecord, expected: tuple[int | None, ...]) -> None:

@@ -164,28 +164,32 @@ class TeamGame:
     async def _log_in(self) -> Goodbye | None:
         """Log in; return the goodbye if the server refuses."""
         with trio.move_on_after(LOGIN_SECONDS):
-            return await self._join()
+            hello = await self._receive()
+            if isinstance(hello, Goodbye):
+                return hello
+            if not isinstance(hello, Hello) or VERSION not in hello.versions:
+                raise _Ended("the server has another version")
+            nonce, token = new_nonce(), self._team.token
+            await self._send(
+                Join(
+                    VERSION,
+                    self._team.id,
+                    sign(token, hello.nonce),
+                    client=CLIENT[:64],
+                    purpose="play",
+                    nonce=nonce,
+                )
+            )
+            welcome = await self._receive()
+            if isinstance(welcome, Goodbye):
+                return welcome
+            proof = welcome.proof if isinstance(welcome, Welcome) else None
+            if proof is None or not verify_server(token, hello.nonce, nonce, proof):
+                raise _Ended("it is another contest's server")
+            self._backoff.reset()
+            self._person.show(text="You are in the contest. Waiting for the next match.")
+            return None
         raise _Ended("the server does not answer")
-
-    async def _join(self) -> Goodbye | None:
-        hello = await self._receive()
-        if isinstance(hello, Goodbye):
-            return hello
-        if not isinstance(hello, Hello) or VERSION not in hello.versions:
-            raise _Ended("the server has another version")
-        nonce, token = new_nonce(), self._team.token
-        await self._send(
-            Join(VERSION, self._team.id, sign(token, hello.nonce), client=CLIENT[:64], purpose="play", nonce=nonce)
-        )
-        welcome = await self._receive()
-        if isinstance(welcome, Goodbye):
-            return welcome
-        proof = welcome.proof if isinstance(welcome, Welcome) else None
-        if proof is None or not verify_server(token, hello.nonce, nonce, proof):
-            raise _Ended("it is another contest's server")
-        self._backoff.reset()
-        self._person.show(text="You are in the contest. Waiting for the next match.")
-        return None
 
     async def _converse(self, nursery: trio.Nursery) -> Goodbye:
         while True:
