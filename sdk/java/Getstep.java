@@ -25,6 +25,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.lang.reflect.Array;
 import java.math.BigInteger;
 import java.net.ConnectException;
@@ -71,6 +72,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -240,9 +242,26 @@ public final class Getstep {
     }
 
     private static List<Result> run(Settings settings, TurnBot bot, Console console) throws SetupError, Refused {
+        Restarted before = Restarted.of(settings.variable(Restarted.VARIABLE));
+        if (before != null) {
+            // The first program waits for this one. If it is killed, nobody could stop this one with Ctrl-C.
+            ProcessHandle.current().parent().ifPresent(first -> first.onExit().thenRun(() -> Runtime.getRuntime().halt(1)));
+        }
+        try {
+            return play(settings, bot, console, before);
+        } catch (Hung hung) {
+            if (before != null) {
+                Runtime.getRuntime().halt(hung.state.exitCode()); // the first program starts the next one
+            }
+            throw startAgain(settings, hung.state);
+        }
+    }
+
+    private static List<Result> play(Settings settings, TurnBot bot, Console console, Restarted before)
+            throws SetupError, Refused, Hung {
         Thread stopped = new Thread(() -> console.say("Stopped."));
         PrintStream original = System.out;
-        try (Client client = new Client(settings, bot, console)) {
+        try (Client client = new Client(settings, bot, console, before)) {
             Runtime.getRuntime().addShutdownHook(stopped); // Ctrl-C runs it; the exit code is then 130
             System.setOut(client.output.stream);
             return client.run();
@@ -1413,15 +1432,22 @@ public final class Getstep {
                 + "  --friendly          play against people on the live page; --port is then its port for bots\n"
                 + "                      (default 7780). These matches count nowhere\n"
                 + "  --quiet             print problems only\n"
+                + "  --restart-after SECONDS\n"
+                + "                      start the program again if getStep has not returned so long after its limit\n"
+                + "                      (default 10; 0 for never)\n"
                 + "  --help, --version\n\n"
-                + "The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and GETSTEP_TOKEN_FILE work as well,\n"
-                + "and so does the login that the command getstep login has saved.\n\n"
+                + "The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and\n"
+                + "GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.\n\n"
                 + "exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
         private static final String WHERE = "Give it as --%s on the command line, or in the variable %s.\n"
                 + "To save host, team and token permanently: getstep login";
 
+        private static final double RESTART_SECONDS = 10; // a computer that is only busy is not so late
+        private static final double LONGEST_RESTART_SECONDS = 86_400;
+
         private final Map<String, String> given = new LinkedHashMap<>();
         private final Map<String, String> environment;
+        final String[] arguments;
         /** The text that --help or --version prints; null if the bot is to play. */
         String shows;
         boolean quiet;
@@ -1430,6 +1456,8 @@ public final class Getstep {
         int port;
         int team;
         String token;
+        /** Milliseconds after the limit of a question at which a bot that has not returned is given up; 0 for never. */
+        long restartAfterMs;
 
         Settings(String[] args) throws SetupError {
             this(args, System.getenv());
@@ -1438,12 +1466,14 @@ public final class Getstep {
         Settings(String[] args, Map<String, String> environment) throws SetupError {
             this.environment = environment;
             quiet = variable("GETSTEP_QUIET") != null;
-            List<String> withValue = Arrays.asList("--host", "--port", "--team", "--token", "--token-file");
+            arguments = args;
+            List<String> withValue =
+                    Arrays.asList("--host", "--port", "--team", "--token", "--token-file", "--restart-after");
             for (int i = 0; i < args.length; i++) {
                 String[] parts = args[i].split("=", 2);
                 if (withValue.contains(parts[0])) {
                     if (parts.length == 1 && i + 1 == args.length) {
-                        throw new SetupError(parts[0] + " needs a value");
+                        throw new SetupError(parts[0] + " needs a value; --help lists all");
                     }
                     given.put(parts[0].substring(2), parts.length == 2 ? parts[1] : args[++i]);
                 } else {
@@ -1475,10 +1505,25 @@ public final class Getstep {
             }
         }
 
-        /** Finds the address and the login. */
+        /** Finds the address, the login and the time after which a bot hangs. */
         void find() throws SetupError {
             findAddress();
             findLogin();
+            String text = option("restart-after", "GETSTEP_RESTART_AFTER");
+            restartAfterMs = (long) (1000 * (text == null ? RESTART_SECONDS : restartAfter(text)));
+        }
+
+        private static double restartAfter(String text) throws SetupError {
+            try {
+                double seconds = Double.parseDouble(text.strip());
+                if (seconds >= 0 && seconds <= LONGEST_RESTART_SECONDS) {
+                    return seconds;
+                }
+            } catch (NumberFormatException notANumber) {
+                // told below
+            }
+            throw new SetupError("The restart-after is " + Text.shown(text)
+                    + ", expected a number of seconds from 0 to 86400; 0 is never.");
         }
 
         private String variable(String name) {
@@ -2185,6 +2230,19 @@ public final class Getstep {
             }
         }
 
+        /**
+         * Gives the hung thread's processor to the program that is started again. Java up to 19 can end a thread; a newer
+         * one cannot, and Linux ignores the priority, so an endless loop goes on beside the program there.
+         */
+        void giveUp() {
+            thread.setPriority(Thread.MIN_PRIORITY);
+            try {
+                Thread.class.getMethod("stop").invoke(thread);
+            } catch (ReflectiveOperationException notInThisJava) {
+                // it goes on
+            }
+        }
+
         StackTraceElement[] stack() {
             Thread running = thread;
             return running == null ? new StackTraceElement[0] : running.getStackTrace();
@@ -2314,6 +2372,154 @@ public final class Getstep {
             message.put("dialled", dialled);
         }
         return message;
+    }
+
+    // --- a bot that does not return (protocol.md, "The conversation") --------------------------------------------
+
+    /** getStep has not returned, and the program has to be started again. */
+    static final class Hung extends Exception {
+        private static final long serialVersionUID = 1;
+
+        final transient Restarted state;
+
+        Hung(Restarted state) {
+            super("getStep has not returned");
+            this.state = state;
+        }
+    }
+
+    /** What a program that was started again knows from the one before: its login is in the other variables. */
+    static final class Restarted {
+        static final String VARIABLE = "GETSTEP_RESTARTED";
+        /**
+         * An exit code from here on asks the first program to start another: two bits for the server, the others for the
+         * hangs. A process has 8 bits in all on most systems, and 255 is that of System.exit(-1).
+         */
+        private static final int AGAIN = 192;
+        private static final int MOST_HANGS = 14;
+        private static final double LONGEST_PAUSE = 60; // seconds
+
+        /** Whether a server has proved itself, and at which address it is, since the first start. */
+        final boolean proved;
+        final boolean located;
+        /** How often in a row the program was started again without an answer in between. */
+        final int hangs;
+
+        Restarted(boolean proved, boolean located, int hangs) {
+            this.proved = proved;
+            this.located = located;
+            this.hangs = Math.min(hangs, MOST_HANGS);
+        }
+
+        int exitCode() {
+            return AGAIN + (proved ? 1 : 0) + (located ? 2 : 0) + 4 * hangs;
+        }
+
+        /** Returns the state in an exit code, or null if it is another code. */
+        static Restarted of(int exitCode) {
+            int bits = exitCode - AGAIN;
+            boolean asks = bits >= 0 && bits < 4 * (MOST_HANGS + 1);
+            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4) : null;
+        }
+
+        /** Returns the state in the variable, or null if a user has started this program. */
+        static Restarted of(String text) {
+            return text != null && text.matches("[0-9]{3}") ? of(Integer.parseInt(text)) : null;
+        }
+
+        /** Returns the seconds to wait before the first connection: a bot that hangs at once does so again. */
+        double pause() {
+            return hangs < 2 ? 0 : Math.min(Math.pow(2, hangs - 1), LONGEST_PAUSE);
+        }
+    }
+
+    /**
+     * Starts this program again, and again each time that it asks for it; ends with the exit code of the last one. So
+     * there are never more than two processes, however often the bot hangs.
+     */
+    private static Refused startAgain(Settings settings, Restarted state) {
+        ProcessBuilder next = new ProcessBuilder(ownCommand(settings.arguments)).inheritIO();
+        Map<String, String> environment = next.environment();
+        environment.put("GETSTEP_HOST", settings.host);
+        environment.put("GETSTEP_PORT", String.valueOf(settings.port));
+        environment.put("GETSTEP_TEAM", String.valueOf(settings.team));
+        environment.put("GETSTEP_TOKEN", settings.token);
+        Process[] running = new Process[1];
+        // Ctrl-C ends both: the terminal tells both programs, and kill tells only this one.
+        Thread ending = new Thread(() -> end(running[0]));
+        try {
+            Runtime.getRuntime().addShutdownHook(ending);
+            Restarted before = state;
+            while (true) {
+                environment.put(Restarted.VARIABLE, String.valueOf(before.exitCode()));
+                running[0] = next.start();
+                int code = running[0].waitFor();
+                before = Restarted.of(code);
+                if (before == null) {
+                    Runtime.getRuntime().halt(code); // not exit: it would wait for threads of the bot
+                }
+            }
+        } catch (IOException | InterruptedException | IllegalStateException error) {
+            return new Refused("The program could not be started again (" + Text.escape(Text.summary(error))
+                    + "); start it yourself, it goes on with its match.");
+        }
+    }
+
+    private static void end(Process process) {
+        if (process == null) {
+            return;
+        }
+        process.destroy();
+        try {
+            if (!process.waitFor(1, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException endingAnyway) {
+            process.destroyForcibly();
+        }
+    }
+
+    /** Returns the command of this program, without the token: other users can read the arguments of a process. */
+    static List<String> ownCommand(String[] arguments) {
+        List<String> command = new ArrayList<>();
+        ProcessHandle.Info info = ProcessHandle.current().info();
+        if (info.command().isPresent() && info.arguments().isPresent()) {
+            command.add(info.command().get());
+            command.addAll(Arrays.asList(info.arguments().get()));
+        } else { // Windows does not tell the arguments of a process
+            command.add(info.command().orElse(Paths.get(System.getProperty("java.home"), "bin", "java").toString()));
+            command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+            command.add("-cp");
+            command.add(System.getProperty("java.class.path"));
+            command.addAll(startedClass(System.getProperty("sun.java.command", ""), arguments));
+            command.addAll(Arrays.asList(arguments));
+        }
+        for (int i = command.size() - 1; i >= 0; i--) {
+            if (command.get(i).equals("--token") && i + 1 < command.size()) {
+                command.remove(i + 1);
+            }
+            if (command.get(i).equals("--token") || command.get(i).startsWith("--token=")) {
+                command.remove(i);
+            }
+        }
+        return command;
+    }
+
+    /** Returns what java was told to start, from the text of the whole command: a class, a jar, or a source file. */
+    private static List<String> startedClass(String command, String[] arguments) {
+        String tail = arguments.length == 0 ? "" : " " + String.join(" ", arguments);
+        String started = command.endsWith(tail) ? command.substring(0, command.length() - tail.length()) : command;
+        String launcher = "jdk.compiler/com.sun.tools.javac.launcher.";
+        if (started.startsWith(launcher)) {
+            return Arrays.asList(started.substring(started.indexOf(' ') + 1));
+        }
+        return started.endsWith(".jar") ? Arrays.asList("-jar", started) : Arrays.asList(started);
+    }
+
+    /** Returns true if a debugger may have stopped the bot. */
+    private static boolean isDebugged() {
+        return ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+                .anyMatch(argument -> argument.startsWith("-agentlib:jdwp") || argument.startsWith("-Xrunjdwp"));
     }
 
     // --- one match -----------------------------------------------------------------------------------------------
@@ -2491,10 +2697,16 @@ public final class Getstep {
         private boolean everProved;
         private boolean everLocated; // a server has proved at which address it is
         private String contest = "";
+        private int hangs; // in a row, without an answer in between
+        private final double firstPause;
 
-        Client(Settings settings, TurnBot bot, Console console) throws SetupError {
+        Client(Settings settings, TurnBot bot, Console console, Restarted before) throws SetupError {
             this.settings = settings;
             this.console = console;
+            everProved = before != null && before.proved;
+            everLocated = before != null && before.located;
+            hangs = before == null ? 0 : before.hangs;
+            firstPause = before == null ? 0 : before.pause();
             try {
                 selector = Selector.open();
             } catch (IOException error) {
@@ -2529,7 +2741,12 @@ public final class Getstep {
         }
 
         /** Plays until the server says not to come back. */
-        List<Result> run() throws Refused {
+        List<Result> run() throws Refused, Hung {
+            if (firstPause > 0) {
+                console.warn("getStep has hung " + hangs + " times in a row without an answer in between; the client connects in "
+                        + Text.duration(1000 * firstPause) + ".");
+                pause(firstPause);
+            }
             console.say("Connecting to " + address() + " as team " + settings.team + " ...");
             while (true) {
                 double pause;
@@ -2553,7 +2770,7 @@ public final class Getstep {
             }
         }
 
-        private void pause(double seconds) throws Refused {
+        private void pause(double seconds) throws Refused, Hung {
             long until = System.nanoTime() + (long) (timeScale * seconds * 1e9);
             for (long left = until - System.nanoTime(); left > 0; left = until - System.nanoTime()) {
                 try {
@@ -2569,7 +2786,7 @@ public final class Getstep {
         }
 
         /** Waits until bytes have arrived, the bot has returned, a warning about it is due, or the time is over. */
-        private void select(long ms) throws IOException {
+        private void select(long ms) throws IOException, Hung {
             long due = Math.min(ms, warnIfLate());
             selector.select(Math.max(due, 1));
             selector.selectedKeys().clear();
@@ -2578,7 +2795,7 @@ public final class Getstep {
         // --- one connection ---
 
         /** Connects, logs in and plays; returns the server's goodbye. */
-        private Message oneConnection() throws ConnectionFailed, IOException, Refused {
+        private Message oneConnection() throws ConnectionFailed, IOException, Refused, Hung {
             welcomed = false;
             proved = false;
             open = false;
@@ -2691,7 +2908,7 @@ public final class Getstep {
             }
         }
 
-        private Message playUntilGoodbye(Connection connection) throws ConnectionFailed, IOException {
+        private Message playUntilGoodbye(Connection connection) throws ConnectionFailed, IOException, Hung {
             long since = System.nanoTime();
             try {
                 while (true) {
@@ -2750,6 +2967,7 @@ public final class Getstep {
             if (done == null) {
                 return;
             }
+            hangs = 0;
             done.match.addTime(done.call.ms);
             if (done.call.problem != null) {
                 reportProblem(done);
@@ -2784,28 +3002,50 @@ public final class Getstep {
         }
 
         /** Reports a call that takes too long. Returns milliseconds until the next report is due. */
-        private long warnIfLate() {
+        private long warnIfLate() throws Hung {
             Question running = worker.current();
             if (running == null) {
                 return LONGEST_WAIT_MS;
             }
+            long limit = running.match.limitMs(running.ask);
+            long stalled = running.match.stalledMs(running.ask);
+            long hung = settings.restartAfterMs > 0 ? limit + settings.restartAfterMs : LONGEST_WAIT_MS;
             long ms = (System.nanoTime() - running.startedAt) / 1_000_000;
-            long[] alarms = {running.match.limitMs(running.ask), running.match.stalledMs(running.ask)};
-            while (running.warnings < alarms.length && alarms[running.warnings] >= 0) {
-                long due = alarms[running.warnings];
-                if (ms < due) {
-                    return due - ms;
-                }
-                running.warnings++;
-                String taken = running.match.place(running.ask) + ": getStep has taken " + Text.duration(due);
-                String where = " It is at " + Text.location(worker.stack());
-                console.warn(running.warnings == 1
-                        ? taken + ", over the limit of " + Text.duration(running.ask.timeLeftMs)
-                                + ", and is still running." + where
-                        : taken + ", " + Match.STALLED_MISSES + " limits; your bot is stalled: unless the match is over,"
-                                + " the server skips its turns until getStep returns." + where);
+            if (running.warnings == 0 && ms >= limit) {
+                running.warnings = 1;
+                console.warn(taken(running, limit) + ", over the limit of " + Text.duration(running.ask.timeLeftMs)
+                        + ", and is still running. It is at " + Text.location(worker.stack()));
             }
-            return LONGEST_WAIT_MS;
+            if (running.warnings == 1 && stalled >= 0 && ms >= stalled) {
+                running.warnings = 2;
+                console.warn(taken(running, stalled) + ", " + Match.STALLED_MISSES + " limits; your bot is stalled: unless the"
+                        + " match is over, the server skips its turns until getStep returns. It is at "
+                        + Text.location(worker.stack()) + (settings.restartAfterMs == 0 ? "" : "\nIn "
+                        + Text.duration(Math.max(0, hung - stalled)) + " the client starts your program again."));
+            }
+            if (running.warnings < 3 && settings.restartAfterMs > 0 && ms >= hung) {
+                running.warnings = 3;
+                onHung(running);
+            }
+            long next = running.warnings == 0 ? limit : running.warnings == 1 && stalled >= 0 ? stalled : hung;
+            return running.warnings == 3 ? LONGEST_WAIT_MS : Math.max(1, Math.min(next, hung) - ms);
+        }
+
+        private static String taken(Question running, long ms) {
+            return running.match.place(running.ask) + ": getStep has taken " + Text.duration(ms);
+        }
+
+        private void onHung(Question running) throws Hung {
+            if (isDebugged()) {
+                return;
+            }
+            String place = Text.location(worker.stack());
+            console.warn("getStep has not returned, " + Text.duration(settings.restartAfterMs) + " after its limit of "
+                    + Text.duration(running.ask.timeLeftMs) + " (match " + running.match.number + ", move "
+                    + running.ask.moveNumber + " of " + running.match.game + "). The client starts your program again; the"
+                    + " contest goes on.\nIt was at " + place);
+            worker.giveUp();
+            throw new Hung(new Restarted(everProved, everLocated, hangs + 1));
         }
 
         // --- messages from the server ---
@@ -2912,6 +3152,9 @@ public final class Getstep {
                 SavedLogin.noteSeen(settings, contest, true);
             }
             console.say(Text.escape(last.detail.isEmpty() ? last.reason : last.detail));
+            if (worker.current() != null) {
+                console.warn("getstep: getStep is still running; the program ends without it");
+            }
             return new ArrayList<>(results);
         }
 
