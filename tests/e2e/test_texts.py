@@ -205,7 +205,7 @@ def test_a_bot_that_does_not_return(bot: Bot) -> None:
     bot.need("hung")
 
     def hangs(session: Session) -> None:
-        session.let_in(start(3, opponent="sleep 9999999", time_ms=100, lag_ms=0))
+        session.let_in(start(3, opponent="sleep 9999999", lag_ms=0))
         session.say(ask(5, time_left_ms=100, move_number=12))
         assert session.hear() is CLOSED
 
@@ -274,4 +274,4 @@ def test_the_command_line(case: Mapping[str, Any], bot: Bot) -> None:
     bot.need("arguments")
     said = bot.run(*case["words"])
     said.says(case["name"], case["says"])
-    said.check(2)
+    said.check(int(TABLE["names"][bot.language]["usage_code"]))

@@ -189,7 +189,7 @@ def test_what_is_handed_over_is_taken_once() -> None:
 
 @pytest.mark.parametrize("value", ["soon", "-1", "nan", "1e9", True and [1]])
 def test_a_time_to_restart_that_is_none(value: Any) -> None:
-    with pytest.raises(SetupError, match=r"GETSTEP_RESTART_AFTER is .*, expected seconds from 0 to 86400"):
+    with pytest.raises(SetupError, match=r"The restart-after is .*, expected a number of seconds from 0 to 86400"):
         find_restart_after(value)
 
 

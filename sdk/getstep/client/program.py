@@ -63,8 +63,8 @@ def find_restart_after(value: float | str | None = None) -> float:
         seconds = -1.0
     if not 0 <= seconds <= LONGEST_RESTART_SECONDS:  # also for NaN
         raise SetupError(
-            f"--restart-after or {RESTART_VARIABLE} is {short_repr(given)}, expected seconds from 0 to"
-            f" {LONGEST_RESTART_SECONDS:g}; 0 never starts the program again."
+            f"The restart-after is {short_repr(given)}, expected a number of seconds from 0 to"
+            f" {LONGEST_RESTART_SECONDS:g}; 0 is never."
         )
     return seconds
 
