@@ -255,8 +255,27 @@ public static class Getstep
 
     private static List<Result> Run(Settings settings, TurnBot bot, Terminal console)
     {
+        Restarted before = Restarted.Of(settings.Variable(Restarted.Variable));
+        Environment.SetEnvironmentVariable(Restarted.Variable, null); // not for programs that the bot starts
+        try
+        {
+            return Play(settings, bot, console, before);
+        }
+        catch (Hung hung)
+        {
+            if (before != null)
+            {
+                Environment.Exit(hung.State.ExitCode); // the first program starts the next one
+            }
+            Environment.Exit(StartAgain(settings, hung.State));
+            return null;
+        }
+    }
+
+    private static List<Result> Play(Settings settings, TurnBot bot, Terminal console, Restarted before)
+    {
         TextWriter original = Console.Out;
-        var client = new Client(settings, bot, console);
+        var client = new Client(settings, bot, console, before);
         Console.CancelKeyPress += client.OnCtrlC;
         try
         {
@@ -1511,15 +1530,21 @@ options:
   --friendly          play against people on the live page; --port is then its port for bots
                       (default 7780). These matches count nowhere
   --quiet             print problems only
+  --restart-after SECONDS
+                      start the program again if GetStep has not returned so long after its limit
+                      (default 10; 0 for never)
   --help, --version
 
-The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN and GETSTEP_TOKEN_FILE work as well,
-and so does the login that the command getstep login has saved.
+The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and
+GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.
 
 exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
         private const string Where = "Give it as --{0} on the command line, or in the variable {1}.\n"
             + "To save host, team and token permanently: getstep login";
-        private static readonly string[] WithValue = { "--host", "--port", "--team", "--token", "--token-file" };
+        private static readonly string[] WithValue =
+            { "--host", "--port", "--team", "--token", "--token-file", "--restart-after" };
+        private const string RestartSeconds = "10"; // a computer that is only busy is not so late
+        private const double LongestRestartSeconds = 86400;
 
         private readonly Dictionary<string, string> given = new Dictionary<string, string>();
         private readonly Func<string, string> environment;
@@ -1533,6 +1558,9 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public int Port { get; private set; }
         public int Team { get; private set; }
         public string Token { get; private set; }
+
+        /// <summary>Milliseconds after the limit of a question at which a bot that has not returned is given up; 0: never.</summary>
+        public long RestartAfterMs { get; private set; }
 
         public Settings(string[] args, Func<string, string> environment)
         {
@@ -1548,7 +1576,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 }
                 if (parts.Length == 1 && i + 1 == args.Length)
                 {
-                    throw new SetupError(parts[0] + " needs a value");
+                    throw new SetupError(parts[0] + " needs a value; --help lists all");
                 }
                 given[parts[0].Substring(2)] = parts.Length == 2 ? parts[1] : args[++i];
             }
@@ -1580,11 +1608,17 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
         }
 
-        /// <summary>Finds the address and the login.</summary>
+        /// <summary>Finds the address, the login and the time after which a bot hangs.</summary>
         public void Find()
         {
             FindAddress();
             FindLogin();
+            string text = Given("restart-after") ?? Variable("GETSTEP_RESTART_AFTER") ?? RestartSeconds;
+            bool isNumber = double.TryParse(text.Trim(), NumberStyles.Float, CultureInfo.InvariantCulture, out double seconds);
+            RestartAfterMs = isNumber && seconds >= 0 && seconds <= LongestRestartSeconds
+                ? (long)(1000 * seconds)
+                : throw new SetupError($"The restart-after is {Text.Shown(text)}, expected a number of seconds from 0 to"
+                    + " 86400; 0 is never.");
         }
 
         public string Variable(string name)
@@ -2436,7 +2470,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private readonly object guard = new object(); // of these three
         private Question job;
         private bool finished;
-        private bool running;
+        private Thread thread;
 
         public Worker(TurnBot bot, Gate gate)
         {
@@ -2480,11 +2514,28 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 question.Since = Stopwatch.StartNew();
                 job = question;
                 Monitor.PulseAll(guard);
-                if (!running)
+                if (thread == null)
                 {
-                    new Thread(Run, StackBytes) { IsBackground = true, Name = "GetStep" }.Start();
-                    running = true;
+                    thread = new Thread(Run, StackBytes) { IsBackground = true, Name = "GetStep" };
+                    thread.Start();
                 }
+            }
+        }
+
+        /// <summary>
+        /// Gives the hung thread's processor to the program that is started again. Mono and .NET Framework can end a
+        /// thread. .NET cannot; there an endless loop goes on beside the program, with the lowest priority on Windows.
+        /// </summary>
+        public void GiveUp()
+        {
+            try
+            {
+                thread.Priority = ThreadPriority.Lowest;
+                typeof(Thread).GetMethod("Abort", Type.EmptyTypes)?.Invoke(thread, null);
+            }
+            catch (Exception error) when (error is System.Reflection.TargetInvocationException || error is ThreadStateException)
+            {
+                // it goes on
             }
         }
 
@@ -2612,6 +2663,158 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             message.Add("dialled", dialled);
         }
         return message;
+    }
+
+    // --- a bot that does not return (protocol.md, "The conversation") --------------------------------------------
+
+    /// <summary>GetStep has not returned, and the program has to be started again.</summary>
+    internal sealed class Hung : Exception
+    {
+        public Restarted State { get; }
+
+        public Hung(Restarted state)
+        {
+            State = state;
+        }
+    }
+
+    /// <summary>What a program that was started again knows from the one before: its login is in the other variables.</summary>
+    internal sealed class Restarted
+    {
+        public const string Variable = "GETSTEP_RESTARTED";
+
+        // An exit code from here on asks the first program to start another: two bits for the server, the others for the
+        // hangs. A process has 8 bits in all on most systems, and 255 is that of Exit(-1).
+        private const int Again = 192;
+        private const int MostHangs = 14;
+        private const double LongestPause = 60; // seconds
+
+        /// <summary>A server has proved itself, and at which address it is, since the first start.</summary>
+        public bool Proved { get; }
+
+        public bool Located { get; }
+
+        /// <summary>How often in a row the program was started again without an answer in between.</summary>
+        public int Hangs { get; }
+
+        public Restarted(bool proved, bool located, int hangs)
+        {
+            Proved = proved;
+            Located = located;
+            Hangs = Math.Min(hangs, MostHangs);
+        }
+
+        public int ExitCode => Again + (Proved ? 1 : 0) + (Located ? 2 : 0) + 4 * Hangs;
+
+        /// <summary>Returns the state in an exit code, or null if it is another code.</summary>
+        public static Restarted Of(int exitCode)
+        {
+            int bits = exitCode - Again;
+            bool asks = bits >= 0 && bits < 4 * (MostHangs + 1);
+            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4) : null;
+        }
+
+        /// <summary>Returns the state in the variable, or null if a user has started this program.</summary>
+        public static Restarted Of(string text)
+        {
+            return int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int code) ? Of(code) : null;
+        }
+
+        /// <summary>Seconds to wait before the first connection: a bot that hangs at once does so again.</summary>
+        public double Pause => Hangs < 2 ? 0 : Math.Min(Math.Pow(2, Hangs - 1), LongestPause);
+    }
+
+    /// <summary>
+    /// Starts this program again, and again each time that it asks for it; returns the exit code of the last one. So there
+    /// are never more than two processes, however often the bot hangs.
+    /// </summary>
+    private static int StartAgain(Settings settings, Restarted state)
+    {
+        // Ctrl-C is for all programs of the terminal, and the other one ends by it.
+        Console.CancelKeyPress += (sender, press) => press.Cancel = true;
+        Process running = null;
+        AppDomain.CurrentDomain.ProcessExit += (sender, end) => Kill(running); // SIGTERM is for this one alone
+        try
+        {
+            ProcessStartInfo next = OwnCommand();
+            next.UseShellExecute = false; // so that it has the same terminal
+            next.EnvironmentVariables["GETSTEP_HOST"] = settings.Host;
+            next.EnvironmentVariables["GETSTEP_PORT"] = settings.Port.ToString(CultureInfo.InvariantCulture);
+            next.EnvironmentVariables["GETSTEP_TEAM"] = settings.Team.ToString(CultureInfo.InvariantCulture);
+            next.EnvironmentVariables["GETSTEP_TOKEN"] = settings.Token;
+            Restarted before = state;
+            while (true)
+            {
+                next.EnvironmentVariables[Restarted.Variable] = before.ExitCode.ToString(CultureInfo.InvariantCulture);
+                running = Process.Start(next);
+                running.WaitForExit();
+                before = Restarted.Of(running.ExitCode);
+                if (before == null)
+                {
+                    return running.ExitCode;
+                }
+            }
+        }
+        catch (Exception error) when (error is System.ComponentModel.Win32Exception || error is InvalidOperationException
+            || error is IOException)
+        {
+            throw new Refused($"The program could not be started again ({Text.Escape(error.Message)}); start it yourself, it"
+                + " goes on with its match.");
+        }
+    }
+
+    private static void Kill(Process process)
+    {
+        try
+        {
+            if (process != null && !process.HasExited)
+            {
+                process.Kill();
+            }
+        }
+        catch (Exception error) when (error is InvalidOperationException || error is System.ComponentModel.Win32Exception)
+        {
+            // it has ended meanwhile
+        }
+    }
+
+    /// <summary>Returns the command of this program, without the token: other users can read the arguments of a process.</summary>
+    internal static ProcessStartInfo OwnCommand()
+    {
+        // The first word is the program's own file: an .exe for Mono and .NET Framework, a .dll for `dotnet MyBot.dll`.
+        string[] words = Environment.GetCommandLineArgs();
+        string runner;
+        using (Process own = Process.GetCurrentProcess())
+        {
+            runner = own.MainModule.FileName;
+        }
+        string name = Path.GetFileNameWithoutExtension(runner).ToLowerInvariant();
+        bool isRuntime = name.StartsWith("mono", StringComparison.Ordinal) || name == "dotnet";
+        var arguments = new List<string>();
+        for (int i = isRuntime ? 0 : 1; i < words.Length; i++)
+        {
+            if (i > 0 && words[i] == "--token")
+            {
+                i++; // and its value
+            }
+            else if (i == 0 || !words[i].StartsWith("--token=", StringComparison.Ordinal))
+            {
+                arguments.Add(Quoted(words[i]));
+            }
+        }
+        return new ProcessStartInfo(runner, string.Join(" ", arguments));
+    }
+
+    /// <summary>Returns a word as a command line of Windows has it; .NET and Mono read it so on every system.</summary>
+    internal static string Quoted(string word)
+    {
+        if (word.Length > 0 && !Regex.IsMatch(word, "[\\s\"]"))
+        {
+            return word;
+        }
+        // Backslashes mean themselves, but for those before a quote.
+        string inside = Regex.Replace(word, "(\\\\*)\"", "$1$1\\\"");
+        return "\"" + Regex.Replace(inside, "(\\\\+)$", "$1$1") + "\"";
     }
 
     // --- one match -----------------------------------------------------------------------------------------------
@@ -2789,13 +2992,19 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private bool everWelcomed;
         private bool everProved;
         private bool everLocated; // a server has proved at which address it is
+        private int hangs; // in a row, without an answer in between
+        private readonly double firstPause;
 
         public BotOutput Output { get; } = new BotOutput();
 
-        public Client(Settings settings, TurnBot bot, Terminal console)
+        public Client(Settings settings, TurnBot bot, Terminal console, Restarted before)
         {
             this.settings = settings;
             this.console = console;
+            everProved = before != null && before.Proved;
+            everLocated = before != null && before.Located;
+            hangs = before == null ? 0 : before.Hangs;
+            firstPause = before == null ? 0 : before.Pause;
             worker = new Worker(bot, gate);
             timeScale = TimeScale(settings.Variable("GETSTEP_TIME_SCALE"));
         }
@@ -2818,6 +3027,12 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         /// <summary>Plays until the server says not to come back.</summary>
         public List<Result> Run()
         {
+            if (firstPause > 0)
+            {
+                console.Warn($"GetStep has hung {hangs} times in a row without an answer in between; the client connects in"
+                    + $" {Text.Duration(1000 * firstPause)}.");
+                Pause(firstPause);
+            }
             console.Say($"Connecting to {Address} as team {settings.Team} ...");
             while (true)
             {
@@ -3072,6 +3287,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 return;
             }
+            hangs = 0;
             done.Match.AddTime(done.Call.Ms);
             if (done.Call.Problem != null)
             {
@@ -3116,22 +3332,51 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 return LongestWaitMs;
             }
-            long[] alarms = { running.Match.LimitMs(running.Ask), running.Match.StalledMs(running.Ask) };
-            while (running.Warnings < alarms.Length && alarms[running.Warnings] >= 0)
+            bool restarts = settings.RestartAfterMs > 0;
+            long limit = running.Match.LimitMs(running.Ask);
+            long stalled = running.Match.StalledMs(running.Ask);
+            long hung = restarts ? limit + settings.RestartAfterMs : LongestWaitMs;
+            long ms = running.Since.ElapsedMilliseconds;
+            if (running.Warnings == 0 && ms >= limit)
             {
-                long due = alarms[running.Warnings];
-                if (running.Since.ElapsedMilliseconds < due)
-                {
-                    return due - running.Since.ElapsedMilliseconds;
-                }
-                running.Warnings++;
-                string taken = $"{running.Match.Place(running.Ask)}: GetStep has taken {Text.Duration(due)}";
-                console.Warn(running.Warnings == 1
-                    ? $"{taken}, over the limit of {Text.Duration(running.Ask.TimeLeftMs)}, and is still running"
-                    : $"{taken}, {Played.StalledMisses} limits; your bot is stalled: unless the match is over, the server skips"
-                        + " its turns until GetStep returns");
+                running.Warnings = 1;
+                console.Warn($"{Taken(running, limit)}, over the limit of {Text.Duration(running.Ask.TimeLeftMs)}, and is still"
+                    + " running");
             }
-            return LongestWaitMs;
+            if (running.Warnings == 1 && stalled >= 0 && ms >= stalled)
+            {
+                running.Warnings = 2;
+                string then = restarts
+                    ? $"In {Text.Duration(Math.Max(0, hung - stalled))} the client starts your program again."
+                    : "Stop it with Ctrl-C, correct it and start it again: it goes on with this match.";
+                console.Warn($"{Taken(running, stalled)}, {Played.StalledMisses} limits; your bot is stalled: unless the match is"
+                    + " over, the server skips its turns until GetStep returns\n" + then);
+            }
+            if (running.Warnings < 3 && restarts && ms >= hung)
+            {
+                running.Warnings = 3;
+                OnHung(running);
+            }
+            long next = running.Warnings == 0 ? limit : running.Warnings == 1 && stalled >= 0 ? stalled : hung;
+            return running.Warnings == 3 ? LongestWaitMs : Math.Max(1, Math.Min(next, hung) - ms);
+        }
+
+        private static string Taken(Question running, long ms)
+        {
+            return $"{running.Match.Place(running.Ask)}: GetStep has taken {Text.Duration(ms)}";
+        }
+
+        private void OnHung(Question running)
+        {
+            if (Debugger.IsAttached)
+            {
+                return; // it may have stopped the bot
+            }
+            console.Warn($"GetStep has not returned, {Text.Duration(settings.RestartAfterMs)} after its limit of"
+                + $" {Text.Duration(running.Ask.TimeLeftMs)} (match {running.Match.Number}, move {running.Ask.MoveNumber} of"
+                + $" {running.Match.Game}). The client starts your program again; the contest goes on.");
+            worker.GiveUp();
+            throw new Hung(new Restarted(everProved, everLocated, hangs + 1));
         }
 
         // --- messages from the server ---
@@ -3247,6 +3492,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 throw new Refused($"Team {settings.Team} may not play: {GoodbyeText(last)}." + (advice == null ? "" : "\n" + advice));
             }
             console.Say(Text.Escape(last.Detail.Length == 0 ? last.Reason : last.Detail));
+            if (worker.Current != null)
+            {
+                console.Warn("getstep: GetStep is still running; the program ends without it");
+            }
             return results.ToList();
         }
 

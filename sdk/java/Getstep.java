@@ -3020,8 +3020,9 @@ public final class Getstep {
                 running.warnings = 2;
                 console.warn(taken(running, stalled) + ", " + Match.STALLED_MISSES + " limits; your bot is stalled: unless the"
                         + " match is over, the server skips its turns until getStep returns. It is at "
-                        + Text.location(worker.stack()) + (settings.restartAfterMs == 0 ? "" : "\nIn "
-                        + Text.duration(Math.max(0, hung - stalled)) + " the client starts your program again."));
+                        + Text.location(worker.stack()) + (settings.restartAfterMs == 0
+                        ? "\nStop it with Ctrl-C, correct it and start it again: it goes on with this match."
+                        : "\nIn " + Text.duration(Math.max(0, hung - stalled)) + " the client starts your program again."));
             }
             if (running.warnings < 3 && settings.restartAfterMs > 0 && ms >= hung) {
                 running.warnings = 3;

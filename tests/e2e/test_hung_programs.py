@@ -1,4 +1,4 @@
-"""A bot in C++ or JavaScript that never returns is started again: the match goes on, and the contest."""
+"""A bot in another language than Python that never returns is started again: the match goes on, and the contest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from tests.support.contests import MakeContest, token_of
 from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Session, ask, end, start
-from tests.support.languages import compile_cpp, need
+from tests.support.languages import COMPILERS, QUICK_START, compile_cpp, compile_csharp, compile_java, need
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import Programs
 
@@ -46,14 +46,63 @@ function getStep(board, isBlack, turn) {
 
 play(getStep);
 """,
+    "java": """
+public class Hung {
+    static int[] getStep(int[][] board, boolean isBlack, Getstep.Turn turn) {
+        while (turn.match == 1 && turn.moveNumber == 3) {
+        }
+        for (int row = 0; row < board.length; row++) {
+            for (int column = 0; column < board.length; column++) {
+                if (board[row][column] == 0) {
+                    return new int[] {row, column};
+                }
+            }
+        }
+        return null;
+    }
+
+    public static void main(String[] args) {
+        Getstep.play(args, Hung::getStep);
+    }
+}
+""",
+    "csharp": """
+public static class Hung
+{
+    static object GetStep(int[][] board, bool isBlack, Getstep.Turn turn)
+    {
+        while (turn.Match == 1 && turn.MoveNumber == 3)
+        {
+        }
+        for (int row = 0; row < board.Length; row++)
+        {
+            int column = System.Array.IndexOf(board[row], 0);
+            if (column >= 0)
+            {
+                return new[] { row, column };
+            }
+        }
+        return null;
+    }
+
+    static void Main(string[] args)
+    {
+        Getstep.Play(args, GetStep);
+    }
+}
+""",
 }
 """Bots for pseudo_tonga that hang in the third turn of match 1."""
 
 NEWS = {
-    "cpp": "GetStep has not returned, {} after its limit of {} (match 1, move 3 of {})."
-    " The client starts your program again; the contest goes on.",
-    "javascript": "getStep has not returned, {} after its limit of {} (match 1, move 3 of {})."
-    " The client starts your function again; the contest goes on.",
+    name: f"{function} has not returned, {{}} after its limit of {{}} (match 1, move 3 of {{}})."
+    f" The client starts your {what} again; the contest goes on."
+    for name, function, what in (
+        ("cpp", "GetStep", "program"),
+        ("java", "getStep", "program"),
+        ("csharp", "GetStep", "program"),
+        ("javascript", "getStep", "function"),
+    )
 }
 
 pytestmark = pytest.mark.long
@@ -63,12 +112,16 @@ pytestmark = pytest.mark.long
 def bot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, list[str]]:
     """A language, and the command of its bot, built once."""
     name, folder = request.param, tmp_path_factory.mktemp("hung")
-    source = folder / f"hung{LANGUAGES[name].suffix}"
+    source = folder / f"{'Hung' if name == 'java' else 'hung'}{LANGUAGES[name].suffix}"
     source.write_text(BOTS[name], encoding="utf-8")
+    need(*COMPILERS[name])
     if name == "cpp":
-        need("g++")
         return name, [str(compile_cpp(source, folder / "hung", ["-O0"]))]
-    need("node")
+    if name == "java":
+        compile_java(source, folder)
+        return name, ["java", *QUICK_START, "-cp", str(folder), "Hung"]
+    if name == "csharp":
+        return name, ["mono", str(compile_csharp(source, folder / "hung.exe"))]
     for file, content in LANGUAGES[name].sdk_files():
         (folder / file).write_bytes(content)
     return name, ["node", str(source)]
@@ -90,7 +143,8 @@ def test_of_twenty_matches_nineteen_are_played(
     bot: tuple[str, list[str]], programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
     name, command = bot
-    event = {"game": "pseudo_tonga", "options": {"size": 6}, "move_seconds": 1, "settings": {"legs": 20}}
+    seconds = 4 if name in ("java", "csharp") else 1  # their machines take a second to start, if others are busy
+    event = {"game": "pseudo_tonga", "options": {"size": 6}, "move_seconds": seconds, "settings": {"legs": 20}}
     folder = make_contest(2, event=event)
     server = programs.serve_in_thread(folder)
     bots = []
@@ -102,7 +156,7 @@ def test_of_twenty_matches_nineteen_are_played(
     played = results_of(load_contest(folder))
     assert {result.reason for result in played[1:]} == {"finished"}
     assert [sum(result.faults) for result in played] == [1, *[0] * 19]
-    news = NEWS[name].format("0.3 s", "1 s", "pseudo_tonga")
+    news = NEWS[name].format("0.3 s", f"{seconds} s", "pseudo_tonga")
     assert [news in bot.output for bot in bots].count(True) == 1
 
 
@@ -136,11 +190,8 @@ def test_a_server_that_has_proved_itself_stays_known(bot: tuple[str, list[str]],
         ran = run(command, server, tmp_path, GETSTEP_RESTART_AFTER="0.2")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "Thank you for playing."), ran.stderr
     assert ran.stderr.count(NEWS[name].format("0.2 s", "50 ms", "hop")) == 2
-    if name == "cpp":
-        assert (
-            "GetStep has hung 2 times in a row without an answer in between; the client connects in 2 s."
-            in ran.stderr
-        )
+    if name != "javascript":
+        assert " has hung 2 times in a row without an answer in between; the client connects in 2 s." in ran.stderr
 
 
 @pytest.mark.parametrize("after", ["0", "60"])
