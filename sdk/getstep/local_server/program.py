@@ -156,6 +156,7 @@ class LocalProgram:
     def _started(self, command: Sequence[str], folder: Path | None) -> subprocess.Popen[bytes]:
         port = self._listener.getsockname()[1]
         login = {"HOST": "127.0.0.1", "PORT": str(port), "TEAM": str(TEAM), "TOKEN": self._token, "QUIET": "1"}
+        login["RESTART_AFTER"] = "0"  # a bot that hangs is ended here, and started again for the next game
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GETSTEP_TOKEN")}
         environment |= {f"GETSTEP_{name}": value for name, value in login.items()}
         try:
