@@ -617,7 +617,7 @@ class Bus:
         for consumer in self._consumers.get(type(event), ()):
             try:
                 consumer(event)
-            except Exception:
+            except Exception:  # one consumer must not keep the others from an event
                 if consumer not in self._failed:
                     self._failed.append(consumer)
                     faults.append(ServerFault(f"event consumer {_name(consumer)}", traceback.format_exc()))

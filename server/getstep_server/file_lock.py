@@ -18,7 +18,7 @@ else:
 
     def lock(file: int) -> None:
         """Lock an open file, or raise OSError if another process has locked it."""
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # not waiting: the caller says who holds it
 
 
 def lock_byte(file: int, place: int) -> None:

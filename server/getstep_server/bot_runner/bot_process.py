@@ -22,6 +22,7 @@ NICENESS = 19
 
 def _take_input() -> int:
     """Return the descriptor of standard input, and give the bot an empty input in its place."""
+    # a bot that reads its input must not take what tells this process to end
     taken, empty = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)

@@ -97,6 +97,7 @@ class ProgramSeats:
                     job = self._admit(match, seated, where, startup_seconds)
                     name = seated.seat.team.name
                     nursery.start_soon(self._run, job, name, nursery.cancel_scope, failures)
+                # the process logs in only when its program is ready
                 with trio.move_on_after(LOGIN_SECONDS + startup_seconds) as waiting:
                     for team in teams:
                         await self._arrived[team].wait()

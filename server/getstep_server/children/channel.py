@@ -159,7 +159,7 @@ class Channel(Generic[T]):
             trio.lowlevel.notify_closing(self._sock)
             self._sock.close()
         for file in (*self._files, *(file for _, files in self._unsent for file in files)):
-            with suppress(OSError):
+            with suppress(OSError):  # a receiver may have closed what it took
                 os.close(file)
         self._files.clear()
         self._unsent.clear()

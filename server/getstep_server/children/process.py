@@ -81,7 +81,7 @@ async def run(
         end_seconds: if this is cancelled, the time for the child to exit unaided once its input has ended.
         ask_to_end: called before that, if the child ends on something else than its input.
     """
-    reading = trio.CancelScope(shield=True)
+    reading = trio.CancelScope(shield=True)  # what a child says last is read even if this is cancelled
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_read_all, process, log, on_line, reading)
         try:

@@ -75,7 +75,7 @@ async def run_crash_demo(contest: Contest, bots: Bots, say: Say) -> None:
         async with serving(contest, 0, say) as first:
             nursery.start_soon(run_bots, contest, first.port, bots)
             await first.half_done.wait()
-            first.process.kill()
+            first.process.kill()  # SIGKILL: the server gets no chance to tidy up
             say(f"\n*** The server gets SIGKILL after {first.done} matches, while others run. ***")
         began = time.perf_counter()
         async with serving(contest, first.port, say) as second:

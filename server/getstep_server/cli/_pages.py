@@ -49,7 +49,7 @@ def write_page(path: Path, page: str, option: str) -> None:
     new = target.with_name(f"{target.name}.new")
     try:
         new.write_text(page, encoding="utf-8", newline="\n")
-        new.replace(target)
+        new.replace(target)  # in one step: a reader sees the old page or the new one
     except OSError as error:
         with suppress(OSError):  # on a disk that cannot be written there is nothing to remove
             new.unlink(missing_ok=True)

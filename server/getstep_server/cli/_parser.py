@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130
+EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130  # 2 as argparse, 130 as a shell after Ctrl-C
 
 EXIT_NO_GAME = 3
 """For every error of ``gamehost``, whose exit codes 1 and 2 name the winner."""
@@ -27,7 +27,7 @@ class AsWritten(argparse.RawDescriptionHelpFormatter):
 
 def _terminal_columns() -> int:
     """Return what `shutil.get_terminal_size` does."""
-    with suppress(ValueError):
+    with suppress(ValueError):  # not a number
         if (columns := int(os.environ.get("COLUMNS", "0"))) > 0:
             return columns
     with suppress(AttributeError, ValueError, OSError):

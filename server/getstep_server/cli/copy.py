@@ -54,7 +54,7 @@ def _copy(args: argparse.Namespace) -> int:
         raise UsageError(f"--to {target}: the records are there already")
     if isinstance(target, Path) and target.absolute() != database_path(contest.folder).absolute():
         raise UsageError(f"--to {target}, expected {database_path(contest.folder)}: where the contest looks for it")
-    with ContestLock(contest.folder):
+    with ContestLock(contest.folder):  # no server may add records to the source during the copy
         if segments(contest.running):
             resume = shell_command("run", contest.folder)
             raise ConfigError(f"{contest.running}: matches are not over; finish them first with: {resume}")

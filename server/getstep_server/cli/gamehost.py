@@ -186,7 +186,7 @@ class _Shown:
         """Write to this process's standard error, line by line."""
         lines = self._decoder.decode(data).split("\n")
         sys.stderr.write("\n".join(escape_control_chars(line.removesuffix("\r")) for line in lines))
-        sys.stderr.flush()
+        sys.stderr.flush()  # the lines of the program must appear while it plays
 
 
 def _core(text: str) -> int:

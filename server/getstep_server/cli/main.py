@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         gc.freeze()
         gc.enable()
         code = _run(args)
-        sys.stdout.flush()
+        sys.stdout.flush()  # here, where an error of a full disk or a closed pipe is still handled
     except OSError as error:
         if not isinstance(error, BrokenPipeError):  # the reader has ended, as `| head` does
             print(f"getstep-server: {error}", file=sys.stderr)

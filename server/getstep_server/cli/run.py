@@ -538,7 +538,7 @@ def demo_contest(folder: Path, games: Sequence[str], teams: int, seed: int) -> t
 
 def lineup(teams: int) -> list[tuple[str, Bot]]:
     """Return names and bots for two teams or more, each bot weaker than the one before it."""
-    doubts = [round(100 * index / (teams - 1)) for index in range(teams)]
+    doubts = [round(100 * index / (teams - 1)) for index in range(teams)]  # from 0 to 100 % in equal steps
     return [(_name(index, doubt), _bot(doubt)) for index, doubt in enumerate(doubts)]
 
 

@@ -431,7 +431,7 @@ class Cluster:
                     order.with_files = False
                     self._orders[order.id] = order
                     self._order(order, [])
-                await trio.lowlevel.checkpoint()
+                await trio.lowlevel.checkpoint()  # hundreds of matches may be placed at once
             self._room()  # some of the matches may be bound now
 
     def _order(self, order: Order, files: list[str]) -> None:

@@ -36,7 +36,7 @@ FOLDER_VARIABLE = "GETSTEP_WORKER_FOLDER"
 
 _TRY_SECONDS = 0.02
 
-CALIBRATION_RUNS = 7
+CALIBRATION_RUNS = 7  # odd, for a median; it leaves out runs that were disturbed
 _ROUNDS = 200_000
 
 WAIT_SECONDS = 300.0
@@ -52,7 +52,7 @@ def shared_folder() -> Path:
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
     default = Path(tempfile.gettempdir()) / f"getstep-worker-{user}"
     folder = Path(os.environ.get(FOLDER_VARIABLE, default))
-    with contextlib.suppress(FileExistsError):
+    with contextlib.suppress(FileExistsError):  # a worker of an earlier contest has made it
         folder.mkdir(mode=0o700, parents=True)
     # not `stat`: in a folder that all can write to, another user may have made a link of this name
     status = folder.lstat()
@@ -90,7 +90,7 @@ def own_file(paths: list[Path], until: float, waiting: Callable[[], None] = lamb
     """Hold the lock of the first of these files that is free, and yield it. See `own_core`."""
     while True:
         for path in paths:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)  # for this user only: others could hold the lock
             try:
                 try:
                     lock(file)
@@ -160,6 +160,7 @@ def _sandbox_of(folder: Path) -> tuple[tuple[SandboxRow, ...], str]:
         return (), escape_control_chars(reason)[:MAX_TEXT]
     kept = folder / f"sandbox-{machine_key()}.json"
     with own_file([folder / "sandbox.lock"], time.monotonic() + WAIT_SECONDS):
+        # not there, or cut by a crash: try the protections again
         with contextlib.suppress(OSError, msgspec.DecodeError):
             return msgspec.json.decode(kept.read_bytes(), type=tuple[SandboxRow, ...]), ""
         rows = tuple(map(_row, try_protections()))

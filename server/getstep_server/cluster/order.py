@@ -70,7 +70,7 @@ class ProgramSettings(Model, frozen=True, kw_only=True):
     """The settings of ``[programs]`` in contest.toml that a worker needs."""
 
     sandbox: Literal["required", "none"] = "required"
-    startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
+    startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0  # as in contest.toml
 
 
 class MatchOrder(Model, frozen=True, kw_only=True):

@@ -75,6 +75,7 @@ class Durations:
         match = result.match
         for player in PLAYERS:
             self._thought[match.event, match.teams[player]].add(result.thought[player])
+        # not below 0: times are rounded, each for itself
         self._beside[match.event].add(max(0.0, result.seconds - sum(result.thought)))
 
     def expected(self, match: Match, control: TimeControl) -> float:

@@ -112,7 +112,7 @@ class _SchedulerConnection:
         while self._client.status == "running":
             self._look.clear()
             await self._find_workers()
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(TimeoutError):  # look again in any case: an event may have been missed
                 await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
 
     def _send(self, message: FromProcess) -> None:
@@ -339,6 +339,7 @@ def main() -> None:
     kind, text, files, descriptor = sys.argv[1:]
     channel = BlockingChannel[ToProcess](socket.socket(fileno=int(descriptor)), ToProcess)
     send: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    # a daemon: it may wait in a write to a host that is gone
     threading.Thread(target=_write, args=(channel, send), daemon=True).start()
     address = ClusterAddress(kind, text)  # type: ignore[arg-type]  # one of the three
     with contextlib.suppress(KeyboardInterrupt):

@@ -22,7 +22,7 @@ import msgspec
 from getstep_server.limits import CACHED_PROGRAM_SECONDS, MAX_BUILT_BYTES, MAX_BUILT_FILES, MAX_CACHED_PROGRAMS
 from getstep_server.programs.disk import delete_tree
 
-_PATH_BYTES = 1000
+_PATH_BYTES = 1000  # paths of a submitted program have 200 bytes at most; a build may make longer ones
 _MOST_BYTES = MAX_BUILT_BYTES + MAX_BUILT_FILES * (_PATH_BYTES + 16)
 
 

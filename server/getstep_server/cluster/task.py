@@ -55,4 +55,4 @@ def _pass_on(here: Any, topic: str, number: int, progress: bytes) -> None:
 
 def end_worker() -> None:
     """End the process of the worker at once, from its event loop: its threads may hang."""
-    os._exit(1)
+    os._exit(1)  # not `sys.exit`: it would wait for those threads

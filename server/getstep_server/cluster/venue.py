@@ -126,7 +126,7 @@ class ClusterVenue:
         self._durations = Durations(records.results)
         self._packed: dict[tuple[int, int], ProgramSpec] = {}
         """The programs that were packed, by team and version."""
-        self._packing = trio.Lock()
+        self._packing = trio.Lock()  # two matches of a version must not pack it twice
         self._orders: dict[int, Order] = {}
         """The orders of the matches that are being played, by match."""
 

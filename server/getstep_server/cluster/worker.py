@@ -109,7 +109,7 @@ def play_order(
     """
     try:
         report = _report(decode_order(order), files, progress, stop or threading.Event())
-    except Exception as error:
+    except Exception as error:  # the host has to hear of it, whatever it is
         report = MatchReport(failure=_reason(error))
     return encode(report)
 

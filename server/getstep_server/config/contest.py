@@ -318,6 +318,7 @@ def house_bots(file: ContestFile) -> dict[int, str]:
 
 def house_team(number: int, bot: str) -> Team:
     """Return the team of a house bot. Its token changes with each run: only the server can start its bot."""
+    # a new token for each run: nobody has to type it
     return Team(id=number, name=f"{bot} (house bot)", token=os.urandom(16).hex())
 
 

@@ -411,6 +411,7 @@ class _Search:
         self._change(blossom, ODD, FREE)
         self._matcher.unfold(blossom)
         at, size = blossom.children.index(self._top[entry[1]]), len(blossom.children)
+        # the even way to the base goes on around the circle from an odd place, and back from an even one
         if at % 2:
             places, links = [*range(at, size), 0], blossom.links[at:]
         else:

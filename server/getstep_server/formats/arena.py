@@ -271,6 +271,7 @@ class _Known:
 
     def cost(self, team: int, other: int) -> int:
         """Return the difference in rating, in points, with the cost of repeats."""
+        # in whole points, as REPEAT_COST and HOUSE_COST are
         gap = abs(self.ratings.get(team, _START) - self.ratings.get(other, _START)) // 100
         return gap + REPEAT_COST * self.repeats(team, other)
 

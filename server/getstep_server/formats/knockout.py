@@ -298,6 +298,7 @@ class Bracket:
         seeds: dict[int, int] = {}
         for number in range(1, self._size // 2 + 1):
             pair = sorted(order[2 * number - 2 : 2 * number])
+            # the first player of a first match is the worse seed
             seeds.update(zip(reversed(self._legs[number][0].pairing.teams), pair, strict=False))
         return seeds
 

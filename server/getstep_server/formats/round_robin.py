@@ -44,6 +44,7 @@ def berger(order: Sequence[int]) -> Table:
     last = None if len(ring) % 2 else ring.pop()
     half, rounds = (len(ring) + 1) // 2, []
     for index in range(len(ring)):
+        # the last team changes its colour in each round
         pairs = [(last, ring[0]) if index % 2 else (ring[0], last)]
         pairs += [(ring[place], ring[-place]) for place in range(1, half)]
         rounds.append([(first, second) for first, second in pairs if first is not None and second is not None])

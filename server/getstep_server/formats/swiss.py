@@ -94,6 +94,7 @@ class Swiss(Format[SwissOptions]):
 
     def _most_rounds(self, teams: int) -> int:
         """Return the number of rounds in which no two teams have to be paired twice."""
+        # n teams have n - 1 rounds if n is even, and n with a bye in each if it is odd
         return max(0, min(self.options.rounds, teams - 1 + teams % 2))
 
     def remaining_estimate(self, teams: Sequence[int], games: Sequence[Played]) -> int:
@@ -103,6 +104,7 @@ class Swiss(Format[SwissOptions]):
 
     def _seated(self, round_: int, upper: _Side, lower: _Side) -> tuple[int, int]:
         """Return the players of the first leg: first is the team that was less often first; else a lot decides."""
+        # - 0.5: the sign decides by lot
         ahead = lower.colours - upper.colours or self.drawn(round_, upper.team)() - 0.5
         return (upper.team, lower.team) if ahead > 0 else (lower.team, upper.team)
 
@@ -186,7 +188,7 @@ def _costs(
         after = (less + legs % 2, more - legs % 2)
         return excess * sum(abs(c) > MOST_COLOURS for c in after) + balance * sum(c**2 for c in after)
 
-    size = len(sides) + len(sides) % 2
+    size = len(sides) + len(sides) % 2  # an empty place for the bye
     costs: list[list[int | None]] = [[None] * size for _ in range(size)]
     for upper in sides:
         for lower in sides[upper.rank + 1 :]:

@@ -183,7 +183,7 @@ class JudgeProcess:
         with match.scope:
             try:
                 result = await play_match(match.sheet, match.seats, self._scheduler, self._publish)
-            except Exception:
+            except Exception:  # the server has to hear of it: it plays the match again
                 fault = traceback.format_exc()
         del self._matches[number]  # from here on, messages about it come too late
         begun = match.seats[0].in_match  # before `release`, which ends it

@@ -172,7 +172,7 @@ def _wait_for_end(over: threading.Event) -> None:
 
 
 def _tell(state: dict[str, str]) -> None:
-    print(json.dumps(state), flush=True)
+    print(json.dumps(state), flush=True)  # a pipe is buffered, and the server waits for the line
 
 
 if __name__ == "__main__":

@@ -137,7 +137,7 @@ def _open(contest: Contest, port: int, setting: str) -> socket.socket:
 
 def _advice(error: OSError, setting: str) -> str:
     """Return what to do about a port that cannot be opened."""
-    if error.errno == errno.EADDRNOTAVAIL:
+    if error.errno == errno.EADDRNOTAVAIL:  # the address in contest.toml is that of another network
         return "This machine has no such address. Give one of its own as --host, or change host"
     return f"Is another server running? Stop it, or change {setting} (or host)"
 

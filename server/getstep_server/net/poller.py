@@ -237,6 +237,7 @@ if sys.platform == "linux":
         async def _read_teams(self) -> None:
             while True:
                 await self._teams.wait()
+                # both bounds: then logins, deadlines and disk get their turn
                 end, left = perf_counter() + READ_SECONDS, READS_AT_ONCE
                 while left > 0 and perf_counter() < end and self._teams.poll(left):
                     with self._batch():

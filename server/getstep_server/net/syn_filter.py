@@ -53,7 +53,7 @@ def _entry(offset: int, words: list[int]) -> list[Instruction]:
 
 def program(sources: Sequence[str]) -> list[Instruction]:
     """Return the program that drops each SYN from ``sources`` (see `addresses.source_of`), and passes the rest."""
-    entries: dict[int, list[Instruction]] = {4: [], 6: []}
+    entries: dict[int, list[Instruction]] = {4: [], 6: []}  # by version of IP
     for source in sources[:MAX_FILTERED_SOURCES]:
         try:
             version, words = _words(source)

@@ -23,7 +23,7 @@ _SO_TIMESTAMPNS = 35
 """
 
 _MACHINES = frozenset({"x86_64", "aarch64", "riscv64", "i686", "armv7l", "ppc64le", "s390x"})
-_SOL_SOCKET = socket.SOL_SOCKET
+_SOL_SOCKET = socket.SOL_SOCKET  # a plain global: this is looked up for each message
 _TIMESPEC = struct.Struct("@ll")  # two longs of the machine: seconds and nanoseconds
 _TIMESPEC_BYTES = _TIMESPEC.size
 _CLOCK_STEP_NS = round(CLOCK_STEP_SECONDS * 1e9)

@@ -153,7 +153,7 @@ class MatchMailbox:
                 effect = script.send(self._received.popleft())
         except StopIteration:
             self._script = None
-        except Exception as error:
+        except Exception as error:  # raised again in the match's own task: this runs in that of a connection
             self._script, self._failure = None, error
         else:
             if type(effect) is WaitUntil:

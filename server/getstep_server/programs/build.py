@@ -110,6 +110,7 @@ class _Output:
 
     def lines(self) -> list[str]:
         """Return the lines without those that are empty, each with a bounded number of harmless characters."""
+        # compilers indent with tabs, and point at columns
         text = bytes(self._kept).decode("utf-8", "replace").expandtabs(4)
         return [escape_control_chars(line.rstrip())[:_SHOWN_CHARS] for line in text.splitlines() if line.strip()]
 
@@ -135,7 +136,7 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
                 raise ProgramRefused(f"it was not compiled within {BUILD_SECONDS:g} s")
             output.check()
             tick()
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            with contextlib.suppress(subprocess.TimeoutExpired):  # not over yet: `tick` shows that it goes on
                 code = process.wait(_TICK_SECONDS)
         output.join()
         output.check()
@@ -184,7 +185,7 @@ def check_files(folder: Path) -> None:
     with _build_errors(folder):
         for path in folder.rglob("*"):
             count += 1
-            status = path.lstat()
+            status = path.lstat()  # not `stat`: a link must not pass for what it leads to
             if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
                 name = escape_control_chars(str(path.relative_to(folder)))
                 raise ProgramRefused(f"{name}: the build made a link or a device; expected files")

@@ -46,6 +46,7 @@ def keep(source: Path, folder: Path, turn: int, limits: Limits) -> None:
     new = folder / _NEW
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
+    # uid None: the copy belongs to the server
     files = Folder(os.open(source, os.O_RDONLY | os.O_DIRECTORY), limits.file_bytes, limits.files, None, inner="")
     try:
         files.save(new)

@@ -510,6 +510,7 @@ class _FileBot:
         except OSError as error:
             raise RuntimeError(str(error)) from None
         self._replies = queue.Queue(PROGRAM_REPLIES)
+        # a daemon: a process that the program has left behind may hold the pipe
         threading.Thread(target=_read_lines, args=(process.stdout, self._replies), daemon=True).start()
         reply = self._reply(deadline, late)
         if reply.get("type") != "ready":

@@ -20,7 +20,7 @@ from getstep_server.sandbox.check import Finding, check, missing
 from getstep_server.text import escape_control_chars
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_SHOWN = 3
+_SHOWN = 3  # the rest is in `getstep-server sandbox`
 
 
 def require_protections(programs: Path, tick: Callable[[str], None]) -> None:

@@ -250,7 +250,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, bytes]]:
             path = f"{prefix}{entry.name}"
             if is_made_by_tools([entry.name]):
                 continue
-            kind = stat.S_IFMT(entry.lstat().st_mode)
+            kind = stat.S_IFMT(entry.lstat().st_mode)  # not `stat`: a link may lead anywhere on the host's disk
             if kind == stat.S_IFDIR:
                 yield f"{path}/", b""
                 waiting.append((entry, f"{path}/"))
@@ -273,6 +273,7 @@ def _check_kind(path: str, kind: int) -> None:
 
 def _read(path: Path) -> bytes:
     """Return the content of a file, at most one byte more than `MAX_PROGRAM_BYTES`; a pipe is not waited for."""
+    # O_NONBLOCK: to open a pipe would wait for a writer
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     with open(os.open(path, flags), "rb") as file:  # noqa: PTH123 - a Path cannot open a descriptor
         _check_kind(path.name, stat.S_IFMT(os.fstat(file.fileno()).st_mode))
@@ -343,7 +344,7 @@ def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes
 
 # --- tar.gz -----------------------------------------------------------------------------------------------------
 
-_BLOCK = 512
+_BLOCK = 512  # of a tar file
 _MAGIC = slice(257, 265)  # only with that of POSIX, a name has a prefix
 
 

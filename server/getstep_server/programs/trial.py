@@ -152,6 +152,7 @@ class _Asked(Opponent):
 
     def ask(self, question: dict[str, Any], _seconds: float) -> Answer | None:
         fields = question["turn"]
+        # what is left of the trial; a game's own limit may be longer
         left = max(0, round(1000 * (self._until - time.monotonic())))
         limit = min(left, fields["time_left_ms"])
         changed = {"last_move": as_move(fields["last_move"]), "match": self._match, "time_left_ms": limit}

@@ -311,5 +311,5 @@ def match_state_of(head: Mapping[str, Any]) -> MatchState:
     time, edition = head["time"], head.get("edition", 1)
     if type(edition) is not int or not 1 <= edition <= EDITION:
         raise ValueError(f"edition is {edition!r:.80}, expected 1 to {EDITION}; use a newer getstep-server")
-    control = control_of(time, head.get("time_factor", 1.0))
+    control = control_of(time, head.get("time_factor", 1.0))  # only games on slower or faster workers have the key
     return MatchState(GAMES[head["game"]], head["options"], control, time["lag_ms"] / 1000, edition)

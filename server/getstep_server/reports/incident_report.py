@@ -57,6 +57,7 @@ class IncidentsView(Struct, frozen=True):
         from rich.text import Text
 
         table = Table(box=None, pad_edge=False, width=min(options.max_width, WIDTH))
+        # an IPv6 address takes two lines of 24 cells
         table.add_column("team, address", overflow="fold", max_width=24)
         table.add_column("count", justify="right", no_wrap=True)
         table.add_column("first, last", no_wrap=True)

@@ -134,6 +134,7 @@ class LiveBoard:
         if width > columns or len(board) > lines:
             missing = f"{len(board) - lines} more lines" if len(board) > lines else f"{width} columns"
             return Text(f"(no room for the board: {missing} needed)", no_wrap=True, overflow="ellipsis")
+        # 3: the padding between the two columns of the grid
         side = self._side(replay, columns - width - 3)[: len(board)]
         grid = Table.grid(padding=(0, 3, 0, 0))
         grid.add_row(Group(*board), Group(*side))

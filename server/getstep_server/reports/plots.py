@@ -274,6 +274,7 @@ def fitted(name: str, room: float) -> str:
     if sum(widths) <= room:
         return name
     room -= _FONT * _width("…")
+    # the end has a third: class lists often number their teams there
     end = _count_within(reversed(widths), room / 3)
     begin = _count_within(widths, room - sum(widths[len(name) - end :]))
     return f"{name[:begin].rstrip()}…{name[len(name) - end :].lstrip()}"

@@ -31,7 +31,7 @@ def ratings_table(tournament: Tournament, event: ContestEvent, *, title: str | N
 
 def likelihood_text(value: float) -> str:
     """Return a likelihood in percent, at most "> 99 %": a model is never certain."""
-    return "> 99 %" if value > 0.99 else f"{100 * value:.0f} %"
+    return "> 99 %" if value > 0.99 else f"{100 * value:.0f} %"  # not 100 %: no number of matches proves that
 
 
 def _marks(ratings: Ratings) -> list[str]:

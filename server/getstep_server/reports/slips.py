@@ -238,6 +238,7 @@ def _source(contest: Contest, host: str, package: str) -> str:
 
 def _text_page(contest: Contest, team: Team, host: str, package: str) -> str:
     fields = _fields(contest, team, host, package)
+    # 79: a text slip fits 80 columns
     install, games = textwrap.indent(str(fields["install"]), "  "), textwrap.fill(str(fields["games"]), 79)
     return _TEXT_PAGE.format_map({**fields, "install": install, "games": games})
 

@@ -172,7 +172,7 @@ def truncate_middle(name: str, cells: int) -> str:
         return name
     start = end = ""
     for char in reversed(name):
-        if cell_len(char + end) > cells // 3:
+        if cell_len(char + end) > cells // 3:  # a third for the end, the rest for the beginning
             break
         end = char + end
     for char in name:

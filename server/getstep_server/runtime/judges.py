@@ -112,7 +112,7 @@ class _LentJournal:
     def finish(self, tag: bytes) -> None:
         """Forget a game in both journals; any thread may call this."""
         self._own.finish(tag)
-        with suppress(trio.RunFinishedError):
+        with suppress(trio.RunFinishedError):  # the run is over, and the process ends with its journal
             self._token.run_sync_soon(self._process.finish, tag)
 
 
@@ -235,7 +235,7 @@ class JudgeHandle:
         with trio.move_on_after(ANSWER_SECONDS, shield=True):
             await loan.over.wait()
         if not loan.over.is_set():
-            kill(self._process)
+            kill(self._process)  # it answers to nothing: its matches are void and played again
             with trio.CancelScope(shield=True):
                 await loan.over.wait()
 

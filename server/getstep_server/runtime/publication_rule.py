@@ -135,7 +135,7 @@ def leader_of(tournament: Tournament, event: ContestEvent) -> tuple[int, float] 
         changes.append((ends[max(tops)], order[0]))
     leader = changes[-1][1]
     since = changes[-1][0]
-    for began, team in reversed(changes):
+    for began, team in reversed(changes):  # back to the round in which the leader took the top
         if team != leader:
             break
         since = began

@@ -154,7 +154,7 @@ class _Aim:
             return [Finding(probe, held=False, detail=str(error)) for probe in probes]
         results = {}
         for line in said.splitlines():
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError):  # a probe that broke something may print anything
                 name, broke, detail = json.loads(line)
                 results[name] = (broke, detail)
         return [self._finding(probe, results.get(probe.name), end) for probe in probes]
@@ -211,6 +211,7 @@ class _Aim:
     def _flood(self, program: SandboxedProcess) -> tuple[bool, str]:
         left = _READ_OF_FLOOD
         while left > 0:
+            # a flood is read in part only: the program must die in the middle of a write
             left -= len(program.stdout.read(min(left, 1 << 16)))
         return self._end(program)
 
@@ -233,7 +234,7 @@ class _Aim:
         while parent is not None and any(parent.folder.glob(f"getstep-{server.pid}-*")):
             if time.monotonic() > deadline:
                 return False, "its cgroup was left"
-            time.sleep(0.01)
+            time.sleep(0.01)  # another process removes the cgroup, some milliseconds after the end
         return held, detail
 
     def _gone(self) -> tuple[bool, str]:
@@ -301,7 +302,7 @@ def _marked(mark: str) -> Iterator[int]:
     wanted = f"{_MARK}={mark}".encode()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # a process of another user, or one that has just ended
                 if wanted in (folder / "environ").read_bytes().split(b"\0"):
                     yield int(folder.name)
 

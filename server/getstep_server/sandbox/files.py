@@ -43,6 +43,7 @@ class Folder:
         self.mount = mount
         self._file_bytes, self._files, self._uid = file_bytes, files, uid
         try:
+            # through the descriptor: a path could be changed by the program
             self._descriptor = os.open(inner, _FOLDER, dir_fd=mount) if inner else os.dup(mount)
         except OSError:
             os.close(mount)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 READY = b"ready"
 
+# Numbers of Linux, here and below: this file runs alone, with the standard library's smallest part.
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT, _MS_BIND = 1, 2, 4, 8, 32, 4096
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS, _PR_CAPBSET_DROP = 1, 22, 38, 24
 _SIGKILL = 9

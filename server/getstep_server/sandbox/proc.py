@@ -80,6 +80,7 @@ class MemoryWatch:
         self._stopped = threading.Event()
         self.found = False
         """True if it was too much."""
+        # a daemon: a crash of the server must not wait for it
         self._thread = threading.Thread(target=self._run, name="sandbox memory", daemon=True)
         self._thread.start()
 

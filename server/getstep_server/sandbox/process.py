@@ -376,6 +376,7 @@ def _cgroup(limits: Limits) -> cgroups.Cgroup | None:
 
 
 def _send(parent: socket.socket, data: bytes) -> None:
+    # with its length: a stream socket does not keep messages apart
     parent.sendall(len(data).to_bytes(4, "little") + data)
 
 

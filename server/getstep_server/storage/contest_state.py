@@ -103,7 +103,7 @@ def _end_problem(store: Store) -> str:
     except StoreError as error:
         return str(error)
     budget = END_BYTES
-    for record in reversed(newest):
+    for record in reversed(newest):  # the newest first: these a power cut could have damaged
         budget -= len(record.line)
         if budget < 0:
             break

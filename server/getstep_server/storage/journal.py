@@ -363,6 +363,7 @@ def _lines(text: bytes) -> Iterator[bytes]:
 def parse_line(raw: bytes) -> tuple[bytes, int, bytes] | None:
     """Return the tag, the number and the JSON of a whole line; None if it is not what was written."""
     found = _LINE.fullmatch(raw)
+    # the checksum finds lines that a power cut has cut or mixed
     if found is None or int(found[1], 16) != zlib.crc32(found[2]):
         return None
     return found[3], int(found[4]), found[5]

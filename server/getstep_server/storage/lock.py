@@ -19,7 +19,7 @@ from getstep_server.file_lock import lock
 from getstep_server.text import utc_time
 
 _NAME = "run.lock"
-_TRIES = 5
+_TRIES = 5  # see `_lock_soon`
 _TRY_SECONDS = 0.02
 
 

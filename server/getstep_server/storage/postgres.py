@@ -219,7 +219,7 @@ class PostgresDatabase:
             before = self.chain()
             write()
             written = self.chain()
-        except BaseException:
+        except BaseException:  # KeyboardInterrupt too: a connection in a transaction would hold its locks
             if not connection.closed:
                 connection.execute("ROLLBACK")
             raise
@@ -271,6 +271,7 @@ class PostgresDatabase:
 
     def records(self, after: int, match: int | None) -> Sequence[RecordRow]:
         rows = self._open().execute(_READ_RECORDS, {"after": after, "match": match})
+        # bytes as from SQLite: the hashes are over bytes
         return [(*row[:6], *(text.encode() for text in row[6:])) for row in rows]
 
     def append(self, row: RecordRow) -> None:

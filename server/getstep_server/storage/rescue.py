@@ -359,6 +359,7 @@ class _Chain:
     def _lost_game(self, place: int) -> tuple[int, int] | None:
         """Return match and attempt of the lost game at a place; None if it was another record, or is not known."""
         if (row := self.left.rows.get(place)) is not None:
+            # a game, and its attempt; rows of other records have neither
             return None if row[1] is None else (row[1], row[5] or 1)
         if (keys := self.left.games.get(place)) is None:
             return None
@@ -488,7 +489,7 @@ def _match_in(row: RecordRow) -> Match | None:
 
 def _issued_in(row: RecordRow) -> set[int]:
     """Return the numbers of the matches in a record of pairings; none for another record."""
-    if b'"type":"pairings"' not in row[6]:
+    if b'"type":"pairings"' not in row[6]:  # before parsing: most records are games
         return set()
     try:
         return {match.number for _, match in pairings_in(parse(row[6])) if match is not None}
@@ -589,6 +590,7 @@ def _write_journal(left: Left, tags: Iterable[bytes], folder: Path) -> None:
                 number, size = number + 1, 0
                 if file >= 0:
                     os.close(file)
+                # O_EXCL: the folder is new, and nothing in it may be written over
                 file = os.open(folder / f"segment-{number}.journal", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             size += os.write(file, line)
     finally:

@@ -46,7 +46,7 @@ def write_status(folder: Path, status: RunStatus) -> None:
 
 
 def remove_status(folder: Path) -> None:
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # the page finds out by the lock that no server runs
         (folder / _NAME).unlink(missing_ok=True)
 
 

@@ -253,6 +253,7 @@ def _to_read(path: Path) -> sqlite3.Connection:
             database.close()
             raise
         database.close()
+    # nothing is left on the disk of somebody who only looks
     database = sqlite3.connect(":memory:", isolation_level=None)
     _create(database)
     return database

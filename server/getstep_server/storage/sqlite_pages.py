@@ -25,10 +25,10 @@ _PAGE_BYTES = 4096
 """SQLite's default, for a file whose header is damaged: this program has never set another."""
 
 _LEAF, _INDEX_LEAF, _INDEX_INNER = 0x0D, 0x0A, 0x02
-_WAL_HEADER, _FRAME_HEADER = 32, 24
+_WAL_HEADER, _FRAME_HEADER = 32, 24  # sections 4.1 and 4.2
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
-_MAX_COLUMNS = 100
-_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+_MAX_COLUMNS = 100  # ten times as many as any table here has: more is damage
+_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes by serial type, section 2.1
 
 
 class Row(NamedTuple):
@@ -82,7 +82,7 @@ def _mapped(path: Path) -> Iterator[bytes | mmap.mmap]:
 def _page_size(data: bytes | mmap.mmap, wal: bytes | mmap.mmap) -> int:
     sizes = []
     if data[: len(_MAGIC)] == _MAGIC:
-        sizes.append(int.from_bytes(data[16:18], "big"))
+        sizes.append(int.from_bytes(data[16:18], "big"))  # section 1.3.2
     if int.from_bytes(wal[:4], "big") in _WAL_MAGIC:
         sizes.append(int.from_bytes(wal[8:12], "big"))
     for size in sizes:
@@ -113,7 +113,7 @@ def _rows_of_page(page: bytes, start: int, page_of: Callable[[int], bytes | None
     if len(page) < start + 12 or page[start] not in (_LEAF, _INDEX_LEAF, _INDEX_INNER):
         return
     kind = page[start]
-    cells = int.from_bytes(page[start + 3 : start + 5], "big")
+    cells = int.from_bytes(page[start + 3 : start + 5], "big")  # the header of a page, section 1.6
     header = 12 if kind == _INDEX_INNER else 8
     for index in range(
         min(cells, len(page) // 4)
@@ -138,6 +138,7 @@ def _entry_at(page: bytes, at: int) -> Row:
 def _row_at(page: bytes, at: int, page_of: Callable[[int], bytes | None]) -> Row:
     length, at = _varint(page, at)
     rowid, at = _varint(page, at)
+    # a varint has no sign: rowids are 64-bit two's complement
     return Row(rowid - (1 << 64) if rowid >= 1 << 63 else rowid, _columns(_payload(page, at, length, page_of)))
 
 
@@ -190,6 +191,7 @@ def _columns(payload: bytes) -> tuple[Value, ...]:
 
 
 def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
+    # from 12 on: even for bytes, odd for text
     size = (kind - 12) // 2 if kind >= 12 else {7: 8, **_INTEGER_BYTES}.get(kind, 0)
     content = payload[at : at + size]
     if len(content) < size or kind in (10, 11):  # 10 and 11 are for SQLite's own use, and never in a file
@@ -206,7 +208,7 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
 def _varint(content: bytes, at: int) -> tuple[int, int]:
     """Return an integer of one to nine bytes, and the place behind it (section 1.6)."""
     value = 0
-    for index in range(9):
+    for index in range(9):  # seven bits a byte, and all eight of the ninth
         if at >= len(content):
             raise _Damaged
         byte = content[at]

@@ -232,7 +232,7 @@ class _Walk:
         if kind == "game":
             self._take_game(stored, fields)
             return
-        _check_columns(stored, (None,) * 5)
+        _check_columns(stored, (None,) * 5)  # records other than games have empty key columns
         if kind == LOST:
             self._take_lost(stored.place, fields)
             return

@@ -61,7 +61,7 @@ class DuelScore:
     @property
     def elo(self) -> Estimate | None:
         """The Elo difference of the team with its 95 % interval; None before the first pair is over."""
-        points = [0] * 5
+        points = [0] * 5  # pairs by half points of the team, 0 to 4
         for pair, count in Counter(self.over).items():
             points[sum(HALF_POINTS[outcome] for outcome in pair)] += count
         return Estimate(*map(_elo, mean_interval(points))) if any(points) else None

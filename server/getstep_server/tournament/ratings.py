@@ -100,7 +100,7 @@ class Tally:
 
         [first, second], places as in ``teams``.
         """
-        return self._results.copy()
+        return self._results.copy()  # a copy: games are added to the tally later
 
 
 def tally_of(teams: Sequence[int], results: Iterable[Result]) -> Tally:
@@ -285,7 +285,7 @@ def _in_elo(tally: Tally, model: Model, triples: Floats) -> Ratings:
         table=tuple(ratings[place] for place in order),
         advantage=advantage,
         draw=Estimate(*(draws / (2 + draws)).tolist()),
-        results=tally.results[np.ix_(range(3), order, order)],
+        results=tally.results[np.ix_(range(3), order, order)],  # both axes in the order of the table
     )
 
 

@@ -319,7 +319,7 @@ def _limit(limit: Mapping[str, Any]) -> dict[str, float]:
 
 def _json(value: object) -> str:
     text = encode(_plain(value)).decode()
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return text if len(text) <= 80 else f"{text[:77]}..."  # a setting may be a list of 1,024 teams
 
 
 def _plain(value: object) -> object:

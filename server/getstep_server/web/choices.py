@@ -106,7 +106,7 @@ def _legal_parts(state: State, form: MoveForm) -> Iterator[list[Any]]:
         parts = [move] if len(form.parts) == 1 else list(move)
         yield parts
         if len(places) == 2:
-            swapped = parts.copy()
+            swapped = parts.copy()  # a copy: the caller gets both orders
             swapped[places[0]], swapped[places[1]] = parts[places[1]], parts[places[0]]
             if state.is_legal(move_of(form, swapped)):
                 yield swapped

@@ -70,6 +70,7 @@ class FriendlyBots:
             self.port = listener.getsockname()[1]
             try:
                 while True:
+                    # a team may be added, or its token changed, while the page runs
                     await trio.sleep(CONTEST_SECONDS)
                     self._take(registry)
             finally:

@@ -114,6 +114,7 @@ class Request:
 
     def form(self) -> dict[str, str]:
         """Return the fields of a submitted form; the last of several values counts."""
+        # a form of ours has fewer fields: each more costs memory
         return dict(parse_qsl(self.body.decode("utf-8", "replace"), max_num_fields=16))
 
 
@@ -393,7 +394,7 @@ class HttpServer:
     async def _answer(self, request: Request) -> AnyResponse:
         try:
             return await self._handle(request)
-        except Exception:
+        except Exception:  # an error of one page must not end the others
             traceback.print_exc(file=sys.stderr)
             return problem(500, "the page failed; its log has the reason")
 
@@ -471,6 +472,6 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
 
 async def _cancel_at_end(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
     """Cancel ``scope`` when the client has closed, or sends anything: a subscriber has nothing to say."""
-    with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+    with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # the browser has left
         await stream.receive_some(1)
     scope.cancel()

@@ -35,6 +35,7 @@ def first_free(port: int, open_: Callable[[int], socket.socket]) -> socket.socke
     Raises:
         OSError: ``open_`` raised it for all PORTS_TRIED ports.
     """
+    # port 0 lets the system choose, so there is nothing to try
     ports = range(port, min(port + PORTS_TRIED, 65536)) if port else [0]
     for tried in ports:
         try:

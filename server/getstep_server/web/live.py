@@ -149,6 +149,7 @@ class LiveMatches:
 
     def find(self, match: int) -> LiveMatch | None:
         """Return a match that is being played, or ended a moment ago; None if it is neither."""
+        # the latest attempt at the match
         ended = (live for live in reversed(self.ended) if live.match.number == match)
         return self.running.get(match) or next(ended, None)
 

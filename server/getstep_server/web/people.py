@@ -259,7 +259,7 @@ class People(Boards):
         try:
             with place.scope:
                 await play(place.person)
-        except Exception:
+        except Exception:  # a broken game must not end the page
             traceback.print_exc(file=sys.stderr)
             place.person.show(result={"won": None, "text": _FAILED, "reason": "void"})
         finally:

@@ -129,7 +129,7 @@ class PersonGame(ABC):
     def _play(self, move: Any, timing: referee.Timing) -> referee.Turn:
         """Decide a turn that was answered by a move; show it if it is legal."""
         state, person = self._state, self._person
-        player, before = state.state.to_move, state.state.copy()
+        player, before = state.state.to_move, state.state.copy()  # a copy: `moved` applies the move
         turn = referee.moved(state, move, timing)
         if "move" in turn:
             who = "You" if player == self._me else self._bot_name
@@ -177,6 +177,6 @@ async def play_game(person: Person, game: PersonGame) -> None:
 async def leave_with_person(person: Person, scope: trio.CancelScope) -> None:
     """Cancel ``scope`` when no browser has followed the board for PERSON_AWAY_SECONDS."""
     while person.away_seconds < PERSON_AWAY_SECONDS:
-        await trio.sleep(1)
+        await trio.sleep(1)  # coarse is enough: people are given minutes
     person.show(result={"won": None, "text": "Nobody was at the board.", "reason": "void"})
     scope.cancel()

@@ -157,6 +157,7 @@ class PracticePage:
 
     def show(self, game: Game, position: State, touched: Touched, note: str) -> None:
         """Show a position, the squares that the last turn touched, and a line about that turn."""
+        # a copy: the match goes on in this thread while the page draws
         self._trio.run_sync_soon(self._show_turn, game, position.copy(), asdict(touched), note)
 
     def ask(self, game: Game, position: State) -> Reply:
@@ -171,7 +172,7 @@ class PracticePage:
 
     def close(self) -> None:
         """Say that practice is over, and close the page."""
-        with contextlib.suppress(trio.RunFinishedError):
+        with contextlib.suppress(trio.RunFinishedError):  # the page has ended first
             self._trio.run_sync_soon(self._over.set)
         self._thread.join(2 * LINGER_SECONDS)
 

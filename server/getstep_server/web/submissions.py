@@ -187,7 +187,7 @@ class Submissions:
                 await self._changed.wait()
             submission = self._queue.popleft()
             submission.state = "working"
-            with trio.move_on_after(SUBMISSION_SECONDS):
+            with trio.move_on_after(SUBMISSION_SECONDS):  # a build that hangs must not hold up the queue
                 await self._work(submission)
             if submission.open:
                 submission.state, submission.text = "refused", _TOO_LONG
@@ -237,7 +237,7 @@ def _table(versions: Sequence[ProgramVersion], in_use: int | None) -> dict[str, 
             "in use" if version.number == in_use else "removed" if version.removed else "",
             version.language,
             version.convention,
-            version.sha256[:12],
+            version.sha256[:12],  # enough to compare by eye
             version.added[:16].replace("T", " ") + " UTC",
             version.trial,
         ]

@@ -133,7 +133,7 @@ class TeamGame:
                 self._person.show(result={**self._result, "text": text}, stalled=False)
                 return
             self._person.show(text=f"{goodbye.detail} The page connects again.")
-            await trio.sleep(goodbye.retry_ms / 1000)
+            await trio.sleep(goodbye.retry_ms / 1000)  # as protocol.md asks: earlier tries are refused
 
     # --- one connection ---
 
@@ -175,7 +175,7 @@ class TeamGame:
                     VERSION,
                     self._team.id,
                     sign(token, hello.nonce),
-                    client=CLIENT[:64],
+                    client=CLIENT[:64],  # the limit of `client` in protocol.md
                     purpose="play",
                     nonce=nonce,
                 )
@@ -269,7 +269,7 @@ class TeamGame:
                 await self._send(Resign(ask.id))
                 return
             await self._send(Step(ask.id, move))
-            after = state.copy()
+            after = state.copy()  # a copy: the position before the move is still shown
             after.play(move)
             match.state = after
             self._person.note(f"You: {match.game.notation(move)}")
