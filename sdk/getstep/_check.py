@@ -7,10 +7,10 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from traceback import StackSummary
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from getstep_engines import GAMES, TimeControl
 
@@ -32,9 +32,13 @@ from .client.match import limit_text, options_text, position_text
 from .client.settings import Address, Login
 from .conventions import CONVENTIONS, ConventionError
 from .games import Board, first_move_error, game_named, games_named, move_text, start_board
+from .referee import EndCode
 from .text import Console, duration, escape_control_chars, short_repr
-from .turn import Callback, CallResult, Turn, not_played_text
+from .turn import Callback, CallResult, Turn, as_move, not_played_text
 from .wire import Goodbye, Hello, RemoteProtocolError, Welcome
+
+if TYPE_CHECKING:
+    from .programs.wire import WireBot
 
 _GOODBYE_SECONDS = 1.0
 
@@ -80,7 +84,7 @@ class Report:
 def check(
     address: Address,
     login: Callable[[], Login | None],
-    bot: Path | None = None,
+    bot: Path | Sequence[str] | None = None,
     console: Console | None = None,
     finder: Finder | None = None,
     *,
@@ -89,8 +93,8 @@ def check(
     """Print one line for each check. Return True if none failed.
 
     The seat of a bot that plays is never taken. ``login`` returns the team to log in as, or None to skip the
-    login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time, or with a
-    ``convention`` a program to play with.
+    login; a SetupError raised by it is printed as a line. ``bot`` is a file to load and to time, a program that
+    connects by itself, or the words of the command of one; or with a ``convention`` a program to play with.
     ``finder`` finds a server on the network if nothing listens at ``address``; such a server must prove itself.
 
     Raises:
@@ -102,11 +106,21 @@ def check(
         welcome = _check_server(report, address, login, finder)
     if bot is not None:
         with contextlib.suppress(_CheckFailed):
-            if convention is None:
-                _check_bot(report, bot, welcome)
-            else:
-                _check_program(report, bot, convention, welcome)
+            _check_any(report, bot, convention, welcome)
     return report.all_ok
+
+
+def _check_any(report: Report, bot: Path | Sequence[str], convention: str | None, welcome: Welcome | None) -> None:
+    if isinstance(bot, Path) and convention is not None:
+        _check_program(report, bot, convention, welcome)
+        return
+    if isinstance(bot, Path):
+        from .programs.wire import plays_on_the_wire  # here: other bots need no compilers
+
+        if not plays_on_the_wire(bot):
+            _check_bot(report, bot, welcome)
+            return
+    _check_wire_bot(report, bot, welcome)
 
 
 def _check_server(
@@ -220,7 +234,7 @@ def _check_bot(report: Report, path: Path, welcome: Welcome | None) -> None:
     parameters = "board, is_black, turn" if callback.takes_turn else "board, is_black"
     report.ok("bot", f"{path.name} has get_step({parameters})")
     until = time.perf_counter() + _BOT_SECONDS
-    games = _games_at_home(path) if welcome is None else welcome.games
+    games = _games_at_home(games_named(path)) if welcome is None else welcome.games
     if not games:
         report.skip("time", "not measured; it needs the contest's games and limits")
     for game in games:
@@ -257,9 +271,28 @@ def _check_program(report: Report, path: Path, convention: str, welcome: Welcome
         _check_whole_games(report, path, game, _BOT_SECONDS, convention)
 
 
-def _games_at_home(path: Path) -> list[dict[str, Any]]:
+def _check_wire_bot(report: Report, bot: Path | Sequence[str], welcome: Welcome | None) -> None:
+    """Build and start a program that connects by itself, and play whole games with it."""
+    from .programs import wire  # here: other bots need no compilers
+
+    try:
+        found = wire.from_path(bot, lambda _line: None) if isinstance(bot, Path) else wire.from_command(bot)
+    except BotError as error:
+        raise _fail(report, "bot", f"{error.trace}\n{error}".lstrip()) from error
+    report.ok("bot", f"{found.name} is started with: {' '.join(found.command)}")
+    games = _games_at_home(found.games) if welcome is None else welcome.games
+    if not games:
+        report.skip("time", "not measured; it needs the contest's games and limits")
+    until = time.perf_counter() + _BOT_SECONDS
+    for game in games:
+        if until - time.perf_counter() < _PATIENCE_SECONDS:
+            report.skip("time", f"{_game_name(game)}: not measured; the checks before it took too long")
+        else:
+            _check_whole_games(report, found, game, until - time.perf_counter())
+
+
+def _games_at_home(found: Sequence[str]) -> list[dict[str, Any]]:
     """Return the game that a bot's file names, as a server announces it by default; none if it names several."""
-    found = games_named(path)
     return [_at_home(found[0])] if len(found) == 1 else []
 
 
@@ -276,7 +309,7 @@ def _at_home(name: str) -> dict[str, Any]:
 
 
 def _check_whole_games(
-    report: Report, path: Path, game: dict[str, Any], seconds: float, convention: str | None = None
+    report: Report, bot: Path | WireBot, game: dict[str, Any], seconds: float, convention: str | None = None
 ) -> None:
     """Play whole games, which find what only happens later: a loop, an exception in mid-game, a slow move."""
     from .local_matches.trial import TRIAL_GAMES, try_bot  # here: `getstep play` needs no boards
@@ -287,14 +320,20 @@ def _check_whole_games(
     increment = (game.get("increment_ms") or 0) / 1000
     control = TimeControl(game["time_kind"], game["time_ms"] / 1000, increment)
     try:
-        results = try_bot(path, rules, game["options"], control, seconds, convention)
+        results = try_bot(bot, rules, game["options"], control, seconds, convention)
     except BotError as error:
-        raise _fail(report, "game", f"{name}: {error.trace}\n{error}") from error
+        raise _fail(report, "game", f"{name}: {error.trace}\n{error}".replace(": \n", ": ")) from error
     moves = [turn for match in results.matches for turn in match.turns if turn.player == match.bot]
+    if not isinstance(bot, Path) and moves and moves[0].kind == "move":  # a file in Python was timed before
+        took = f"the first move took {duration(moves[0].seconds * 1000)} of {_limit_of(game)}"
+        report.ok("time", f"{name}: {took}; it returned {short_repr(as_move(moves[0].move))}")
     slowest = (
         f"the slowest of {len(moves)} moves took {duration(max((t.seconds for t in moves), default=0) * 1000)}"
     )
-    if results.faults:
+    if not isinstance(bot, Path) and any(turn.code == EndCode.RESIGNED for _, turn in results.faults):
+        printed = "".join(f"; it printed {text}" for text in results.printed.values())
+        report.skip("game", f"{name}: the bot gives up, as one does that does not play this game{printed}")
+    elif results.faults:
         report.fail("game", f"{name}, against random: {results.first_fault()}")
     elif results.stopped:
         report.skip("game", f"{name}, against random: not over after {seconds:.0f} s, no fault so far; {slowest}")

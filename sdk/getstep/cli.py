@@ -70,6 +70,11 @@ Play whole games on this computer, with the rules, the time limits and the penal
 needed. The colours are swapped after each game. Then you see how often your bot won, its faults on the board
 with what would have been legal, its slowest moves, and where the replays are: one html file for your browser.
 
+A source in C++, Java, C# or JavaScript is built first, and its compiler's errors are shown. What is built is
+kept in the folder .getstep beside it. Such a bot, or another program that speaks the protocol, connects to a
+private server on this computer. Any other bot is named by the command that starts it, after --, or in quotes
+as the opponent: --against "java -cp . Other".
+
 Your bot and its opponent are a process each. A bot that hangs, crashes or prints disturbs nobody: it costs
 its turn as in a contest, and you read where it was. A bot whose process has ended is started again for the
 next game.
@@ -77,6 +82,9 @@ next game.
 examples:
   getstep practice my_bot.py
   getstep practice my_bot.py --against mcts --games 4 --open
+  getstep practice my_bot.cpp
+  getstep practice MyBot.java --against ./last_week
+  getstep practice --game hop -- java -cp . MyBot
   getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
@@ -91,10 +99,13 @@ Check the host's name, the port, the server, your token and the time limits, and
 With a bot file, also load it, time get_step on the first board of each game, and check its move by the rules.
 Then it plays two whole games against random moves: they find an endless loop, an exception or a slow move
 that comes later in a game. All of it takes less than 20 seconds. If your bot is playing, it is not disturbed.
+A source in C++, Java, C# or JavaScript is built first, and plays these games on this computer.
 The exit code is 0 if every check passed, else 1.
 
 examples:
   getstep check my_bot.py                      after getstep login
+  getstep check my_bot.cpp
+  getstep check -- java -cp . MyBot
   getstep check ./my_program --as linkage
   getstep check --host 192.168.1.10
   getstep check my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt"""
@@ -196,7 +207,12 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         return None if team is None and token is None else find_login(team, token)
 
     address, finder = find_address(options.host, options.port), finder_for(options.host, options.port, console)
-    all_ok = check(address, login, options.bot, console, finder, convention=options.convention)
+    bot = options.bot
+    if isinstance(bot, str):
+        from .programs.wire import command_words  # here: the other commands need no compilers
+
+        bot = command_words(bot) or Path(bot)
+    all_ok = check(address, login, bot, console, finder, convention=options.convention)
     return OVER if all_ok else FAILED
 
 
@@ -296,7 +312,9 @@ def _parser() -> argparse.ArgumentParser:
         description=_CHECK,
         formatter_class=verbatim,
     )
-    checking.add_argument("bot", type=Path, nargs="?", help="your bot's file, such as my_bot.py")
+    checking.add_argument(
+        "bot", nargs="?", help="your bot, as for practice: a file, a program, or a command after --"
+    )
     _add_convention(checking, "--as", "convention", "the bot is a program that talks by this convention: ")
     add_connection(checking)
     checking.set_defaults(run=_check)

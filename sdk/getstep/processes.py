@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -62,3 +63,19 @@ class ProcessTree:
         if guard is not None:
             guard.kill()  # before its input ends: by then, another group may have the number
             guard.communicate()
+
+
+def run(command: Sequence[str], folder: str) -> int:
+    """Run a program without an input, and return its exit code. What it has started ends with it, or with us.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    process = subprocess.Popen(  # noqa: S603 - the caller's user has named the program
+        command, cwd=folder, stdin=subprocess.DEVNULL, **own_group()
+    )
+    tree = ProcessTree(process, ends_with_us=True)
+    try:
+        return process.wait()
+    finally:
+        tree.kill()

@@ -283,6 +283,26 @@ def test_processes_of_a_bot_end_with_it(duel: Callable[..., Duel], tmp_path: Pat
         time.sleep(0.05)
 
 
+def test_a_command_plays_and_all_that_it_starts_ends(duel: Callable[..., Duel], tmp_path: Path) -> None:
+    """A bot in any language connects by itself; here it is one in Python."""
+    bot, pid = tmp_path / "client.py", tmp_path / "pid"
+    bot.write_text(
+        "import getstep, subprocess, sys\n"
+        "from getstep_bots.random_bot import get_step\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(pid)!r}, 'w').write(str(child.pid))\n"
+        "getstep.play(get_step)\n"
+    )
+    ran = duel(f"{sys.executable} {bot}", "random_bot", *QUICK, "--pairs", "1")
+    assert ran.code == 0, ran.err
+    assert "client – random_bot: pseudo_tonga" in ran.out
+    assert last_score(ran.out).startswith("1 pair: ")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while is_running(int(pid.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
 def is_running(pid: int) -> bool:
     """Return True if a process exists, and is more than the entry of one that has ended."""
     try:

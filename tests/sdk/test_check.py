@@ -11,13 +11,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from getstep import _check
 from getstep._check import check
-from getstep._errors import SetupError
+from getstep._errors import BotError, SetupError
 from getstep.client import connection
 from getstep.client.client import NOT_PROVED
 from getstep.client.settings import Address, Login
@@ -62,7 +62,7 @@ class Checked:
     def run(
         self,
         script: Script,
-        bot: Path | None = None,
+        bot: Path | list[str] | None = None,
         login: Callable[[], Login | None] = lambda: LOGIN,
         convention: str | None = None,
     ) -> bool:
@@ -72,7 +72,7 @@ class Checked:
     def at(
         self,
         address: Address,
-        bot: Path | None = None,
+        bot: Path | list[str] | None = None,
         login: Callable[[], Login | None] = lambda: LOGIN,
         convention: str | None = None,
     ) -> bool:
@@ -368,6 +368,45 @@ def test_a_program(checked: Checked, tmp_path: Path) -> None:
     assert checked.marks[-3:] == ["ok bot", "ok id line", "ok game"]
     assert checked.lines[-2][2] == "First, An author, 2024-01-01, 1"
     assert checked.last.startswith("linkage: 2 whole games against random without a fault; ")
+
+
+def client(folder: Path, source: str) -> list[str]:
+    """Return the command of a bot that connects by itself."""
+    path = folder / "client.py"
+    path.write_text(f"import getstep\n{LEGAL}\n{source}\ngetstep.play(get_step)")
+    return [sys.executable, str(path)]
+
+
+def test_a_bot_that_connects_by_itself(checked: Checked, tmp_path: Path) -> None:
+    get_step = "get_step = lambda board, is_black, turn: legal(GAMES[turn.game], board, is_black)"
+    linkage = {**HOP, "game": "linkage"}
+    assert checked.run(lets_in(games=[linkage], lag_ms=60_000), client(tmp_path, get_step))
+    assert checked.marks[-3:] == ["ok bot", "ok time", "ok game"]
+    assert checked.lines[-2][2].startswith("linkage: the first move took ")
+    assert "; it returned ('R', (0, 0), (0, 1))" in checked.lines[-2][2]
+    assert checked.last.startswith("linkage: 2 whole games against random without a fault; ")
+
+
+def test_the_mistakes_of_a_bot_that_connects_by_itself(checked: Checked, tmp_path: Path) -> None:
+    linkage = lets_in(games=[{**HOP, "game": "linkage"}], lag_ms=60_000)
+    assert not checked.run(linkage, client(tmp_path, "def get_step(board, is_black):\n    return 1 / 0"))
+    assert checked.marks[-2:] == ["ok bot", "BAD game"]
+    assert "raised: ZeroDivisionError: division by zero" in checked.last
+    assert 'client.py", line' in checked.last
+    assert not checked.run(linkage, client(tmp_path, "raise SystemExit('no such map')"))
+    assert "client.py has not connected: its process has ended with exit code 1. It printed:" in checked.last
+
+
+def test_a_source_that_does_not_compile(checked: Checked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise BotError("It does not compile.", "my_bot.cpp:1: a mistake")
+
+    monkeypatch.setattr("getstep.programs.wire.build", refuse)
+    source = tmp_path / "my_bot.cpp"
+    source.write_text("// hop")
+    assert not checked.at(Address("no-such-host.invalid", 7777), source)
+    assert checked.marks == ["BAD name", "BAD bot"]
+    assert checked.last.split("\n")[0] == "my_bot.cpp:1: a mistake"
 
 
 def test_a_program_that_has_mistakes(checked: Checked, tmp_path: Path) -> None:

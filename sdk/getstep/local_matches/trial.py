@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from getstep.bot_process.serve import Message
+from getstep.programs.wire import WireBot
 from getstep_engines import Game, TimeControl
 
 from .match import PlayedMatch, play_match
-from .players import Answer, ProcessPlayer
+from .players import Answer, Player, ProcessPlayer
 from .results import Results
 from .series import Plan, entrant
+from .wire_players import WirePlayer
 
 TRIAL_GAMES = 2  # one with each colour
 
@@ -21,7 +23,7 @@ class _TimeIsUp(Exception):  # noqa: N818 - not an error
     """The trial has taken all its time."""
 
 
-class _TrialPlayer(ProcessPlayer):
+class _TrialPlayer(Player):
     """A bot whose trial ends at a time (``time.perf_counter()``), in the middle of a call if need be."""
 
     until = 0.0
@@ -34,8 +36,16 @@ class _TrialPlayer(ProcessPlayer):
         return answer
 
 
+class _TrialProcess(_TrialPlayer, ProcessPlayer):
+    """A bot file in such a trial."""
+
+
+class _TrialWire(_TrialPlayer, WirePlayer):
+    """A program on the wire in such a trial."""
+
+
 def try_bot(
-    file: Path,
+    bot: Path | WireBot,
     game: Game,
     options: Mapping[str, int],
     control: TimeControl,
@@ -44,7 +54,7 @@ def try_bot(
 ) -> Results:
     """Play a game with each colour against the sample bot random, for at most some seconds.
 
-    With a convention, the file is a program that plays by it. The results are ``stopped`` if the time was too
+    With a convention, a file is a program that plays by it. The results are ``stopped`` if the time was too
     short. A game that is not over counts for nobody.
 
     Raises:
@@ -52,25 +62,29 @@ def try_bot(
     """
     plan = Plan(game, TRIAL_GAMES, options=dict(options))
     plan.control = control
-    until = time.perf_counter() + seconds
-    bot = _TrialPlayer(file, file.name, convention=convention or "")
-    bot.until = until
+    player: _TrialPlayer
+    if isinstance(bot, WireBot):
+        player = _TrialWire(bot.command, bot.name, bot.folder)
+    else:
+        player = _TrialProcess(bot, bot.name, convention=convention or "")
+    player.until = time.perf_counter() + seconds  # from here: a program may take long to start
     matches: list[PlayedMatch] = []
     stopped = False
     try:
         other = entrant("random").start("")
         try:
             for number in range(1, TRIAL_GAMES + 1):
-                match = plan.match(number, (bot.name, other.name))
+                match = plan.match(number, (player.name, other.name))
                 matches.append(match)
-                players = (bot, other) if match.bot == 0 else (other, bot)
+                players = (player, other) if match.bot == 0 else (other, player)
                 play_match(match, players, plan.first_number + number, lambda _match, _turn: None)
-                if not bot.alive or bot.busy:
+                if not player.alive or player.busy:
                     break
         except _TimeIsUp:
             stopped = True
         finally:
             other.close()
     finally:
-        bot.close()
-    return Results(bot.name, other.name, game.name, tuple(matches), stopped)
+        player.close()
+    printed = {player.name: str(player.output)} if player.output.lines else {}
+    return Results(player.name, other.name, game.name, tuple(matches), stopped, printed)

@@ -103,7 +103,8 @@ class WirePlayer(Player):
     def ask(self, question: Message, _seconds: float) -> Answer | None:
         """Ask the bot and wait for its answer. Return None if there is none in time, or if the bot has ended."""
         self._drain()
-        self.late_calls = ""
+        if self._open is None:  # else it is still where it was when the limit of that question ended
+            self.late_calls = ""
         self._printed = self.output.lines
         turn = question["turn"]
         asked = time.perf_counter()
@@ -133,10 +134,10 @@ class WirePlayer(Player):
                 self._open = None
                 problem = self._problem(what.error) if isinstance(what, Raised) else ""
                 return Answer(received.at - asked, what, problem)
-        if self.alive and self._waits_left:  # the SDK says at the limit where the function is
+        if self.alive and not self.late_calls and self._waits_left:
             self._waits_left -= 1
-            self._wait_for_output()
-        self.late_calls = self._latest_output() if self.alive else ""
+            self._wait_for_output()  # the SDK says at the limit where the function is
+            self.late_calls = self._latest_output()
         return None
 
     def _note(self, received: Received) -> None:

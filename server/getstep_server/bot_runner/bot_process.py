@@ -1,6 +1,7 @@
 """The process of a bot that this machine runs: ``bot_process getstep play ...``, or ``bot_process house play ...``.
 
-It plays as ``getstep`` does with the same arguments, a house bot at a low priority. It ends when its standard input
+It plays as ``getstep`` does with the same arguments, a house bot at a low priority. ``bot_process program FOLDER
+COMMAND ...`` starts a program that connects by itself. The process ends when its standard input
 does, with all that it has started. So it cannot outlive the process that started it, however that one dies.
 
 It is a module of its own that imports no trio: each bot is such a process, and the import takes 50 ms.
@@ -13,9 +14,10 @@ import signal
 import sys
 import threading
 
+from getstep.processes import run
 from getstep_server.children.parent import until_parent_ends
 
-HOUSE = "house"
+HOUSE, PROGRAM = "house", "program"
 NICENESS = 19
 """Added to the niceness of a house bot, as for the page: if both want the same core, the server gets 98 % of it."""
 
@@ -39,11 +41,21 @@ def _end_with_the_starter(taken: int) -> None:
     os._exit(0)  # also out of a search that would go on for a second
 
 
+def _run_program(folder: str, *command: str) -> int:
+    try:
+        return run(command, folder)
+    except OSError as error:
+        print(f"{command[0]} cannot be started: {error.strerror or error}", file=sys.stderr)
+        return 1
+
+
 def main() -> int:
     """Play as long as the process that started this one lives."""
     # a daemon: it waits for an input that may stay open after the last match
     threading.Thread(target=_end_with_the_starter, args=(_take_input(),), daemon=True).start()
     kind, *arguments = sys.argv[1:]
+    if kind == PROGRAM:
+        return _run_program(*arguments)
     if kind == HOUSE and hasattr(os, "nice"):
         os.nice(NICENESS)
     from getstep.cli import main as getstep  # here: the server imports this module for the name of a house bot

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import trio
 
+from getstep.programs.wire import WireBot
 from getstep_server.children.log import ChildLog, last_lines
 from getstep_server.children.process import run, start
 from getstep_server.config.contest import Contest, Team
 from getstep_server.errors import ContestStopped
+
+from .bot_process import PROGRAM
 
 BOT_EXIT_SECONDS = 5.0
 """Seconds that a bot may take to exit after goodbye before it is killed. A bot may also exit this much earlier than
@@ -21,11 +24,19 @@ the server reports the end of the contest: the server first waits until its clie
 
 @dataclass(frozen=True)
 class Bot:
-    """A bot's file, variables to add to its environment, and the convention of a program without ``get_step``."""
+    """A bot: a file in Python, a program of a convention, or a program that speaks the wire.
+
+    Attributes:
+        file: of the bot; of a program that a command starts, its name.
+        environment: variables to add to its environment.
+        convention: that of a program without ``get_step``.
+        wire: the program, if it connects by itself.
+    """
 
     file: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     convention: str | None = None
+    wire: WireBot | None = None
 
 
 Bots = Mapping[int, Bot]
@@ -68,12 +79,13 @@ async def _run_bot(bot: Bot, team: Team, port: int, log: Path, contest_over: tri
 
 
 async def _start_bot(bot: Bot, team: Team, port: int) -> trio.Process:
-    command = [sys.executable, "-m", "getstep_server.bot_runner.bot_process", "getstep", "play", str(bot.file)]
-    command += ["--team", str(team.id)]
-    command += ["--host", "127.0.0.1", "--port", str(port)]
-    command += [] if bot.convention is None else ["--as", bot.convention]
-    return await start(
-        command,
-        env={**bot.environment, "GETSTEP_TOKEN": team.token, "PYTHONIOENCODING": "utf-8"},
-        own_session=True,
-    )
+    process = [sys.executable, "-m", "getstep_server.bot_runner.bot_process"]
+    login = {"GETSTEP_TOKEN": team.token}
+    if bot.wire is not None:
+        command = [*process, PROGRAM, str(bot.wire.folder or Path.cwd()), *bot.wire.command]
+        login |= {"GETSTEP_HOST": "127.0.0.1", "GETSTEP_PORT": str(port), "GETSTEP_TEAM": str(team.id)}
+    else:
+        command = [*process, "getstep", "play", str(bot.file), "--team", str(team.id)]
+        command += ["--host", "127.0.0.1", "--port", str(port)]
+        command += [] if bot.convention is None else ["--as", bot.convention]
+    return await start(command, env={**bot.environment, **login, "PYTHONIOENCODING": "utf-8"}, own_session=True)

@@ -18,6 +18,7 @@ from rich.text import Text
 from getstep import BotError
 from getstep.conventions import CONVENTIONS
 from getstep.games import only_game
+from getstep.programs import wire
 from getstep.programs.start import check_startable
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
@@ -77,7 +78,8 @@ _AT_ONCE = (
 _DUEL = f"""\
 Compare two bots: play pairs of matches on this machine. In a pair, each bot is
 the first player once. Each bot is a process of its own and plays over TCP. A
-and B are bot files, as getstep play takes them, or names of sample bots.
+and B are names of sample bots, bot files in Python, sources in C++, Java, C#
+or JavaScript, which are built first, programs, or commands in quotes.
 
 The result is the score and the Elo difference with its 95 % interval. With
 --sprt the duel stops as soon as a sequential probability ratio test decides
@@ -103,6 +105,7 @@ verdict: matches in progress do not count.
 
 examples:
   getstep-server duel my_bot.py greedy --game hop --sprt
+  getstep-server duel my_bot.cpp "java -cp . MyBot" --game hop
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
   getstep-server duel my_bot.py greedy --game hop --watch 500
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
@@ -217,7 +220,7 @@ def _at_once(args: argparse.Namespace) -> int:
 
 def _pair(args: argparse.Namespace) -> list[Bot]:
     own, both = (args.convention_a, args.convention_b), _convention(args)
-    find = find_bot if args.dask is None else find_program
+    find = partial(find_bot, say=console().print) if args.dask is None else find_program
     return [find(text, one or both) for text, one in zip(args.bots, own, strict=True)]
 
 
@@ -349,25 +352,32 @@ async def run_on_cluster(contest: Contest, bus: Bus, make_cluster: MakeCluster) 
 # --- the contest of a duel, its live view and its outcome -------------------------------------------------------
 
 
-def find_bot(text: str, convention: str | None = None) -> Bot:
-    """Return the bot whose file ``text`` names, or the sample bot with that name.
+def find_bot(text: str, convention: str | None = None, *, say: Callable[[str], None] = lambda _line: None) -> Bot:
+    """Return the bot whose file or command ``text`` is, or the sample bot with that name.
+
+    A source in another language than Python is built now; ``say`` prints a line about that.
 
     Args:
-        text: a file or a name.
+        text: a file, a command or a name.
         convention: that of a program; it does not matter for a sample bot.
+        say: prints a line.
 
     Raises:
-        UsageError: there is no such file and no such sample bot, or the program cannot be started as it is.
+        UsageError: there is no such file and no such sample bot, or the program cannot be built or started.
     """
     path = Path(text)
-    if path.is_file():
-        if convention is not None:
-            try:
-                check_startable(convention, path)
-            except BotError as error:
-                raise UsageError(str(error)) from None
-        return Bot(path.resolve(), convention=convention)
-    return sample_bot(text, "a bot's file")
+    try:
+        if convention is not None and path.is_file():
+            check_startable(convention, path)
+            return Bot(path.resolve(), convention=convention)
+        if words := wire.command_words(text):
+            program = wire.from_command(words)
+            return Bot(Path(program.name), wire=program)
+        if path.exists() and wire.plays_on_the_wire(path):
+            return Bot(path.resolve(), wire=wire.from_path(path, say))
+    except BotError as error:
+        raise UsageError(f"{error.trace}\n{error}".lstrip()) from None
+    return Bot(path.resolve()) if path.is_file() else sample_bot(text, "a bot's file")
 
 
 def sample_bot(name: str, expected: str) -> Bot:
