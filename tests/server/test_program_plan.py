@@ -98,7 +98,7 @@ def test_cpp_is_compiled_from_all_its_files() -> None:
     found = plan(source(main__cpp=b"", search___deep__cc=b"", search___deep__h=b"", book__txt=b""), "linkage")
     assert (found.language, found.command) == ("C++", ("./getstep_program",))
     assert found.build[:2] == ("g++", "-O2")
-    assert found.build[-3:] == ("./main.cpp", "./search/deep.cc", "-lm")
+    assert found.build[-2:] == ("./main.cpp", "./search/deep.cc")
     assert [tool.name for tool in found.tools] == ["g++"]
 
 
@@ -188,7 +188,7 @@ def test_an_entry_chooses_the_language_and_leaves_out_other_programs() -> None:
     for entry in ("src/bot.cpp", "./src/bot.cpp", "src\\bot.cpp", "folder/src/bot.cpp"):
         found = plan(program, "linkage", entry=entry)
         assert found.language == "C++"
-        assert found.build[-3:] == ("./src/bot.cpp", "./src/search.cpp", "-lm")
+        assert found.build[-2:] == ("./src/bot.cpp", "./src/search.cpp")
     python = plan(program, "linkage", entry="aicontest.py")
     assert (python.command, python.build[3:]) == (("python", "./aicontest.py"), ("./aicontest.py",))
     csharp = source(A__cs=b"static void Main() {}", B__cs=b"static int Main(", C__cs=b"class C {}")
@@ -256,10 +256,10 @@ def test_program_toml_may_name_the_convention_only() -> None:
         (
             "./my_bot --fast",
             "bot.cpp",
-            ("g++", "-O2", "-std=c++17", "-pthread", "-o", "./my_bot", "./bot.cpp", "-lm"),
+            ("g++", "-std=c++17", "-O2", "-pthread", "-o", "./my_bot", "./bot.cpp"),
         ),
         ("java -Xss8m -cp . playerOne", "A.java", ("javac", "-encoding", "UTF-8", "-d", ".", "./A.java")),
-        ("mono ./Bot.exe", "Bot.cs", ("mcs", "-optimize+", "-out:./Bot.exe", "./Bot.cs")),
+        ("mono ./Bot.exe", "Bot.cs", ("mcs", "-out:./Bot.exe", "-optimize", "./Bot.cs")),
         ("python bot.py", "bot.py", ()),
         ("perl bot.pl", "helper.c", ()),
     ],

@@ -4,7 +4,7 @@
 //     vector<int> init(int N, int row, int col)
 //     vector<int> move(int row, int col)
 // Your file has no main function. Compile it together with this one; it is included before the first line:
-//     g++ -O2 -std=c++17 -include PseudoTonga.cpp -o pseudo_tonga topcoder_wrapper.cpp
+//     g++ -std=c++17 -O2 -pthread -o pseudo_tonga -include PseudoTonga.cpp topcoder_wrapper.cpp
 //     cl /O2 /EHsc /std:c++17 /FI PseudoTonga.cpp /Fe:pseudo_tonga.exe topcoder_wrapper.cpp     (Visual Studio)
 //
 // It reads a line for each call, "N row col" first and then "row col", and writes the array that was returned.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from getstep._errors import BotError, SetupError
 from getstep.conventions import topcoder_wrapper
+from getstep.languages.builds import GCC, GPP, MINGW
 from getstep.text import Console
 
 from .java_class import class_in, files_with_main
@@ -39,16 +40,16 @@ class Source:
 
 def _sources() -> dict[str, Source]:
     """Return the languages by the suffix of their source files, with the commands for this system."""
-    exe = "{name}.exe" if sys.platform == "win32" else "{name}"
+    exe, way = ("{name}.exe", MINGW) if sys.platform == "win32" else ("{name}", GPP)
     compiler = "csc" if sys.platform == "win32" and not shutil.which("mcs") else "mcs"
     cpp = Source(
-        f"g++ -O2 -std=c++17 -o {exe} {{file}}",
+        " ".join(way.command(["{file}"], "{name}")),
         exe,
         "topcoder_wrapper.cpp",
-        f"g++ -O2 -std=c++17 -include {{file}} -o {exe} topcoder_wrapper.cpp",
+        " ".join(way.command(["-include", "{file}", "topcoder_wrapper.cpp"], "{name}")),
     )
     return {
-        ".c": Source(f"gcc -O2 -o {exe} {{file}} -lm", exe),
+        ".c": Source(" ".join(GCC.command(["{file}"], "{name}")), exe),
         ".cpp": cpp,
         ".cc": cpp,
         ".cxx": cpp,

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from getstep.programs.build import java_advice
 from getstep.programs.java_class import JavaClass, class_in
 from getstep_server.errors import ConfigError, ProgramRefused
 from getstep_server.limits import (
@@ -115,10 +116,6 @@ class _Output:
         return [escape_control_chars(line.rstrip())[:_SHOWN_CHARS] for line in text.splitlines() if line.strip()]
 
 
-_JAVA_FILE_NAME = "is public, should be declared in a file named"
-_JAVA_ADVICE = "Write that class without public, or give its file that name."
-
-
 def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[[], None]) -> None:
     try:
         first, *rest = plan.build
@@ -143,8 +140,7 @@ def _compile(plan: Plan, folder: Path, protections: Protections, tick: Callable[
         if code:
             failure = f"it does not compile: {_named(plan)} {process.describe_end()}"
             lines = output.lines()
-            advice = [_JAVA_ADVICE] if any(_JAVA_FILE_NAME in line for line in lines) else []
-            raise ProgramRefused("\n".join([failure, *_shown(lines), *advice]))
+            raise ProgramRefused("\n".join([failure, *_shown(lines), *java_advice(lines)]))
         if protections is not Protections.NONE:
             with _build_errors(folder):
                 process.folder.save(folder)

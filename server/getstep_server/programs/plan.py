@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from getstep.conventions import CONVENTIONS, topcoder_wrapper
+from getstep.languages.builds import GCC, GPP, JAVAC, MCS
 from getstep_server.config.fields import TomlTable
 from getstep_server.config.toml_file import parse
 from getstep_server.errors import ConfigError, ProgramRefused
@@ -447,23 +448,23 @@ class _Planner:
         )
 
     def _cpp(self) -> tuple[Sequence[str], Sequence[str]]:
-        options = ["g++", "-O2", "-std=c++17", "-pthread", "-o", OUTPUT]
         if self.convention == "topcoder":
-            return [*options, "-include", self._topcoder_file(), f"./{CPP.wrapper}"], [f"./{OUTPUT}"]
-        return [*options, *self._paths(_MAIN), "-lm"], [f"./{OUTPUT}"]
+            sources = ["-include", self._topcoder_file(), f"./{CPP.wrapper}"]
+        else:
+            sources = self._paths(_MAIN)
+        return GPP.command(sources, OUTPUT), [f"./{OUTPUT}"]
 
     def _c(self) -> tuple[Sequence[str], Sequence[str]]:
         if self.convention == "topcoder":
             raise ProgramRefused("C has no classes; a topcoder program is in C++, Java, C# or Python")
-        return ["gcc", "-O2", "-pthread", "-o", OUTPUT, *self._paths(_MAIN), "-lm"], [f"./{OUTPUT}"]
+        return GCC.command(self._paths(_MAIN), OUTPUT), [f"./{OUTPUT}"]
 
     def _java(self) -> tuple[Sequence[str], Sequence[str]]:
         command = [*_JAVA, "-cp", "."]
-        build = ["javac", "-encoding", "UTF-8", "-d", "."]
         if self.convention == "topcoder":
             classes = ["java", "-XX:+UseSerialGC", "-Xmx64m", "-cp", "."]
-            return [*build, *self._paths(), f"./{JAVA.wrapper}"], [*classes, "TopCoderWrapper"]
-        return [*build, *self._paths()], command
+            return JAVAC.command([*self._paths(), f"./{JAVA.wrapper}"], ""), [*classes, "TopCoderWrapper"]
+        return JAVAC.command(self._paths(), ""), command
 
     def _java_main(self) -> str | None:
         if self.convention == "topcoder":
@@ -472,10 +473,11 @@ class _Planner:
 
     def _csharp(self) -> tuple[Sequence[str], Sequence[str]]:
         output = f"{OUTPUT}.exe"
-        build = ["mcs", "-optimize+", f"-out:{output}", *self._paths(_MAIN_CSHARP)]
+        sources = self._paths(_MAIN_CSHARP)
         if self.convention == "topcoder":
-            return [*build, f"./{CSHARP.wrapper}"], ["mono", "--gc-params=max-heap-size=64m", output]
-        return build, ["mono", output]
+            sources = [*sources, f"./{CSHARP.wrapper}"]
+            return MCS.command(sources, OUTPUT), ["mono", "--gc-params=max-heap-size=64m", output]
+        return MCS.command(sources, OUTPUT), ["mono", output]
 
     def _executable(self) -> tuple[Sequence[str], Sequence[str]]:
         return (), [f"./{self.files[0].path}"]
