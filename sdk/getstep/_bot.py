@@ -48,6 +48,7 @@ def load(path: Path, convention: str | None = None) -> Callback:
         raise BotError(
             f"{path.name} is a bot in {language.title}, which plays without getstep. Start it instead:\n"
             + "\n".join(f"  {line}" for line in language.builds_here()[0].commands(path))
+            + f"\nTo practise with it:\n  getstep practice {path}"
         )
     path = find(path)
     if path.suffix != ".py" and _is_binary(path):
@@ -59,7 +60,8 @@ def load(path: Path, convention: str | None = None) -> Callback:
     if not hasattr(module, "get_step"):
         raise BotError(
             f"{path} has no get_step; expected a function: def get_step(board, is_black)\n"
-            "A program of an original contest needs --as, such as --as linkage."
+            "A program of an original contest needs --as, such as --as linkage. To practise with one that connects"
+            f" by itself, type its command: getstep practice -- python {path}"
         )
     return Callback(module.get_step)
 

@@ -86,17 +86,21 @@ def _new_in(language: Language, path: Path, games: list[str], console: Console) 
             console.say(f"Wrote {file}, which the bot needs beside it.")
         elif file.read_bytes() != content:
             console.say(f"Kept {file}, which differs from that of this getstep {__version__}.")
-    _print_build(console, language, path)
+    _print_build(console, language, path, games)
     return 0
 
 
-def _print_build(console: Console, language: Language, path: Path) -> None:
+def _print_build(console: Console, language: Language, path: Path, games: list[str]) -> None:
     build = language.build_here()
     if build is None:
         tools = " nor ".join(build.tool for build in language.builds_here())
         console.say(f"This computer has no {tools}, which a bot in {language.title} takes. To install it:")
         console.say(f"  {language.install.get(sys.platform, language.install['linux'])}")
         build = language.builds_here()[0]
+    name = f'"{path}"' if " " in str(path) else str(path)
+    game = f" --game {games[0]}" if len(games) > 1 else ""
+    console.say("Next, play it against a sample bot on this computer; this builds it, too:")
+    console.say(f"  getstep practice {name}{game}")
     folder = "" if path.parent == Path() else f" in {path.parent}"
     console.say(f"For the contest, type{folder} (the host tells you the address, your team's id and its token):")
     *building, run = build.commands(path)
