@@ -52,6 +52,7 @@ TOGETHER = (
     "tests/server/test_replays.py",
     "tests/server/test_report.py",
     "tests/server/test_verify.py",
+    "tests/windows/test_windows.py",
 )
 """Modules whose tests run in one process, since they share something that takes seconds to make."""
 

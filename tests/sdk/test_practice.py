@@ -611,3 +611,17 @@ def test_in_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
     assert "bot.py against " in shown
     assert ("\x1b[H" in shown) == (more == ("--watch",))
     assert ("Move 2" in shown) == (more != ())
+
+
+class SlowToTell(Player):
+    """A bot in an endless loop, whose process says where it is after the limit has ended."""
+
+    def _send(self, question: dict[str, Any]) -> None:
+        late = {"type": "late", "id": question["id"], "where": "my_bot.py line 2", "calls": ""}
+        threading.Timer(0.05, self._inbox.put, [(0.0, late)]).start()
+
+
+def test_the_place_of_an_endless_loop_may_arrive_after_the_limit() -> None:
+    bot = SlowToTell("my_bot.py")
+    assert bot.ask({"id": 1}, 0.0) is None
+    assert bot.late_at == "my_bot.py line 2"

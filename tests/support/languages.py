@@ -113,6 +113,8 @@ PACKAGES = {
     "mcs": "mono-mcs",
     "mono": "mono-runtime",
     "node": "nodejs",
+    "wine": "wine wine64",
+    "x86_64-w64-mingw32-g++": "g++-mingw-w64-x86-64-posix",
 }
 """The tools, and the package of Debian and Ubuntu that has each."""
 

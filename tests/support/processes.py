@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,20 +25,42 @@ CLASSIC_CLIENT = SCRIPTS / "classic_client.py"
 
 
 class Program(Output):
-    """A running program; what it prints is kept, and can be waited for."""
+    """A running program; what it prints is kept, and can be waited for.
 
-    def __init__(self, command: Sequence[str], *, cwd: Path | None = None) -> None:
+    Args:
+        command: the program and its arguments.
+        cwd: its folder, if it is not that of the tests.
+        environ: its environment, if it is not that of the tests.
+        typed: what it reads from its standard input, a pipe; by default there is none.
+        encoding: of its output.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        typed: str | None = None,
+        encoding: str = "utf-8",
+    ) -> None:
         super().__init__()
         self._process = subprocess.Popen(
             command,
             cwd=cwd,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if typed is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"},
+            encoding=encoding,
+            errors="backslashreplace",  # else the thread that reads would end
+            env={**os.environ, "PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8"}
+            if environ is None
+            else environ,
         )
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), self._process.stdin as stdin:
+                stdin.write(typed or "")
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
 

@@ -35,6 +35,10 @@ LOADING_SECONDS = 60.0
 MAX_REPLY = 1 << 16
 """Bytes of one reply. A traceback of `LONGEST_TEXT` characters has at most 24,000 as JSON, a move fewer."""
 
+_PLACE_SECONDS = 0.5
+"""For a bot to say where its call is when the limit has ended. Its limit begins when it gets the question, and a
+timer of Windows is up to 16 ms late."""
+
 _END_SECONDS = 0.5  # for a process to end by itself, before it is killed
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -109,7 +113,8 @@ class Player:
         """Ask the bot and wait for its answer. Return None if there is none in time, or if the bot has ended."""
         self._drain()
         asked = time.perf_counter()
-        if self._open is None:  # else it is still where it was when the limit of that question ended
+        stalled = self._open is not None
+        if not stalled:  # else it is still where it was when the limit of that question ended
             self.late_at, self.late_calls = "", ""
         self._open = question["id"]
         self._send(question)
@@ -118,6 +123,8 @@ class Player:
             try:
                 at, reply = self._inbox.get(timeout=max(0.0, deadline - time.perf_counter()))
             except queue.Empty:
+                if not stalled:
+                    self._wait_for_place()
                 return None
             if self._handle(reply) and reply is not None:
                 if at > deadline:
@@ -138,6 +145,15 @@ class Player:
 
     def _send(self, question: Message) -> None:
         raise NotImplementedError
+
+    def _wait_for_place(self) -> None:
+        """Wait a moment for the place of a call that is late."""
+        until = time.perf_counter() + _PLACE_SECONDS
+        with contextlib.suppress(queue.Empty):
+            while self.alive and self._open is not None and not self.late_at:
+                _, reply = self._inbox.get(timeout=max(0.0, until - time.perf_counter()))
+                if self._handle(reply):
+                    self._heard = True
 
     def _drain(self) -> None:
         with contextlib.suppress(queue.Empty):
