@@ -129,7 +129,7 @@ def _check_server(
     own = address
     address, connection, connecting_ms = _check_port(report, address, finder)
     with connection:
-        hello = _check_hello(report, connection)
+        hello = _check_hello(report, connection, address.host)
         try:
             team = login()
         except SetupError as error:
@@ -138,7 +138,7 @@ def _check_server(
             report.skip("login", "not tried; it needs --team and --token")
             return None
         started = time.perf_counter()
-        welcome = _check_login(report, connection, hello, team, must_prove=address != own)
+        welcome = _check_login(report, connection, hello, team, address.host, must_prove=address != own)
         _check_clock(report, welcome, max(connecting_ms, _ms_since(started)))
         with contextlib.suppress(OSError, RemoteProtocolError):
             connection.next_message(_GOODBYE_SECONDS)  # the server's goodbye
@@ -170,7 +170,7 @@ def _check_port(report: Report, address: Address, finder: Finder | None) -> tupl
     return address, connection, connecting_ms
 
 
-def _check_hello(report: Report, connection: ServerConnection) -> Hello:
+def _check_hello(report: Report, connection: ServerConnection, host: str) -> Hello:
     try:
         hello = read_hello(connection)
     except NotGetstep as error:
@@ -179,13 +179,13 @@ def _check_hello(report: Report, connection: ServerConnection) -> Hello:
         raise _fail(report, "server", f"{escape_control_chars(hello.reason)}: {escape_control_chars(hello.detail)}")
     report.ok("server", f"{escape_control_chars(hello.contest)}, hosted by {escape_control_chars(hello.server)}")
     if not speaks_our_version(hello):
-        raise _fail(report, "version", version_text(hello.versions))
+        raise _fail(report, "version", version_text(hello.versions, host))
     report.ok("version", "the server and this getstep speak the same version of the protocol")
     return hello
 
 
 def _check_login(
-    report: Report, connection: ServerConnection, hello: Hello, login: Login, *, must_prove: bool
+    report: Report, connection: ServerConnection, hello: Hello, login: Login, host: str, *, must_prove: bool
 ) -> Welcome:
     try:
         answer = log_in(connection, hello, login, purpose="check", must_be_there=must_prove)
@@ -194,7 +194,7 @@ def _check_login(
     except (OSError, RemoteProtocolError) as error:
         raise _fail(report, "login", explain(error)) from error
     if isinstance(answer, Goodbye):
-        raise _fail(report, "login", str(refusal(answer, login.team)))
+        raise _fail(report, "login", str(refusal(answer, login.team, host)))
     report.ok("login", f"team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted")
     if connection.located:
         report.ok("proof", "the server has proved that it knows your token, and is at this address")

@@ -116,9 +116,9 @@ def try_login(address: Address, team: Login, console: Console, *, must_prove: bo
         with connect(address) as connection:
             hello = read_hello(connection)
             if isinstance(hello, Goodbye):
-                raise refusal(hello, team.team)
+                raise refusal(hello, team.team, address.host)
             if not speaks_our_version(hello):
-                raise Refused("unsupported_version", version_text(hello.versions))
+                raise Refused("unsupported_version", version_text(hello.versions, address.host))
             answer = log_in(connection, hello, team, purpose="check", must_be_there=must_prove)
             proved = connection.proved
     except NotProved as error:
@@ -128,7 +128,7 @@ def try_login(address: Address, team: Login, console: Console, *, must_prove: bo
     if isinstance(answer, Goodbye) and must_prove and answer.reason == "wrong_address":
         raise NotProved(f"{address}: {_RELAYED} ({escape_control_chars(answer.detail)}).\n{_NOT_SAVED}")
     if isinstance(answer, Goodbye):
-        raise refusal(answer, team.team)
+        raise refusal(answer, team.team, address.host)
     if must_prove and not proved:
         raise NotProved(f"{address}: {NOT_PROVED}.\n{_NOT_SAVED}")
     contest = escape_control_chars(hello.contest)

@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
 from .client import saved_login
 from .client.discovery import find_one
-from .client.settings import Address, Login, find_address, find_login, host_is_given
+from .client.settings import PAGE_PORT, Address, Login, find_address, find_login, host_is_given
 from .programs.folder import is_made_by_tools
 from .text import Console, escape_control_chars
 from .wire import sign_page_login, verify_server
@@ -41,9 +41,6 @@ examples:
   getstep submit my_bot.py --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 
 exit codes: 0 stored, 1 refused or failed, 2 wrong usage or file, 130 stopped by Ctrl-C"""
-
-PAGE_PORT = 8080
-"""The port of the live page, unless its host has chosen another one."""
 
 MAX_BYTES = 10_000_000
 """The size of a program, as the server accepts it."""

@@ -57,7 +57,38 @@ def reachable_host(host: str) -> str:
 
 
 def lan_address() -> str:
-    """Return this machine's address on the LAN by its routing table, or its name if it has no route.
+    """Return this machine's address on the LAN, or its name if it has none.
+
+    The routing table names it. Without a default route, as on a switch without a router, it is an interface's.
+    """
+    return _routed_address() or next(iter(_interface_addresses()), "") or socket.gethostname()
+
+
+def doubtful_address(host: str) -> str:
+    """Return why the address that contestants are told may be wrong, and what to do; "" if it is right."""
+    if not is_any(host) or _routed_address():
+        return ""
+    found = _interface_addresses()
+    if not found:
+        return (
+            f"this computer has no network, so its address is unknown and its name {socket.gethostname()} is shown;"
+            " connect it to the network of the contest, and start again"
+        )
+    others = f" (others: {', '.join(found[1:4])})" if len(found) > 1 else ""
+    return (
+        f"this computer has no default route, so the address of an interface is shown: {found[0]}{others};"
+        " if that is not on the network of the contest, give the right one with --host"
+    )
+
+
+def _interface_addresses() -> list[str]:
+    from getstep.client.discovery import network_addresses  # here: nearly every computer has a default route
+
+    return network_addresses()
+
+
+def _routed_address() -> str:
+    """Return the address from which this machine sends, by its routing table; "" if it has no route.
 
     Nothing is sent.
     """
@@ -67,4 +98,4 @@ def lan_address() -> str:
             probe.connect(("192.0.2.1", 9))
             return str(probe.getsockname()[0])
         except OSError:
-            return socket.gethostname()
+            return ""

@@ -235,7 +235,7 @@ def test_another_version(checked: Checked) -> None:
 
     assert not checked.run(script)
     assert checked.marks[-2:] == ["ok server", "BAD version"]
-    assert "pip install --upgrade getstep" in checked.last
+    assert "pip install --upgrade -r http://127.0.0.1:8080/pip" in checked.last
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_a_server_that_is_full_or_of_another_version(capsys: pytest.CaptureFixtu
     def newer(session: Session) -> None:
         session.greet(versions=[2])
 
-    for script, says in ((full, "4096 are enough"), (newer, "pip install --upgrade getstep")):
+    for script, says in ((full, "4096 are enough"), (newer, "pip install --upgrade -r http://127.0.0.1:8080/pip")):
         with FakeServer(script) as server:
             words = ["--host", "127.0.0.1", "--port", str(server.port), "--team", "7", "--token", TOKEN]
             assert main(["login", *words]) == 1

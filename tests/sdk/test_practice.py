@@ -499,7 +499,7 @@ def test_browser_without_a_page_says_what_to_install(
     bot = write(tmp_path, "# linkage\ndef get_step(board, is_black): return None\n")
     assert practise(str(bot), "--human", "--browser") == 2
     err = capsys.readouterr().err
-    assert "pip install getstep-server" in err if not offered else f"{offered[0]} cannot be loaded" in err
+    assert "getstep-server: install its file" in err if not offered else f"{offered[0]} cannot be loaded" in err
     assert not list(tmp_path.glob("*.html"))
 
 

@@ -21,9 +21,10 @@ import pytest
 from msgspec.structs import replace as replace_fields
 
 import getstep.cli
+from getstep.client.discovery import network
 from getstep.languages import LANGUAGES, PACKED
 from getstep_engines import GAMES
-from getstep_server.addresses import lan_address
+from getstep_server.addresses import doubtful_address, lan_address
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import Contest, Team, load_contest
 from getstep_server.config.contestants_package import NAME as WHEEL
@@ -222,13 +223,34 @@ def test_the_address_on_the_lan_is_this_machines() -> None:
     assert lan_address() not in ("0.0.0.0", "")
 
 
-def test_without_a_network_it_is_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Offline(socket.socket):
-        def connect(self, address: Any) -> None:
-            raise OSError(101, "Network is unreachable")
+class Offline(socket.socket):
+    """A socket on a computer without a default route."""
 
+    def connect(self, address: Any) -> None:
+        raise OSError(101, "Network is unreachable")
+
+
+@pytest.mark.parametrize(
+    ("addresses", "shown", "doubt"),
+    [
+        ({"lo": "127.0.0.1"}, socket.gethostname(), "has no network"),
+        ({"lo": "127.0.0.1", "eth0": "10.0.0.5"}, "10.0.0.5", "the address of an interface is shown: 10.0.0.5;"),
+        (
+            {"docker0": "172.17.0.1", "eth0": "169.254.7.7", "wlan0": "192.168.7.3", "tun0": None},
+            "192.168.7.3",
+            "is shown: 192.168.7.3 (others: 172.17.0.1, 169.254.7.7);",
+        ),
+    ],
+)
+def test_without_a_route_it_is_that_of_an_interface_with_a_warning(
+    addresses: dict[str, str | None], shown: str, doubt: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(socket, "socket", Offline)
-    assert lan_address() == socket.gethostname()
+    monkeypatch.setattr(socket, "if_nameindex", lambda: list(enumerate(addresses, start=1)))
+    monkeypatch.setattr(network, "_address_of", addresses.get)
+    assert lan_address() == shown
+    assert doubt in doubtful_address("0.0.0.0")
+    assert doubtful_address("192.0.2.7") == ""
 
 
 def test_slips_need_a_fixed_port() -> None:

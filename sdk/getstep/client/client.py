@@ -71,6 +71,7 @@ from .saved_login import load, note_moved, note_seen
 from .settings import (
     DEFAULT_PORT,
     FRIENDLY_PORT,
+    PAGE_PORT,
     Address,
     Login,
     find_address,
@@ -79,12 +80,10 @@ from .settings import (
     host_is_given,
 )
 
-_UPDATE = "Update getstep: python -m pip install --upgrade getstep"
 _ADVICE = {
     "bad_token": "Copy the token again from the slip from the host, and check the host's address.",
     "unknown_team": "Ask the host for your team's id, or look at the slip; check the host's address, too.",
     "replaced": "Is a second copy of your bot running? The newest one plays, this one stops.",
-    "unsupported_version": _UPDATE,
 }
 _FRIENDLY = (
     "People can play friendly matches against this bot now, on the page Play of the host's live page. They count"
@@ -405,7 +404,7 @@ class Client:
             if isinstance(hello, Goodbye):
                 return hello
             if not speaks_our_version(hello):
-                return self._unsuitable("unsupported_version", version_text(hello.versions))
+                return self._unsuitable("unsupported_version", version_text(hello.versions, self._address.host))
             if (hello.friendly is True) != self._friendly:
                 return self._unsuitable("wrong_port", _NO_FRIENDLY if self._friendly else _ONLY_FRIENDLY)
             must_be_there = self._at_found_server or self._ever_located
@@ -672,7 +671,7 @@ class Client:
 
     def _end_run(self, goodbye: Goodbye) -> list[Result]:
         if goodbye.reason in _ADVICE or not self._welcomed:
-            raise refusal(goodbye, self._login.team)
+            raise refusal(goodbye, self._login.team, self._address.host)
         if self._proved and goodbye.reason == "contest_over":
             self._note_seen(over=True)
         self.console.say(escape_control_chars(goodbye.detail or goodbye.reason))
@@ -685,18 +684,30 @@ def _take_signals() -> None:
         time.sleep(0)
 
 
-def refusal(goodbye: Goodbye, team: int) -> Refused:
+def refusal(goodbye: Goodbye, team: int, host: str) -> Refused:
     """Return the error for a goodbye that ends the bot."""
     text = f"Team {team} may not play: {_goodbye_text(goodbye)}."
-    advice = _ADVICE.get(goodbye.reason)
+    advice = update_text(host) if goodbye.reason == "unsupported_version" else _ADVICE.get(goodbye.reason)
     return Refused(goodbye.reason, f"{text}\n{advice}" if advice else text)
 
 
-def version_text(versions: list[int]) -> str:
+def update_text(host: str) -> str:
+    """Return how to get a newer getstep: from the host alone, as no package index has one.
+
+    The slip comes first: its command has the package's hash, which a false server cannot change.
+    """
+    page = Address(host, PAGE_PORT)
+    return (
+        "Update getstep with the first command on your slip, or with the file from the host, or with:\n"
+        f"python -m pip install --upgrade -r http://{page}/pip (the host's live page; the slip has its port)"
+    )
+
+
+def version_text(versions: list[int], host: str) -> str:
     """Return what to do about a server that speaks other versions of the protocol."""
     theirs = ", ".join(str(version) for version in versions) or "none"
     ours = f"this getstep {__version__} speaks {VERSION}"
-    return f"The server speaks version {theirs} of the protocol, {ours}.\n{_UPDATE}"
+    return f"The server speaks version {theirs} of the protocol, {ours}.\n{update_text(host)}"
 
 
 def _goodbye_text(goodbye: Goodbye) -> str:

@@ -15,6 +15,8 @@ from . import saved_login
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7777
+PAGE_PORT = 8080
+"""The port of the live page, unless its host has chosen another one."""
 FRIENDLY_PORT = 7780
 """The port of the live page for bots that play friendly matches."""
 

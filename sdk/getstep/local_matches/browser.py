@@ -47,8 +47,8 @@ def find_page() -> Callable[[], Page]:
     found = list(entry_points(group=GROUP))
     if not found:
         raise SetupError(
-            "--browser needs the host's package on this computer: python -m pip install getstep-server. Without it,"
-            " leave out --browser: you then type your moves here."
+            "--browser needs the host's package on this computer, getstep-server: install its file, which the host"
+            " has. Without it, leave out --browser: you then type your moves here."
         )
     try:
         page: Callable[[], Page] = found[0].load()

@@ -293,7 +293,7 @@ def _on_the_wire(bot: WireBot, file: Path | None = None) -> Entrant:
 def _sample(name: str) -> Path:
     spec = find_spec(f"getstep_bots.{SAMPLES[name]}")
     if spec is None or spec.origin is None:
-        raise BotError(f"The sample bot {name} is not installed: python -m pip install getstep-bots")
+        raise BotError(f"The sample bot {name} is not installed: install getstep again, as your slip says")
     return Path(spec.origin)
 
 

@@ -18,6 +18,7 @@ import trio
 from msgspec import structs
 
 from getstep_engines import GAMES
+from getstep_server.addresses import doubtful_address
 from getstep_server.bot_runner.house_bots import keep_house_bots
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
@@ -206,6 +207,8 @@ def _print_header(
     progress.say(f"{contest.name}: {pluralize(len(contest.contestants), 'team')}{house}")
     for event in contest.events:
         progress.say(f"  {describe_event(event, contest.file.time.lag_ms)}")
+    if doubt := doubtful_address(contest.file.server.host):
+        progress.say(f"! {doubt}")
     hosted = _hosted_teams(contest, progress, on_cluster=on_cluster)
     changed = tournament.settings.changes()
     for line in shortened(

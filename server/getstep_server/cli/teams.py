@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
+from getstep_server.addresses import doubtful_address
 from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.roster import add_teams, import_teams
@@ -153,6 +155,8 @@ def _teams_list(args: argparse.Namespace) -> int:
 def _teams_slips(args: argparse.Namespace) -> int:
     contest = contest_with_teams(args.contest)
     host = args.host or address_to_type(contest)
+    if not args.host and (doubt := doubtful_address(contest.file.server.host)):
+        print(f"! {doubt}", file=sys.stderr)  # the slips themselves may go to the standard output
     if args.text:
         print(as_text(contest, host), end="")
         return EXIT_OK

@@ -12,7 +12,7 @@ joins no group, and firewalls let the answers in. The tests ask the responder of
 
 from .dns import Announcement, DnsError, parse_answer, question
 from .finder import Finder, NoneChosen, find_one, listing
-from .network import FoundServer, SearchResult, search
+from .network import FoundServer, SearchResult, network_addresses, search
 
 __all__ = [
     "Announcement",
@@ -23,6 +23,7 @@ __all__ = [
     "SearchResult",
     "find_one",
     "listing",
+    "network_addresses",
     "parse_answer",
     "question",
     "search",

@@ -91,7 +91,7 @@ def interfaces() -> list[Interface]:
         listed = []
     if sys.platform == "win32":
         return _by_address(_own_addresses(), listed)
-    listed.sort(key=lambda interface: not _has_address(interface.name))
+    listed.sort(key=lambda interface: _address_of(interface.name) is None)
     return listed[:MAX_INTERFACES] or [DEFAULT]
 
 
@@ -116,19 +116,38 @@ def _own_addresses() -> list[str]:
 _GET_ADDRESS = {"linux": 0x8915, "darwin": 0xC0206921}  # SIOCGIFADDR, which no module of Python has
 
 
-def _has_address(name: str) -> bool:
-    """Return True if an interface has an IPv4 address, or if the system does not tell."""
+def _address_of(name: str) -> str | None:
+    """Return the IPv4 address of an interface; None if it has none, "" if the system does not tell."""
     request = _GET_ADDRESS.get(sys.platform)
     if request is None:
-        return True
+        return ""
     import fcntl  # here: Windows has none
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
-            fcntl.ioctl(sock, request, name.encode().ljust(40, b"\0"))  # struct ifreq
+            answer = fcntl.ioctl(sock, request, name.encode().ljust(40, b"\0"))  # struct ifreq
         except OSError:
-            return False
-    return True
+            return None
+    return socket.inet_ntoa(answer[20:24])  # behind the name, the family and the port
+
+
+_INSIDE = ("docker", "br-", "virbr", "veth", "vmnet", "vboxnet", "podman", "cni")
+"""The beginnings of the names of interfaces that lead to containers and virtual machines on this computer."""
+
+
+def network_addresses() -> list[str]:
+    """Return the IPv4 addresses of this computer at which others may reach it, the likeliest first.
+
+    Those of loopback are left out. Addresses without a network (169.254) and those of containers come last.
+    """
+    if sys.platform == "win32":
+        found = [("", address) for address in _own_addresses()]
+    else:
+        listed = [(name, _address_of(name)) for _, name in socket.if_nameindex()]
+        found = [(name, address) for name, address in listed if address]
+    outside = [(name, address) for name, address in found if not address.startswith("127.")]
+    outside.sort(key=lambda one: one[0].startswith(_INSIDE) or one[1].startswith("169.254."))
+    return list(dict.fromkeys(address for _, address in outside))
 
 
 def search(
