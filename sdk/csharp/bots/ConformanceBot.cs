@@ -67,7 +67,8 @@ public static class ConformanceBot
             case "return long":
                 return Enumerable.Repeat(new[] { 0, 0 }, 1000).ToArray();
             case "tell":
-                return new[] { new[] { turn.TimeLeftMs, turn.MoveNumber } }.Concat(turn.LastSquares).ToArray();
+                object[] given = { new[] { turn.TimeLeftMs, turn.MoveNumber } }; // an int[][] of one square is that square
+                return given.Concat(turn.LastSquares).ToArray();
         }
         if (Regex.IsMatch(command, @"\Asleep [0-9]{1,7}\z"))
         {
