@@ -100,7 +100,7 @@ def begun(autumn: Path, seeded: None) -> Path:
 @pytest.fixture
 def on_a_lan(monkeypatch: pytest.MonkeyPatch) -> None:
     """The address of this machine on the LAN is 192.0.2.7."""
-    monkeypatch.setattr("getstep_server.addresses.lan_address", lambda: "192.0.2.7")
+    monkeypatch.setattr("getstep_server.addresses._routed_address", lambda: "192.0.2.7")
 
 
 @pytest.fixture(scope="session")
