@@ -1687,7 +1687,7 @@ inline Options parse_arguments(int argc, const char* const* argv) {
                               : name == "--restart-after" ? &options.restart_after
                                                           : nullptr;
         if (!target) throw Stop(2, "unknown argument " + short_repr(argument(argv[n])) + "; --help lists all");
-        if (!joined && ++n == argc) throw Stop(2, name + " needs a value; --help lists all arguments");
+        if (!joined && ++n == argc) throw Stop(2, name + " needs a value; --help lists all");
         *target = joined ? value : argument(argv[n]);
         options.has_token = options.has_token || target == &options.token;
     }
@@ -1721,10 +1721,10 @@ private:
 };
 
 inline std::string move_text(const std::string& game) {
-    if (game == "hop") return "the piece's square, then each square on its way, for example {{0, 0}, {0, 1}}";
-    if (game == "linkage") return "getstep::domino(\"R\", {0, 0}, {0, 1})";
+    if (game == "hop") return "a list of squares, the piece's own first, for example {{0, 0}, {0, 1}}";
+    if (game == "linkage") return "(colour, square, square), for example getstep::domino(\"R\", {0, 0}, {0, 1})";
     if (game == "longest_path" || game == "chain_reaction" || game == "pseudo_tonga")
-        return "{row, column}, for example {0, 0}";
+        return "(row, column), for example {0, 0}";
     return "as the contest's rules say";
 }
 
@@ -1741,26 +1741,91 @@ inline void collect_squares(const Value& move, Board& squares) {
         for (const Value& item : items) collect_squares(item, squares);
 }
 
-/// Return a board as lines of numbers, with the squares of an illegal move between exclamation marks.
-inline std::string board_text(const Board& board, const Value* move) {
-    Board marked;
-    if (move) collect_squares(*move, marked);
-    std::string text = "     ";
-    for (std::size_t column = 0; !board.empty() && column < board[0].size(); ++column)
-        text += format("%3d ", static_cast<int>(column));
-    for (std::size_t row = 0; row < board.size(); ++row) {
-        std::string line = format("  %2d ", static_cast<int>(row));
-        for (std::size_t column = 0; column < board[row].size(); ++column) {
-            const std::vector<int> square{static_cast<int>(row), static_cast<int>(column)};
-            const bool is_marked = std::find(marked.begin(), marked.end(), square) != marked.end();
-            const std::string cell = board[row][column] == 0 ? "." : std::to_string(board[row][column]);
-            line += (is_marked ? "!" : " ") + std::string(cell.size() < 2 ? 2 - cell.size() : 0, ' ') + cell +
-                    (is_marked ? "!" : " ");
-        }
-        text += "\n" + line;
+/// How a number on a board is drawn. The legend has one piece of each kind.
+struct Piece {
+    std::string text, name, kind;
+};
+
+/// Return the piece of a number, in the words of the Python SDK; nothing for an empty square.
+inline std::optional<Piece> piece_of(const std::string& game, int value) {
+    static const std::map<std::pair<std::string, int>, std::pair<std::string, std::string>> pieces = {
+        {{"hop", 1}, {"B", "black piece"}},
+        {{"hop", 2}, {"W", "white piece"}},
+        {{"pseudo_tonga", 1}, {"B", "black stone"}},
+        {{"pseudo_tonga", 2}, {"W", "white stone"}},
+        {{"longest_path", 1}, {"1", "piece of Player 1"}},
+        {{"longest_path", 2}, {"2", "piece of Player 2"}},
+        {{"linkage", -1}, {"#", "blocked centre"}},
+        {{"linkage", -2}, {"x", "empty, next to the last domino"}},
+        {{"linkage", 1}, {"R", "red half-domino"}},
+        {{"linkage", 2}, {"B", "blue half-domino"}},
+        {{"linkage", 3}, {"G", "green half-domino"}},
+        {{"linkage", 4}, {"Y", "yellow half-domino"}}};
+    if (value == 0) return std::nullopt;
+    const std::string number = std::to_string(value), size = std::to_string(value > 0 ? value : -static_cast<std::int64_t>(value));
+    const auto found = pieces.find({game, value});
+    if (found != pieces.end()) return Piece{found->second.first, found->second.second, found->second.second};
+    if (game == "chain_reaction" && value >= -7 && value <= 7) {
+        const std::string player = value > 0 ? "Red" : "Green";
+        return Piece{player.substr(0, 1) + size, size + (size == "1" ? " orb of " : " orbs of ") + player, player};
     }
-    if (!marked.empty()) text += "\n    ! ! the squares that you returned";
-    return text;
+    const bool is_known = game == "chain_reaction" || pieces.count({game, 1}) > 0;
+    if (!is_known && value == 1) return Piece{"1", "piece of the first player", "first"};
+    if (!is_known && value == 2) return Piece{"2", "piece of the second player", "second"};
+    if (!is_known && value >= -9 && value < 0) return Piece{number, size + " of the second player", "second"};
+    return Piece{number.substr(0, 2), (!is_known && value > 0 && value <= 9 ? "tile " : "value ") + number, "tile"};
+}
+
+/// Return a board as text, with the squares of an illegal move between exclamation marks, and what its signs mean: the
+/// drawing of the Python SDK. Empty if it has no rows of one length.
+inline std::string board_text(const std::string& game, const Board& board, const Value* move) {
+    const std::size_t columns = board.empty() ? 0 : board[0].size();
+    Board named;
+    if (move) collect_squares(*move, named);
+    const auto is_marked = [&](std::size_t row, std::size_t column) {
+        return std::find(named.begin(), named.end(), std::vector<int>{static_cast<int>(row), static_cast<int>(column)}) != named.end();
+    };
+    const bool is_hop = game == "hop";
+    std::size_t width = is_hop || game == "pseudo_tonga" || game == "longest_path" || game == "linkage" ? 1 : 2;  // of texts
+    std::vector<std::string> kinds;
+    std::string pieces;
+    bool any_marked = false;
+    for (std::size_t row = 0; row < board.size(); ++row) {
+        if (board[row].size() != columns) return "";
+        for (std::size_t column = 0; column < columns; ++column) {
+            any_marked = any_marked || is_marked(row, column);
+            const std::optional<Piece> piece = piece_of(game, board[row][column]);
+            if (!piece) continue;
+            width = (std::max)(width, piece->text.size());
+            if (std::find(kinds.begin(), kinds.end(), piece->kind) != kinds.end()) continue;
+            kinds.push_back(piece->kind);
+            pieces += ", " + piece->text + " " + piece->name;
+        }
+    }
+    if (columns == 0) return "";
+    const auto padded = [](const std::string& text, std::size_t most) { return std::string(most > text.size() ? most - text.size() : 0, ' '); };
+    const auto trimmed_right = [](const std::string& text) { return text.substr(0, text.find_last_not_of(' ') + 1); };
+    std::string head = "        ";
+    for (std::size_t column = 0; column < columns; ++column) {
+        const std::string number = std::to_string(column);
+        head += padded(number, width + 1) + number + " ";
+    }
+    std::string text = trimmed_right(head);
+    for (std::size_t row = 0; row < board.size(); ++row) {
+        const std::string number = std::to_string(row);
+        std::string line = "    " + padded(number, 2) + number + "  ";
+        for (std::size_t column = 0; column < columns; ++column) {
+            const std::string frame = is_marked(row, column) ? "!" : " ";
+            const bool is_target = is_hop && row < 8 && (column < 2 || column == 6 || column == 7);
+            const std::optional<Piece> piece = piece_of(game, board[row][column]);
+            const std::string cell = piece ? piece->text : is_target ? ":" : ".";
+            line += frame + cell + padded(cell, width) + frame;
+        }
+        text += "\n" + trimmed_right(line);
+    }
+    const std::string legend = (any_marked ? ", ! ! the squares that you returned" : "") + pieces +
+                               (is_hop ? ", : Black's target region or White's target region" : "");
+    return legend.empty() ? text : text + "\n    " + legend.substr(2);
 }
 
 /// The result of calling the bot once. `move` is sent, unless there is an `error`; the author reads `problem`.
@@ -2548,11 +2613,14 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
         result.problem = "GetStep threw:\n" + trace_text(*thrown);
         return result;
     }
+    const bool is_nothing = result.move.is(Value::Kind::nil) || (result.move.is(Value::Kind::array) && result.move.items().empty());
+    const std::string expected = "\nExpected for " + escaped(turn.game) + ": " + move_text(turn.game);
+    if (is_nothing) result.problem = "GetStep returned nothing. It counts as an illegal move." + expected;
     try {
         step_frame(max_id, result.move);
     } catch (const Unsendable& error) {
         result.error = sendable_text("GetStep returned " + short_repr(result.move) + ", which cannot be sent: " + error.what());
-        result.problem = *result.error + "\nExpected for " + escaped(turn.game) + ": " + move_text(turn.game);
+        result.problem = *result.error + expected;
     }
     return result;
 }
@@ -2983,7 +3051,8 @@ private:
         console_.warn(match_->line(ask) + why + (illegal && call ? " (you returned " + short_repr(call->move) + ")" : ""));
         if ((illegal || penalty.reason == "raised" || penalty.reason == "malformed_answer") && match_->boards_left > 0) {
             --match_->boards_left;
-            console_.warn(board_text(ask.board, call && !call->error ? &call->move : nullptr));
+            const std::string drawn = board_text(match_->start.game, ask.board, call && !call->error ? &call->move : nullptr);
+            if (!drawn.empty()) console_.warn(drawn);
         }
         if ((penalty.reason == "missed_limit" || penalty.reason == "stalled") && question_->answered && call)
             console_.warn(match_->lateness_text(ask, call->ms) + "; the answer arrived too late");

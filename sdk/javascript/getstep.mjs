@@ -827,7 +827,7 @@ function parseArguments(words) {
     }
     if (!Object.hasOwn(ARGUMENTS, name)) throw new Stop(2, `unknown argument ${shortRepr(words[n])}; --help lists all`);
     if (joined === null) n += 1;
-    if (n === words.length) throw new Stop(2, `${name} needs a value; --help lists all arguments`);
+    if (n === words.length) throw new Stop(2, `${name} needs a value; --help lists all`);
     found[ARGUMENTS[name]] = joined ?? words[n];
   }
   if (found.token !== undefined && found.tokenFile !== undefined) throw new Stop(2, "give --token or --token-file, not both");
@@ -865,37 +865,81 @@ class Console {
   }
 }
 
+// --- what the author reads about a move: the words and the drawing of the Python SDK ---------------------------------------
+
+const SQUARE = "(row, column), for example [0, 0]";
 const MOVES = {
-  hop: "the piece's square, then each square on its way, for example [[0, 0], [0, 1]]",
-  linkage: 'a colour and two squares, for example ["R", [0, 0], [0, 1]]',
-  longest_path: "[row, column], for example [0, 0]",
-  chain_reaction: "[row, column], for example [0, 0]",
-  pseudo_tonga: "[row, column], for example [0, 0]",
+  hop: "a list of squares, the piece's own first, for example [[0, 0], [0, 1]]",
+  linkage: '(colour, square, square), for example ["R", [0, 0], [0, 1]]',
+  longest_path: SQUARE,
+  chain_reaction: SQUARE,
+  pseudo_tonga: SQUARE,
 };
 const expected = (name) =>
   `Expected for ${escaped(name)}: ${Object.hasOwn(MOVES, name) ? MOVES[name] : "as the contest's rules say"}`;
 
-/** Return the squares in a move as texts "row,column". */
-function squaresOf(move) {
+const numbered = (most, piece) => Object.fromEntries(Array.from({ length: most }, (_, n) => piece(n + 1)));
+const orbs = (player, sign) =>
+  numbered(7, (n) => [sign * n, [`${player[0]}${n}`, `${n} orb${n > 1 ? "s" : ""} of ${player}`, player]]);
+
+/** The pieces of each game by their number on the board: the text, the name, and the kind if that is not the name. The
+ *  legend has one piece of each kind. */
+const PIECES = {
+  hop: { 1: ["B", "black piece"], 2: ["W", "white piece"] },
+  pseudo_tonga: { 1: ["B", "black stone"], 2: ["W", "white stone"] },
+  longest_path: { 1: ["1", "piece of Player 1"], 2: ["2", "piece of Player 2"] },
+  chain_reaction: { ...orbs("Red", 1), ...orbs("Green", -1) },
+  linkage: {
+    [-1]: ["#", "blocked centre"],
+    [-2]: ["x", "empty, next to the last domino"],
+    1: ["R", "red half-domino"],
+    2: ["B", "blue half-domino"],
+    3: ["G", "green half-domino"],
+    4: ["Y", "yellow half-domino"],
+  },
+};
+const OTHER_PIECES = {
+  ...numbered(9, (n) => [n, [`${n}`, `tile ${n}`, "tile"]]),
+  ...numbered(9, (n) => [-n, [`-${n}`, `${n} of the second player`, "second"]]),
+  1: ["1", "piece of the first player"],
+  2: ["2", "piece of the second player", "second"],
+};
+
+/** Return the squares of a board that a move names, as texts "row,column". */
+function squaresOf(move, board) {
   if (!Array.isArray(move)) return [];
-  if (move.length === 2 && move.every((item) => Number.isInteger(item))) return [move.join(",")];
-  return move.flatMap(squaresOf);
+  if (move.length === 2 && move.every((item) => Number.isInteger(item)))
+    return board[move[0]]?.[move[1]] === undefined ? [] : [move.join(",")];
+  return move.flatMap((part) => squaresOf(part, board));
 }
 
-/** Return a board as lines of numbers, with the squares of an illegal move between exclamation marks. */
-function boardText(board, move) {
-  const marked = new Set(squaresOf(move));
-  const head = (board[0] ?? []).map((_, c) => `${String(c).padStart(3)} `);
+/** Return a board as text, with the squares of an illegal move between exclamation marks, and what its signs mean. */
+export function boardText(name, board, move) {
+  const columns = board[0]?.length ?? 0;
+  if (columns === 0 || board.some((row) => row.length !== columns)) return "";
+  const known = Object.hasOwn(PIECES, name) ? PIECES[name] : OTHER_PIECES;
+  const pieceOf = (value) => known[value] ?? (value === 0 ? null : [`${value}`.slice(0, 2), `value ${value}`, "tile"]);
+  const isTarget = (r, c) => name === "hop" && r < 8 && (c < 2 || c === 6 || c === 7);
+  const marked = new Set(squaresOf(move, board));
+  const kinds = new Map();
+  for (const [text, title, kind] of board.flat().map(pieceOf).filter(Boolean))
+    if (!kinds.has(kind ?? title)) kinds.set(kind ?? title, `${text} ${title}`);
+  const texts = [...Object.values(known), ...board.flat().map(pieceOf).filter(Boolean)].map(([text]) => text.length);
+  const width = Math.max(...texts, String(columns - 1).length - 1);
+  const head = board[0].map((_, c) => `${String(c).padStart(width + 1)} `).join("");
   const lines = board.map((row, r) => {
     const cells = row.map((value, c) => {
       const frame = marked.has(`${r},${c}`) ? "!" : " ";
-      return `${frame}${(value ? String(value) : ".").padStart(2)}${frame}`;
+      return `${frame}${(pieceOf(value)?.[0] ?? (isTarget(r, c) ? ":" : ".")).padEnd(width)}${frame}`;
     });
-    return `  ${String(r).padStart(2)} ${cells.join("")}`;
+    return `${String(r).padStart(2)}  ${cells.join("")}`;
   });
-  lines.unshift(`     ${head.join("")}`);
-  if (marked.size > 0) lines.push("    ! ! the squares that you returned");
-  return lines.join("\n");
+  const legend = [
+    ...(marked.size > 0 ? ["! ! the squares that you returned"] : []),
+    ...kinds.values(),
+    ...(name === "hop" ? [": Black's target region or White's target region"] : []),
+  ];
+  return [`    ${head}`, ...lines, legend.join(", ")].map((line) => `    ${line}`.trimEnd()).filter(Boolean).join("\n");
 }
 
 /** Return a value of the wire for the bot: floats as numbers. */
@@ -1724,7 +1768,8 @@ class Client {
     this.console.warn(match.line(ask) + why + (illegal && result?.frame ? ` (you returned ${shortRepr(moveIn(result.frame))})` : ""));
     if (["illegal_move", "raised", "malformed_answer"].includes(penalty.reason) && match.boardsLeft > 0) {
       match.boardsLeft -= 1;
-      this.console.warn(boardText(ask.board, result?.frame ? moveIn(result.frame) : null));
+      const drawn = boardText(match.start.game, ask.board, result?.frame ? moveIn(result.frame) : null);
+      if (drawn) this.console.warn(drawn);
     }
     if (["missed_limit", "stalled"].includes(penalty.reason) && question.answered)
       this.console.warn(`${match.latenessText(ask, result.ms)}; the answer arrived too late`);
