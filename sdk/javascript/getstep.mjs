@@ -1739,6 +1739,7 @@ class Client {
 
   #onStart(start) {
     if (this.#match?.number === start.match) {
+      this.#match.start = start;
       this.console.say(`Match ${start.match} continues.`);
       return;
     }
