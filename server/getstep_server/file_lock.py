@@ -32,4 +32,4 @@ def lock_byte(file: int, place: int) -> None:
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
 
 
-_FAR = 1 << 20
+_FAR = 1 << 20  # behind the text of any lock file, which has less than 200 bytes

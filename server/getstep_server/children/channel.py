@@ -128,7 +128,9 @@ class Channel(Generic[T]):
             await trio.lowlevel.wait_readable(self._sock)
             try:
                 data, ancillary, _, _ = self._sock.recvmsg(
-                    _READ_BYTES, socket.CMSG_SPACE(_FILES * array.array("i").itemsize)
+                    # room for descriptors: without it the kernel drops and closes them
+                    _READ_BYTES,
+                    socket.CMSG_SPACE(_FILES * array.array("i").itemsize),
                 )
             except BlockingIOError:
                 continue

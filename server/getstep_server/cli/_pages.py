@@ -88,7 +88,7 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str | bytes]], option:
         for name in [*names, _LIST]:
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            (new / name).replace(path)
+            (new / name).replace(path)  # a rename, as both are on one disk: a reader never gets half of a page
         for name in before - set(names):
             _delete(target, name)
     except OSError as error:

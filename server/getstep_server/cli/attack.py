@@ -94,6 +94,7 @@ def loopback(text: str) -> Address:
     """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
+    # `getaddrinfo` takes larger ports too, and cuts them to 16 bits
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ConfigError(f"{text!r}, expected HOST:PORT, such as 127.0.0.1:7777")
     try:

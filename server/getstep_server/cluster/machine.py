@@ -120,11 +120,11 @@ def prove(folder: Path) -> WorkerProof:
     """
     rows, problem = _sandbox_of(folder)
     return WorkerProof(
-        host=escape_control_chars(socket.gethostname())[:200],
+        host=escape_control_chars(socket.gethostname())[:200],  # the record takes no longer one
         cores=len(available_cores()),
         software=SOFTWARE,
         python=platform.python_version(),
-        platform=platform.platform()[:500],
+        platform=platform.platform()[:500],  # as above
         calibration_ms=calibrate(),
         sandbox=rows,
         sandbox_problem=problem,

@@ -274,6 +274,7 @@ class _Process:
         while True:
             try:
                 where = await self._own_cluster() or self._address.text
+                # not Dask's default client, which its own functions would use silently
                 client = await Client(where, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False)
             except Exception as error:  # distributed raises many kinds, such as OSError, ValueError, RuntimeError
                 self._send(Disconnected(f"{described(error)}; it is tried again"))

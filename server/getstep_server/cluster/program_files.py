@@ -78,7 +78,7 @@ def unpack(packed: bytes, folder: Path) -> None:
             path.mkdir(mode=0o755)
         else:
             path.write_bytes(entry.data)
-            path.chmod(0o755 if entry.executable else 0o644)
+            path.chmod(0o755 if entry.executable else 0o644)  # for the sandbox, which reads it as another user
 
 
 def _decode(packed: bytes) -> list[_PackedFile]:

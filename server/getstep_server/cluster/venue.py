@@ -291,7 +291,7 @@ def _record_of(contest: Contest, number: int, name: str, slots: int, proof: Work
     return record_of_worker(
         contest,
         worker=number,
-        name=escape_control_chars(name)[:200],
+        name=escape_control_chars(name)[:200],  # the record takes no longer one
         host=proof.host,
         slots=slots,
         cores=proof.cores,

@@ -216,6 +216,7 @@ def _rate(games: Sequence[Played]) -> tuple[dict[int, int], dict[int, int]]:
             continue
         first = game.pairing.first
         one, other = ratings.get(first, _START), ratings.get(second, _START)
+        # in percent: integers, as all of this
         score = 100 if points[0] > points[1] else 0 if points[0] < points[1] else 50
         surplus = score - _expected(one - other)
         before = played.get(first, 0), played.get(second, 0)

@@ -41,7 +41,7 @@ def berger(order: Sequence[int]) -> Table:
         order: the teams with the numbers 1, 2, … of the published table; at least two, none twice.
     """
     ring: list[int | None] = list(order)
-    last = None if len(ring) % 2 else ring.pop()
+    last = None if len(ring) % 2 else ring.pop()  # None is the empty seat: its opponent has no match in the round
     half, rounds = (len(ring) + 1) // 2, []
     for index in range(len(ring)):
         # the last team changes its colour in each round

@@ -110,7 +110,7 @@ class Swiss(Format[SwissOptions]):
 
 
 def _leg(round_: int, number: int, leg: int, first: int, second: int | None) -> Pairing:
-    if second is None or leg % 2:
+    if second is None or leg % 2:  # a bye has no second player to swap with
         return Pairing(round_, number, leg, first, second)
     return Pairing(round_, number, leg, second, first)
 

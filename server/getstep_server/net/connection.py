@@ -224,7 +224,7 @@ class ClientConnection(ABC):
             taken = self._sock.send(data) if data else 0
         except OSError as error:
             self._send_failed(error)
-        except Exception:
+        except Exception:  # a fault of ours ends this connection, and no other
             self.registry.publish(ServerFault("send", traceback.format_exc()))
             self._stop("server fault")
         else:
@@ -263,7 +263,7 @@ class ClientConnection(ABC):
             return
         try:
             self._read()
-        except Exception:
+        except Exception:  # as above
             self.registry.publish(ServerFault("connection", traceback.format_exc()))
             self._stop("server fault")
 
@@ -358,7 +358,7 @@ class ClientConnection(ABC):
                 await self._live()
         except OSError as error:
             self._why = f"connection lost: {error.strerror or error}"
-        except Exception:
+        except Exception:  # as above
             self.registry.publish(ServerFault("connection", traceback.format_exc()))
         finally:
             self._clean_up()

@@ -136,7 +136,7 @@ class _Lane:
                     began = thread_time()
                     weight = self.queue.pop().run()
                     spent += weight * (thread_time() - began)
-                    if not self.queue or perf_counter() >= end:
+                    if not self.queue or perf_counter() >= end:  # the teams' connections are read next
                         break
             if not self.queue:
                 self._added = trio.Event()

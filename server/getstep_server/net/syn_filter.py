@@ -36,7 +36,7 @@ def _words(source: str) -> tuple[int, list[int]]:
     """Return the version of a source, and the 32-bit words at the beginning of the addresses that belong to it."""
     network = ip_network(source.partition("%")[0])
     if isinstance(network.network_address, IPv4Address):
-        return 4, [int(network.network_address)]
+        return 4, [int(network.network_address)]  # one word is the whole address
     # a /64 is one computer: only its words are compared
     packed = network.network_address.packed[: network.prefixlen // 8]
     return 6, list(struct.unpack(f">{len(packed) // 4}I", packed))

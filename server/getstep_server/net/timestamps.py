@@ -74,6 +74,7 @@ class TimestampClock:
     """
 
     def __init__(self) -> None:
+        # stamps are of the wall clock, and ages of the monotonic one
         self._offset = self._offset_before = time.time_ns() - time.perf_counter_ns()
 
     def age(self, stamp: int, not_before: int) -> float | None:

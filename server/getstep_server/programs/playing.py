@@ -538,6 +538,7 @@ class _FileBot:
 
     def _reply(self, deadline: float, late: str) -> dict[str, Any]:
         try:
+            # 0 looks once: a negative timeout is an error
             line = self._replies.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
             raise RuntimeError(late) from None

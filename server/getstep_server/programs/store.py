@@ -35,7 +35,7 @@ from .disk import delete_tree, disk_error, disk_errors, sync, sync_tree, write_d
 from .version import DESCRIPTION, REMOVED, Description, ProgramVersion, description_bytes, read_version
 
 _CURRENT, _NEW, _ADDING, _LOCK = "current", ".new", ".adding", ".lock"
-_TRY_SECONDS = 0.02
+_TRY_SECONDS = 0.02  # who holds the lock needs some milliseconds
 
 
 class ProgramStore:
@@ -269,6 +269,7 @@ def _is_number(text: str) -> bool:
 @contextlib.contextmanager
 def _open_lock(path: Path) -> Iterator[int]:
     with disk_errors(path):
+        # not O_EXCL: the file stays, and a lock ends with its process
         file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
     try:
         yield file

@@ -70,6 +70,7 @@ def record_of_worker(contest: Contest, **fields: Any) -> Record:
 def time_factor(workers: Mapping[int, WorkerRecord], number: int) -> float:
     """Return the factor of the limits of games on a worker: so slow is it, compared with the first one."""
     factor = workers[number].calibration_ms / workers[1].calibration_ms
+    # three decimals: it is multiplied with limits in ms, and the records keep it
     return round(min(MAX_TIME_FACTOR, max(MIN_TIME_FACTOR, factor)), 3)
 
 

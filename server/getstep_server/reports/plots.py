@@ -290,9 +290,9 @@ def _width(char: str) -> float:
     if unicodedata.category(char) in ("Mn", "Me"):
         return 0.0
     if unicodedata.east_asian_width(char) in "WF":
-        return 1.15
+        return 1.15  # wide characters of East Asia
     if char in "mwMW@%&—…":
         return 1.0
     if char in " iIjlftr.,:;'|!()[]-/\\":
         return 0.42
-    return 0.78 if char.isupper() else 0.65
+    return 0.78 if char.isupper() else 0.65  # capitals, and all other characters

@@ -106,7 +106,7 @@ def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
             rules.score_line(match.state),
             notes,
         )
-        before = match.state.copy()
+        before = match.state.copy()  # a copy: `steps` applies the next turn to the same state
 
 
 def picture_after(rules: Game, turn: Turn, before: State, after: State) -> Picture:

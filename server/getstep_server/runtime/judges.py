@@ -205,6 +205,7 @@ class JudgeHandle:
                     if not self._is_ready:
                         self._is_ready = True
                         ready()
+            # a broken message ends this process's channel, and with it its loans, but not the run
             except Exception:
                 self._publish(ServerFault("a message of a judge process", traceback.format_exc()))
 

@@ -155,7 +155,7 @@ class Recorder:
 
         try:
             await self._disk.retry_until_written(attempt)
-        except Exception:
+        except Exception:  # the run goes on with what it knows, and the next refresh tries again
             self._publish(ServerFault("reading the decisions of the host", traceback.format_exc()))
 
     async def watch(self) -> None:
@@ -422,7 +422,7 @@ class Recorder:
         """Write results in one transaction; each on its own if that fails. Errors go to the entries."""
         try:
             await self._write(group)
-        except Exception as error:
+        except Exception as error:  # the group failed as a whole: find out which result was to blame
             full = isinstance(error, (OSError, DatabaseError)) and more_room_helps(error)
             if full or len(group) == 1:  # SQLite waits 5 s for a locked database: do not wait for each
                 for entry in group:

@@ -94,6 +94,7 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
+        # the program may have put a folder there: it stays, and the next write fails
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(_plain(name), dir_fd=self._descriptor)
 

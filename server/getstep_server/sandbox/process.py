@@ -82,6 +82,7 @@ class _Starter:
             future, function = self._work.get()
             try:
                 future.set_result(function())
+            # Ctrl-C too: no process may be left behind
             except BaseException as error:  # it is raised in the thread that asked
                 future.set_exception(error)
 
@@ -356,7 +357,7 @@ def _meet(
         _send(parent, b"")
         _expect(parent, b"", NotExecutableError)
         return SandboxedProcess(popen, pid, pidfd, inside, limits, cgroup)
-    except BaseException:
+    except BaseException:  # as above
         popen.kill()
         popen.wait(_END_SECONDS)  # the cgroup can be removed, and the files' memory be freed, after its end only
         inside.close()

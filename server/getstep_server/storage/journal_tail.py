@@ -59,6 +59,7 @@ class JournalTail:
     ) -> tuple[list[TailedLine], float]:
         """Return the new lines of one writer and the time of its latest write; note in ``known`` what was read."""
         lines: list[TailedLine] = []
+        # the rest is read at the next call: a page that starts late must not read all at once
         room, written_at = JOURNAL_TAIL_BYTES, 0.0
         for path in paths:
             try:

@@ -88,7 +88,7 @@ _READ_END = """
 SELECT count(*), coalesce(max(place), 0), (SELECT hash FROM records ORDER BY place DESC LIMIT 1) FROM records
 """
 _FULL = (errors.DiskFull, errors.OutOfMemory, errors.InsufficientResources, errors.IoError)
-_RETRY_SECONDS = 0.5
+_RETRY_SECONDS = 0.5  # a server that restarts takes seconds
 _KEEPALIVES: dict[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
@@ -122,7 +122,7 @@ class PostgresDatabase:
                 if not reading:
                     self._create()
                 self._check_version()
-            except BaseException:
+            except BaseException:  # also for KeyboardInterrupt: the server would keep the session for a while
                 self._connection.close()
                 raise
         except psycopg.Error as error:
@@ -191,7 +191,7 @@ class PostgresDatabase:
         return DatabaseError(_words(error), problem)
 
     def close(self) -> None:
-        with contextlib.suppress(psycopg.Error):
+        with contextlib.suppress(psycopg.Error):  # the server may be gone, which is why it is closed
             self._connection.close()
 
     # --- transactions ---

@@ -49,7 +49,7 @@ from .sqlite_pages import Row, read_rows
 from .store import Store, incident_row
 from .verify import VerifyError, verify
 
-_HASH_CHARS = 64
+_HASH_CHARS = 64  # SHA-256 in hexadecimal digits
 _NO_COLUMNS = (None,) * 5
 _TURNS, _PLACE = b',"turns":[', b',"place":'
 

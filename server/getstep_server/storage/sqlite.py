@@ -128,7 +128,7 @@ class SqliteDatabase:
         try:
             write()
             self.connection.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # an open connection would keep its locks
             if self.connection.in_transaction:  # on a full disk SQLite has rolled back already
                 self.connection.execute("ROLLBACK")
             raise

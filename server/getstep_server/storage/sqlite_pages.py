@@ -198,10 +198,10 @@ def _value(payload: bytes, at: int, kind: int) -> tuple[Value, int]:
         raise _Damaged
     if kind >= 12:
         return content, at + size
-    if kind == 7:
+    if kind == 7:  # a float of eight bytes
         (number,) = struct.unpack(">d", content)
         return float(number), at + size
-    known: Mapping[int, Value] = {0: None, 8: 0, 9: 1}
+    known: Mapping[int, Value] = {0: None, 8: 0, 9: 1}  # serial types without content
     return (known[kind] if kind in known else int.from_bytes(content, "big", signed=True)), at + size
 
 

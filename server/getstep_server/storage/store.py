@@ -151,7 +151,7 @@ class Store:
         """
         if match is not None and not 0 < match < 2**63:  # the range of SQLite's integers
             return
-        last = -(2**63)
+        last = -(2**63)  # below every place that a database can hold
         while records := self._run(partial(self._read_records, last, match)):
             yield from records
             last = records[-1].place

@@ -129,7 +129,7 @@ def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | N
 def _elo(score: float) -> float:
     if score in (0, 1):
         return inf if score else -inf
-    return -400 * log10(1 / score - 1)
+    return -400 * log10(1 / score - 1)  # the inverse of `sprt.score_of`
 
 
 def _signed(elo: float) -> str:

@@ -80,6 +80,7 @@ class Nonces:
 
     def is_fresh(self, nonce: str) -> bool:
         """Return True if this object has made the nonce within PAGE_NONCE_SECONDS, and it is not spent."""
+        # in constant time: its duration tells nothing about the seal
         if not _NONCE.fullmatch(nonce) or not hmac.compare_digest(self._seal(nonce[:16]), nonce[16:]):
             return False
         # the time is in 32 bits: a nonce from the future is far too old

@@ -179,6 +179,7 @@ class OwnGames:
             made = self._made.get(team)
             if made is None or made[0] != stamp:
                 body = encode(await self._build(team, running, program))
+                # the version of the answer: a browser that has it gets no body
                 made = self._made[team] = (stamp, sha256(body).hexdigest()[:24], body)
             return made[1], made[2]
 

@@ -248,6 +248,7 @@ class People(Boards):
             return problem(503, "the page has just started; load it again")
         self._end(request)
         self._forget()
+        # 192 bits: the key is all that proves whose game it is
         place, key = _Place(Person(), kind, request.address, team), secrets.token_urlsafe(24)
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)

@@ -112,6 +112,7 @@ class PracticePage:
 
     def __init__(self) -> None:
         listener = open_page_listener("127.0.0.1", 0)
+        # 192 bits: other users of this machine can reach the page, and must not guess it
         key = secrets.token_urlsafe(24)
         self.address = f"{page_address(listener)}play/{key}"
         """The address for the browser."""

@@ -52,7 +52,7 @@ class Steering:
     """
 
     def __init__(self, feed: Feed, decide: Callable[[], Decision]) -> None:
-        self.key = secrets.token_urlsafe(24)
+        self.key = secrets.token_urlsafe(24)  # 192 bits, in the address that the terminal shows
         """The key that the browser of the host sends."""
         self.over = False
         """True if the freeze has ended."""
