@@ -40,7 +40,7 @@ class LoginLimiter:
             del self._failures[next(iter(self._failures))]
         self._failures[address] = (count + 1, now)
         if count == 0:
-            return 0.0
+            return 0.0  # a single mistake in typing costs nothing
         # 32: millions of failures must not make a number of millions of bits
         return float(min(BAD_LOGIN_FIRST_SECONDS * 2 ** min(count - 1, 32), BAD_LOGIN_LONGEST_SECONDS))
 

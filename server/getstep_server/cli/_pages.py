@@ -122,6 +122,6 @@ def _delete(folder: Path, name: str) -> None:
     """Delete a file of an earlier call; a list that names a file elsewhere has been changed by somebody."""
     path = (folder / name).resolve()
     if path.is_relative_to(folder):
-        path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)  # somebody may have deleted it already
         with suppress(OSError):  # other files are in it
             path.parent.rmdir()

@@ -503,7 +503,7 @@ def _demo_crash(folder: Path, games: list[str], args: argparse.Namespace) -> int
 
 
 NAMES = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "Frances", "Grace", "Hedy", "Ivan", "John")
-MOST_TEAMS = 40
+MOST_TEAMS = 40  # four of each name
 FIRST_GAME = "hop"
 """The first game in a demo of all games: its matches are short and easy to watch."""
 
@@ -548,7 +548,7 @@ def lineup(teams: int) -> list[tuple[str, Bot]]:
 def _name(index: int, doubt: int) -> str:
     """Return the name of a team whose bot makes a random move in ``doubt`` of 100 turns."""
     again, name = divmod(index, len(NAMES))
-    bot = {0: "greedy", 100: "random"}.get(doubt, f"hesitant {doubt} %")
+    bot = {0: "greedy", 100: "random"}.get(doubt, f"hesitant {doubt} %")  # the two ends are the bots of these names
     return f"{NAMES[name]}{again + 1 if again else ''} ({bot})"
 
 

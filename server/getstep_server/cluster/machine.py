@@ -34,7 +34,7 @@ from .order import SandboxRow, WorkerProof
 FOLDER_VARIABLE = "GETSTEP_WORKER_FOLDER"
 """The environment variable that names another folder."""
 
-_TRY_SECONDS = 0.02
+_TRY_SECONDS = 0.02  # far less than a match takes, and no load
 
 CALIBRATION_RUNS = 7  # odd, for a median; it leaves out runs that were disturbed
 _ROUNDS = 200_000

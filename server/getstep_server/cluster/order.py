@@ -60,6 +60,7 @@ class ProgramSpec(Model, frozen=True, kw_only=True):
     number: Number
     convention: Annotated[str, Check(_check_convention)]
     command: Annotated[
+        # 256 words: far more than any plan makes
         tuple[Annotated[str, Meta(max_length=MAX_PROGRAM_COMMAND_CHARS)], ...], Meta(min_length=1, max_length=256)
     ]
     language: Annotated[str, Meta(max_length=100)]
@@ -162,6 +163,7 @@ class WorkerProof(Model, frozen=True, kw_only=True):
     ``cores`` are those that the worker may use.
     """
 
+    # The bounds are those of `records.worker`: the host writes these into a record.
     host: Annotated[str, Meta(max_length=200)]
     cores: Annotated[int, Meta(ge=1, le=4096)]
     software: Annotated[str, Meta(max_length=200)]

@@ -20,7 +20,7 @@ _START = 100 * START_RATING  # integers, so that all machines rate alike
 SURE_AFTER = 30
 """Matches after which a rating changes by half as much for each result, as FIDE does for new players."""
 
-K_NEW, K_SURE = 40, 20
+K_NEW, K_SURE = 40, 20  # FIDE's values for new and for other players
 
 UNKNOWN_SD = 300
 """The standard deviation of the ratings of teams that have not played."""

@@ -67,7 +67,7 @@ class Sprt:
         if not -MAX_ELO <= elo0 < elo1 <= MAX_ELO:
             raise ValueError(f"elo0 = {elo0!r}, elo1 = {elo1!r}, expected -2000 ≤ elo0 < elo1 ≤ 2000")
         for name, value in (("alpha", alpha), ("beta", beta)):
-            if not 0 < value < 0.5:
+            if not 0 < value < 0.5:  # from 0.5 on, both verdicts would be due at once
                 raise ValueError(f"{name} = {value!r}, expected more than 0 and less than 0.5")
         self.bounds = (log(beta / (1 - alpha)), log((1 - beta) / alpha))
         self.llr = 0.0

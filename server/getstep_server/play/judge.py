@@ -114,7 +114,7 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     player = state.state.to_move
     clocks = state.clocks
     limit = clocks.limit(player)
-    m.late = 0.0
+    m.late = 0.0  # the server's lateness is counted for each turn anew
     if limit <= 0:  # the budget is spent: the player is not asked, and has no network allowance left to play on
         yield Run(trio.lowlevel.checkpoint)  # both budgets may be spent: the remaining turns must not run in one go
         yield from _missed(m, player, limit, 0.0)

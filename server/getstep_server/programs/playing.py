@@ -75,7 +75,7 @@ TOPCODER = replace(PLAYING, memory_bytes=64 * MIB)
 SETTLE_SECONDS = 3.0
 """The time after which a program is ready that polls a file: it never waits for its input, and may compute."""
 
-POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02  # 20 ms: hardly a delay for a program, and hardly a load
 LATE_SECONDS = 0.5  # after the limit, in which an answer is still waited for: the judge's clock decides
 
 

@@ -43,7 +43,7 @@ from getstep_server.text import escape_control_chars
 
 from .disk import disk_errors
 
-_PIECE = 1 << 16
+_PIECE = 1 << 16  # unpacked in parts, so that a bomb is noticed before it is in memory
 _SHOWN_CHARS = 100
 
 
@@ -409,7 +409,7 @@ def _octal(field: bytes) -> int:
     digits = field.strip(b" \0")
     if not re.fullmatch(rb"[0-7]{0,12}", digits):
         raise ProgramRefused("not a tar.gz file, or it is damaged")
-    return int(digits or b"0", 8)
+    return int(digits or b"0", 8)  # numbers in tar headers are octal text
 
 
 def _pax_path(content: bytes) -> bytes | None:

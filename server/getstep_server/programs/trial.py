@@ -31,7 +31,7 @@ from .protection import no_sandbox
 from .version import GETSTEP
 
 _HOUSE_BOT = "random"
-_MOST_LINES = 12
+_MOST_LINES = 12  # of a traceback: its end says most
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ MAX_PROBES = 256  # the sandbox has 97 probes; a few versions may add more
 class ProbeEntry(Model, frozen=True, kw_only=True):
     """A row of the sandbox's table: whether the protection against ``probe`` ``held``."""
 
-    probe: Annotated[str, Meta(max_length=100)]
+    probe: Annotated[str, Meta(max_length=100)]  # the name of a function here
     held: bool
     detail: BoundedText = ""
 
@@ -33,6 +33,7 @@ class WorkerRecord(Head, frozen=True, kw_only=True):
 
     type: str = "worker"
     worker: Number
+    # this and the following: longer than any system's, and a record stays small
     name: Annotated[str, Meta(max_length=200)]
     host: Annotated[str, Meta(max_length=200)]
     slots: Number

@@ -136,7 +136,7 @@ class LiveBoard:
             return Text(f"(no room for the board: {missing} needed)", no_wrap=True, overflow="ellipsis")
         # 3: the padding between the two columns of the grid
         side = self._side(replay, columns - width - 3)[: len(board)]
-        grid = Table.grid(padding=(0, 3, 0, 0))
+        grid = Table.grid(padding=(0, 3, 0, 0))  # three cells between the board and the text
         grid.add_row(Group(*board), Group(*side))
         return grid
 

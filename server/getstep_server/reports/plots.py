@@ -33,6 +33,8 @@ MARKS = (
 have no common divisor, so that 35 lines differ in colour or mark before dash patterns are needed."""
 
 WIDTH = 680
+# All of the layout is in units of an SVG, which are pixels at 100 %: a row fits the font, names of about 25 letters
+# have room, and the margins the labels of the scales.
 _ROW, _TOP, _BOTTOM = 18, 26, 40
 _NAME_ROOM = 150
 _RATINGS_LEFT, _RATINGS_RIGHT = 164, WIDTH - 74

@@ -246,7 +246,7 @@ class Director:
             self._publish_waiting()
             if not self._gathering:
                 break
-            with trio.move_on_at(self._gathering.ends):
+            with trio.move_on_at(self._gathering.ends):  # a team that comes or goes wakes the director before
                 await self._changed.wait()
         self._presence.restart(self._seats)  # from now on each match waits for its own missing team
 

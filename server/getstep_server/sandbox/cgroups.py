@@ -130,6 +130,7 @@ def find_parent(memberships: Path, mounts: Path) -> CgroupParent | None:
         version = 2 if not controllers else 1 if "memory" in controllers.split(",") else 0
         for fields in mounted if version else ():
             after = fields.index("-")
+            # the columns of /proc/self/mountinfo, see proc(5)
             kind, options = fields[after + 1], fields[after + 3].split(",")
             if (version == 2 and kind == "cgroup2") or (version == 1 and kind == "cgroup" and "memory" in options):
                 root, mount = fields[3], Path(fields[4])

@@ -226,7 +226,7 @@ class _Aim:
         with server:
             if server.stdout is None or not server.stdout.readline():
                 return False, "the program did not start"
-            server.kill()
+            server.kill()  # SIGKILL: the server gets no chance to end its program
             server.wait()
         held, detail = self._gone()
         parent = cgroups.cgroup_parent() if held else None

@@ -127,6 +127,7 @@ def _answers(machine: str, *, children: bool, name_address: int | None) -> dict[
 
 
 def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
+    # an error, not a kill: a runtime that tries a call goes on without it
     refused, allowed = _return(_ERROR | errno.EPERM), _return(_ALLOW)
     flags, low, high = _argument(0), _argument(0), _argument(0, upper=True)
     no_namespace: _Block = (flags, (_AND, 0, 0, _NAMESPACES), (_EQUAL, 1, 0, 0), refused)

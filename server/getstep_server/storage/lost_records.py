@@ -17,7 +17,7 @@ from .opening import database_exists
 
 _HEADER = b"SQLite format 3\0"
 _TOLD = (b'"match_started"', b'"match_ended"')
-_BLOCK = 1 << 20
+_BLOCK = 1 << 20  # read in parts: a log may have hundreds of megabytes
 
 
 def has_database(contest: Contest) -> bool:
@@ -119,7 +119,7 @@ def _inodes(paths: Iterable[Path]) -> set[tuple[int, int]]:
     """Return what identifies the files, under whatever names: a copy may be a hard link."""
     found = set()
     for path in paths:
-        with suppress(OSError):
+        with suppress(OSError):  # it was deleted just now
             status = path.stat()
             found.add((status.st_dev, status.st_ino))
     return found

@@ -31,6 +31,7 @@ from psycopg import errors, sql
 
 from getstep_server.config.database_address import PostgresAddress
 from getstep_server.limits import DATABASE_CONNECT_SECONDS, DATABASE_DOUBT_SECONDS
+from getstep_server.records.record import FIRST
 
 from .database import (
     DatabaseError,
@@ -72,7 +73,6 @@ CREATE TABLE incidents (
 );
 CREATE UNIQUE INDEX incident_kinds ON incidents (code, coalesce(team, -1), address);
 """
-_FIRST_HASH = "0" * 64
 
 _COUNT_INCIDENTS = """
 INSERT INTO incidents AS old (team, address, code, count, first, last, detail, first_bytes)
@@ -141,7 +141,7 @@ class PostgresDatabase:
                     sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(self._address.schema))
                 )
                 self._connection.execute(_TABLES)
-                self._connection.execute("INSERT INTO chain VALUES (0, %s, %s)", (_FIRST_HASH, SCHEMA_VERSION))
+                self._connection.execute("INSERT INTO chain VALUES (0, %s, %s)", (FIRST, SCHEMA_VERSION))
 
     def _check_version(self) -> None:
         version = _version(self._connection, self._address.schema)
@@ -279,6 +279,7 @@ class PostgresDatabase:
         self._connection.execute(
             "INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", (*row[:6], *texts)
         )
+        # in the same transaction: it counts the records that there are
         self._connection.execute("UPDATE chain SET length = %s, hash = %s", (row[0], texts[3]))
 
     def incidents(self) -> Sequence[IncidentColumns]:

@@ -50,7 +50,7 @@ from .store import Store, incident_row
 from .verify import VerifyError, verify
 
 _HASH_CHARS = 64  # SHA-256 in hexadecimal digits
-_NO_COLUMNS = (None,) * 5
+_NO_COLUMNS = (None,) * 5  # the key columns of records that are not a game's
 _TURNS, _PLACE = b',"turns":[', b',"place":'
 
 
@@ -175,7 +175,7 @@ def _record_row(row: Row) -> RecordRow | None:
 
 
 def _is_proved(row: RecordRow) -> bool:
-    line, digest = _line_of(row), row[9]
+    line, digest = _line_of(row), row[9]  # the last column
     return len(digest) == _HASH_CHARS and hash_of(line).encode() == digest
 
 
@@ -207,7 +207,7 @@ def _incident(row: Row) -> IncidentRow | None:
 
 def _keep(row: RecordRow, left: Left, source: str) -> None:
     """Keep a record that proves itself, if there is none at its place, and its neighbours do not deny it."""
-    place, previous, digest = row[0], row[8], row[9]
+    place, previous, digest = row[0], row[8], row[9]  # the columns of the table `records`
     if place in left.rows or place < 1:
         return
     before, after = left.rows.get(place - 1), left.rows.get(place + 1)
@@ -595,5 +595,5 @@ def _write_journal(left: Left, tags: Iterable[bytes], folder: Path) -> None:
             size += os.write(file, line)
     finally:
         if file >= 0:
-            os.fsync(file)
+            os.fsync(file)  # the whole folder is new: a power cut must not leave half of an attempt
             os.close(file)

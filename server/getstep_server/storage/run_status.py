@@ -15,7 +15,7 @@ from typing import Any
 from getstep_server.json_text import decode, encode
 
 _NAME = "status.json"
-_MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20  # 1,024 teams take 20 kB; anything may be there under the name
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ class SqliteDatabase:
         try:
             write()
             self.connection.execute("COMMIT")
+        # Ctrl-C too: an open connection would keep its locks
         except BaseException:  # an open connection would keep its locks
             if self.connection.in_transaction:  # on a full disk SQLite has rolled back already
                 self.connection.execute("ROLLBACK")
@@ -150,6 +151,7 @@ class SqliteDatabase:
         *numbers, head, turns, previous, digest = row
         texts = [text.decode() for text in (head, turns, previous, digest)]
         self.connection.execute("INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*numbers, *texts))
+        # in the same transaction: it counts the records that there are
         self.connection.execute("UPDATE chain SET length = ?, hash = ?", (row[0], texts[3]))
 
     def incidents(self) -> Sequence[IncidentColumns]:

@@ -173,6 +173,7 @@ class Model:
         The games say nothing about the mean of a group, so an information of its own holds it where it is. The
         same holds log ν if ``draw_held``.
         """
+        # of half a point for a win, 0 for a draw and minus half a point for a loss
         variance = self._weights * ((1 - draw) / 4 - half * half)
         with_draw = self._weights * half * -draw
         teams = len(self.games)
