@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.support.limits_removed import ALL_SECONDS, REMOVED, Scratch, holding
@@ -10,11 +12,12 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="session")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scratch]:
     """A copy of the project in which the tests pass: else a limit would seem to be held whatever is removed."""
     made = Scratch(tmp_path_factory.mktemp("limits-removed"))
     assert made.failing(holding(REMOVED), ALL_SECONDS) is None
-    return made
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("name", REMOVED)

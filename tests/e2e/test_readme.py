@@ -69,7 +69,8 @@ def environment() -> dict[str, str]:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(own)}
     python = Path(getattr(sys, "_base_executable", sys.executable)).parent
     path = [entry for entry in plain["PATH"].split(os.pathsep) if entry != str(Path(sys.prefix) / "bin")]
-    return {**plain, "PATH": os.pathsep.join([str(python), *path]), "PYTEST_ADDOPTS": "--collect-only -q"}
+    cheap = {"PYTEST_ADDOPTS": "--collect-only -q tests/test_architecture.py", "PIP_NO_COMPILE": "1"}
+    return {**plain, "PATH": os.pathsep.join([str(python), *path]), **cheap}
 
 
 def typed(script: str, folder: Path) -> str:
@@ -128,7 +129,7 @@ def test_make_demo(tree: Path) -> None:
 def test_make_test(tree: Path) -> None:
     output = typed(TEST, tree)
     assert "tests/test_architecture.py::test_the_engines_are_pure" in output  # collected only: see PYTEST_ADDOPTS
-    assert re.search(r"^\d+/\d+ tests collected", output, re.MULTILINE)
+    assert re.search(r"^\d+ tests collected", output, re.MULTILINE)
 
 
 @needs_make

@@ -47,12 +47,12 @@ def tonga(size: int, few: int, many: int) -> Case:
 
 
 CASES = [
-    Case("chain_reaction", ChainReactionBatch, 30, 1000),
-    Case("longest_path", LongestPathBatch, 8, 1000),
-    tonga(6, 20, 1000),
-    tonga(8, 8, 500),
-    tonga(16, 1, 100),
-    Case("hop", HopBatch, 2, 100),
+    Case("chain_reaction", ChainReactionBatch, 30, 300),
+    Case("longest_path", LongestPathBatch, 8, 300),
+    tonga(6, 20, 300),
+    tonga(8, 8, 200),
+    tonga(16, 1, 30),
+    Case("hop", HopBatch, 2, 30),
 ]
 EVERY_GAME = pytest.mark.parametrize("case", CASES, ids=str)
 SMALL = [CASES[0], CASES[1], CASES[2], CASES[5]]
