@@ -20,9 +20,6 @@ from tests.support.processes import Program, Programs
 
 HANG = "hang"
 
-RESTART_AFTER = "1"
-"""Seconds; ten programs that start at once on two cores take some."""
-
 GAME = {"game": "pseudo_tonga", "options": {"size": 6}}
 """The first empty square is a legal move, and a missed limit ends the match."""
 
@@ -158,7 +155,12 @@ def build(language: str, folder: Path) -> list[str]:
 
 
 def play(
-    programs: Programs, contest: Path, bots: Mapping[int, Sequence[str]], hang: Sequence[int]
+    programs: Programs,
+    contest: Path,
+    bots: Mapping[int, Sequence[str]],
+    *,
+    hang: Sequence[int],
+    restart_after: str,
 ) -> tuple[list[Result], Mapping[int, Program]]:
     """Play a contest to its end. Return the results, and the programs with what they have printed.
 
@@ -167,6 +169,7 @@ def play(
         contest: its folder.
         bots: the command of each team's bot, in any language: it takes the options of the SDKs.
         hang: the teams whose bots hang once.
+        restart_after: the seconds after the limit at which they are started again.
     """
     server = programs.serve_in_thread(contest)
     started = {}
@@ -175,7 +178,7 @@ def play(
         folder.mkdir()
         if team in hang:
             (folder / HANG).touch()
-        where = ["--host", "127.0.0.1", "--port", str(server.port), "--restart-after", RESTART_AFTER]
+        where = ["--host", "127.0.0.1", "--port", str(server.port), "--restart-after", restart_after]
         login = ["--team", str(team), "--token", token_of(team)]
         started[team] = programs.start(*command, *where, *login, cwd=folder)
     assert server.wait() == 0

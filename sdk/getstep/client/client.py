@@ -541,6 +541,7 @@ class Client:
             self._end_hung(connection, goodbye)
         elif not self._interrupted and now - self._over_since >= INTERRUPT_SECONDS:
             self._interrupted = True
+            self.console.warn("getstep: get_step is still running; the program ends without it")
             self._ctrl_c.interrupt_main()
 
     def _end_hung(self, connection: ServerConnection, goodbye: Goodbye) -> None:
