@@ -268,34 +268,20 @@ def test_the_output_of_a_bot_is_bounded(duel: Callable[..., Duel], tmp_path: Pat
     assert max(map(len, ran.out.splitlines())) < 250
 
 
-def test_processes_of_a_bot_end_with_it(duel: Callable[..., Duel], tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_itself", [False, True], ids=["a file", "a command"])
+def test_processes_of_a_bot_end_with_it(duel: Callable[..., Duel], tmp_path: Path, by_itself: bool) -> None:
+    """A bot in any language may connect by itself; here it is one in Python."""
     bot, pid = tmp_path / "parent.py", tmp_path / "pid"
-    bot.write_text(
-        "import subprocess, sys\n"
-        "from getstep_bots.random_bot import get_step\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        f"open({str(pid)!r}, 'w').write(str(child.pid))\n"
-    )
-    assert duel(bot, "random_bot", *QUICK, "--pairs", "1").code == 0
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while is_running(int(pid.read_text())):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def test_a_command_plays_and_all_that_it_starts_ends(duel: Callable[..., Duel], tmp_path: Path) -> None:
-    """A bot in any language connects by itself; here it is one in Python."""
-    bot, pid = tmp_path / "client.py", tmp_path / "pid"
     bot.write_text(
         "import getstep, subprocess, sys\n"
         "from getstep_bots.random_bot import get_step\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         f"open({str(pid)!r}, 'w').write(str(child.pid))\n"
-        "getstep.play(get_step)\n"
+        "if __name__ == '__main__': getstep.play(get_step)\n"
     )
-    ran = duel(f"{sys.executable} {bot}", "random_bot", *QUICK, "--pairs", "1")
+    ran = duel(f"{sys.executable} {bot}" if by_itself else bot, "random_bot", *QUICK, "--pairs", "1")
     assert ran.code == 0, ran.err
-    assert "client – random_bot: pseudo_tonga" in ran.out
+    assert "parent – random_bot: pseudo_tonga" in ran.out
     assert last_score(ran.out).startswith("1 pair: ")
     deadline = time.monotonic() + PATIENCE_SECONDS
     while is_running(int(pid.read_text())):

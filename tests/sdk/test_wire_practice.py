@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -52,7 +53,8 @@ def first_legal(board: Any, is_black: bool, turn: getstep.Turn) -> Any:
 
 
 def play(command: series.Bot, game: str = "linkage", **more: Any) -> Results:
-    return getstep.practice(command, game, **{"against": first_legal, "games": 2, "quiet": True, **more})
+    settings = {"against": first_legal, "games": 2, "quiet": True, "limit": PATIENCE_SECONDS, **more}
+    return getstep.practice(command, game, **settings)
 
 
 # --- games ------------------------------------------------------------------------------------------------------
@@ -103,10 +105,10 @@ def test_a_late_answer_costs_its_turn_and_is_a_sign_of_life(tmp_path: Path) -> N
     """Were it not, the third one would have the bot stalled."""
     slow = """
 def get_step(board, is_black, turn):
-    if turn.move_number < 12: time.sleep(0.5)
+    if turn.move_number < 8: time.sleep(0.7)
     return legal(board, is_black, turn)
 """
-    results = play(bot(tmp_path, slow), "hop", games=1, limit=0.15)
+    results = play(bot(tmp_path, slow), "hop", games=1, limit=0.4)
     codes = [turn.code for _, turn in results.faults]
     assert set(codes) == {"missed_limit"}
     assert len(codes) > 3
@@ -263,10 +265,14 @@ def test_others_on_this_computer_cannot_keep_a_program_from_logging_in(tmp_path:
         held[1].close()
         assert not program.wait_for_login(0.1)
         with socket.create_connection(("127.0.0.1", port)) as mine:
-            client = Connection(Role.CLIENT)
-            program.receive(time.perf_counter() + 0.1)
-            client.receive_data(mine.recv(4096))
-            hello = client.next_event()
+            client, hello = Connection(Role.CLIENT), None
+            mine.settimeout(0.05)
+            until = time.monotonic() + PATIENCE_SECONDS
+            while not isinstance(hello, Hello) and time.monotonic() < until:
+                program.receive(0)
+                with contextlib.suppress(TimeoutError):
+                    client.receive_data(mine.recv(4096))
+                hello = client.next_event()
             assert isinstance(hello, Hello)
             mac = sign(program._token, hello.nonce)
             mine.sendall(client.send(Join(version=1, team=1, mac=mac, client="mine")))
@@ -328,7 +334,7 @@ KINDS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "no source": (lambda folder: touch(folder, "notes.txt"), ".", "without a bot's source (.py, .cpp,"),
     "a project": (lambda folder: touch(folder, "MyBot.cs", "Bot.csproj"), "Bot.csproj", "getstep practice "),
     "the SDK": (lambda folder: touch(folder, "getstep.hpp"), "getstep.hpp", "is a file of the SDK"),
-    "C": (lambda folder: touch(folder, "my_bot.c"), "my_bot.c", "gcc -O2 -o my_bot"),
+    "C": (lambda folder: touch(folder, "my_bot.c"), "my_bot.c", "gcc -O2 -pthread -o my_bot"),
     "no jar": (lambda folder: touch(folder, "MyBot.jar"), "MyBot.jar", "MyBot.jar is no jar file"),
     "a text": (lambda folder: touch(folder, "notes.txt"), "notes.txt", "is not an executable file"),
     "nothing": (lambda folder: None, "my_bot", "There is no file"),

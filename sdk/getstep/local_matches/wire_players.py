@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from getstep._errors import BotError
 from getstep.bot_process.serve import LONGEST_TEXT, Message
@@ -15,9 +14,9 @@ from getstep.wire import MAX_MS, End, GetStep, Raised, Start
 
 from .players import Answer, Player
 
-_PRINTING_SECONDS = 0.1  # for what a bot prints about an exception to come through its pipe
-_MOST_WAITS = 20  # faults whose output is waited for: that costs the time of a game, not of the bot
-_QUIET_SECONDS = 0.02  # without a further line of it
+_PRINTING_SECONDS = 0.5  # for what a bot prints about an exception to come through its pipe
+_MOST_WAITS = 10  # faults whose output is waited for: that costs the time of a game, not of the bot
+_QUIET_SECONDS = 0.05  # without a further line of it
 _MATCH_AND_MOVE = re.compile(r"^Match \d+, move \d+: ")
 
 
@@ -28,21 +27,14 @@ class WirePlayer(Player):
         command: starts it.
         name: the bot's name for people.
         folder: where it starts; None for the current one.
-        games: of `welcome`.
 
     Raises:
         BotError: it cannot be started, ends at once, or does not log in.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        name: str,
-        folder: Path | None = None,
-        games: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
+    def __init__(self, command: Sequence[str], name: str, folder: Path | None = None) -> None:
         super().__init__(name)
-        self._program = LocalProgram(command, folder=folder, games=games)
+        self._program = LocalProgram(command, folder=folder)
         self.output = self._program.output
         self._printed = 0  # lines when it was asked
         self._problems: dict[str, str] = {}  # what was printed about each exception

@@ -16,10 +16,10 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from getstep._errors import BotError
 from getstep.output import Output
@@ -109,23 +109,14 @@ class LocalProgram:
     Args:
         command: starts it.
         folder: where it starts; None for the current folder.
-        games: what `welcome` tells of the games, as a contest's server does.
-        name: of its team.
 
     Raises:
         BotError: it cannot be started.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        folder: Path | None = None,
-        games: Sequence[Mapping[str, Any]] = (),
-        name: str = "my bot",
-    ) -> None:
+    def __init__(self, command: Sequence[str], *, folder: Path | None = None) -> None:
         self._token = secrets.token_hex(16)
-        self._welcome = Welcome(TEAM, name[:64], 0, [dict(game) for game in games])
+        self._welcome = Welcome(TEAM, "my bot", 0, [])  # which games will be played is said by each start
         self._links: dict[socket.socket, _Link] = {}
         self._player: _Link | None = None
         self._start: Start | None = None
