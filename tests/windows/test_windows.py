@@ -96,6 +96,7 @@ def folder(windows: Windows) -> Path:
     """The contestant's folder: with a space, umlauts, and characters outside the code page."""
     made = windows.folder / "Übung Zoë 日本"
     made.mkdir()
+    assert windows.getstep("new", "alle.py", "--game", "all", cwd=made).code == 0
     return made
 
 
@@ -115,7 +116,6 @@ def builds(windows: Windows, folder: Path) -> Iterator[dict[str, Future[Path]]]:
 
 
 def test_practice_plays_each_game(windows: Windows, folder: Path, builds: object) -> None:
-    assert windows.getstep("new", "alle.py", "--game", "all", cwd=folder).code == 0
     done = windows.run(windows.python, "-X", "utf8=0", "-c", ALL_GAMES, cwd=folder)
     assert done.code == 0
     assert [line for line in done.output.splitlines() if "exit code" in line] == [
@@ -167,6 +167,9 @@ def test_a_contest_of_a_bot_in_python_and_one_in_cpp(
     source.write_text(text, encoding="utf-8")
     with ThreadPoolExecutor(1) as threads:
         compiled = threads.submit(windows.compile, source, "-O0")
+        words = ("--game", "linkage", "--against", "random", "--games", "2", "--limit", "60")
+        done = windows.getstep("practice", compiled.result().name, *words, cwd=folder)
+        assert done.code == 0, done.output
         programs = Programs(monkeypatch)
         try:
             play_contest(windows, folder, compiled, programs)
