@@ -18,7 +18,6 @@ from getstep_server.tournament.tournament import Tournament
 
 
 def add_dask(parser: argparse.ArgumentParser) -> None:
-    """Add the option ``--dask``."""
     parser.add_argument(
         "--dask",
         metavar="WHERE",

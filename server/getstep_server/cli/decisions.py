@@ -114,7 +114,6 @@ def add_team_decisions(actions: Commands[argparse.ArgumentParser]) -> None:
 
 
 def add_matches(parser: argparse.ArgumentParser) -> None:
-    """Add the actions of ``matches`` and their arguments."""
     _add_actions(parser, current=True)
 
 

@@ -225,7 +225,6 @@ def _pair(args: argparse.Namespace) -> list[Bot]:
 
 
 def _convention(args: argparse.Namespace) -> str | None:
-    """Return the convention of both bots."""
     given: list[str] = args.conventions or []
     if len(given) > 1:
         each = " ".join(f"--as-{letter} {name}" for letter, name in zip("ab", given, strict=False))

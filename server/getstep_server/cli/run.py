@@ -334,7 +334,6 @@ examples:
 
 
 def add_rehearse(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``rehearse``."""
     parser.description = _REHEARSE
     folder_argument(parser)
     parser.add_argument("--bots", action="store_true", help="sample bots play for all teams")

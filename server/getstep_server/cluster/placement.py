@@ -79,7 +79,6 @@ class Durations:
         self._beside[match.event].add(max(0.0, result.seconds - sum(result.thought)))
 
     def expected(self, match: Match, control: TimeControl) -> float:
-        """Return the seconds that a match is expected to take."""
         thought = sum(self._expected_thought(match.event, team, control) for team in match.teams)
         beside = self._beside.get(match.event)
         return thought + (0.0 if beside is None else beside.value)

@@ -42,7 +42,6 @@ def play(number: int, order: bytes, files: Mapping[str, bytes], topic: str) -> b
 
 
 def _watch(is_cancelled: Callable[[], bool], stop: threading.Event, over: threading.Event) -> None:
-    """Set ``stop`` once the task is cancelled."""
     while not over.wait(STOP_SECONDS):
         if is_cancelled():
             stop.set()

@@ -68,7 +68,6 @@ class Played(Struct, frozen=True, gc=False):
 
     @property
     def open(self) -> bool:
-        """True if the match is still to be played."""
         return self.points is None and not self.cancelled and not self.pairing.is_bye
 
     @property

@@ -70,8 +70,6 @@ async def run(sock: socket.socket) -> None:
 
 @dataclass
 class _LentMatch:
-    """A match that is judged here."""
-
     sheet: Scoresheet
     seats: tuple[Seat, Seat]
     told: int = 0

@@ -25,8 +25,6 @@ _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux has it
 
 
 class ClassicConnection(ClientConnection):
-    """A connection that speaks the classic wire."""
-
     client = "classic"
 
     def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:

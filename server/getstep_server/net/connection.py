@@ -243,7 +243,6 @@ class ClientConnection(ABC):
 
     @property
     def seated(self) -> bool:
-        """True if this connection holds a seat of its team."""
         return self.seat is not None and self.seat.connection is self
 
     @property

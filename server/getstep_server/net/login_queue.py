@@ -115,8 +115,6 @@ class LoginThrottle:
 
 
 class _Lane:
-    """A queue, and the task that serves it."""
-
     def __init__(self, batch: Callable[[], AbstractContextManager[None]], throttle: LoginThrottle) -> None:
         self.queue = FairQueue()
         self.throttle = throttle
@@ -223,7 +221,6 @@ class LoginQueue:
         return True
 
     def has_waiting(self, address: str) -> bool:
-        """Return True if a connection from there waits to be admitted."""
         return self.source(address) in self._waiting
 
     @property

@@ -117,15 +117,12 @@ class Silence(NamedTuple):
 
 @dataclass(slots=True)
 class Shared:
-    """State that the seats of one team share."""
-
     seats: list[Seat] = field(default_factory=list)
     # Random, so that an answer from before a restart of the server does not match an open question by chance.
     last_id: int = field(default_factory=lambda: secrets.randbelow(MAX_ID // 2))
 
     @property
     def connected(self) -> int:
-        """The number of the team's bots that are connected."""
         return sum(seat.connected for seat in self.seats)
 
 
@@ -161,7 +158,6 @@ class Seat:
 
     @property
     def connected(self) -> bool:
-        """True if a bot is connected to this seat."""
         return self.connection is not None
 
     @property

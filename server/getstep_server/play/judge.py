@@ -85,7 +85,6 @@ def seat_players(
 
 
 def start_message(match: Match, opponent: str, control: TimeControl, lag: float, *, is_black: bool) -> Start:
-    """Return the message that tells a player the start of a match."""
     return Start(
         match=match.number,
         game=match.game,
@@ -253,6 +252,5 @@ def _ms(seconds: float) -> float:
 
 
 def end_message(result: Result, player: Player) -> End:
-    """Return the message that tells a player a result."""
     scores = None if result.scores is None else list(result.scores)
     return End(result.match.number, result.outcome_for(player), str(result.reason), result.detail, scores)

@@ -21,8 +21,6 @@ from .values import BoundedLine, Number, Sha256, TeamId
 
 
 class PairingEntry(Model, frozen=True, kw_only=True):
-    """A match of the pairings, or a bye."""
-
     number: Number | None
     round: Number
     pairing: Number
@@ -60,8 +58,6 @@ class PairingsHead(Head, frozen=True, kw_only=True):
 
 
 class PairingsRecord(PairingsHead, frozen=True, kw_only=True):
-    """A record of pairings, without its seal."""
-
     matches: list[PairingEntry]
 
 

@@ -53,8 +53,6 @@ class EventEntry(Model, frozen=True, kw_only=True):
 
 
 class SettingsRecord(Head, frozen=True, kw_only=True):
-    """A record of settings, without its seal."""
-
     type: str = "settings"
     teams: Annotated[list[RecordedTeam], Meta(max_length=MAX_TEAMS)]
     start: dict[str, Any]

@@ -49,8 +49,6 @@ class WorkerRecord(Head, frozen=True, kw_only=True):
 
 
 class Workers(dict[int, WorkerRecord]):
-    """The workers on record, by number."""
-
     def apply(self, fields: Mapping[str, Any]) -> None:
         """Add the worker of the next record of one.
 

@@ -75,7 +75,6 @@ def _kind_of_decision(tournament: Tournament, match: Match, result: Result | Non
 
 
 def _causes(decision: Decision, kind: CorrectionKind, tournament: Tournament, match: Match) -> bool:
-    """Return True if a decision has caused a correction of this kind."""
     if kind is CorrectionKind.ANNULLED:
         disqualified = tournament.status(decision.team or 0, match.event) == TeamStatus.DISQUALIFIED
         return decision.kind == DecisionKind.DISQUALIFY and decision.is_about(match) and disqualified

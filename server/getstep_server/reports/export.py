@@ -223,7 +223,6 @@ class Standings(DataSet):
             yield {**_team(self._tournament.contest, row), **more}
 
     def text(self) -> TextTable:
-        """Return the table of ``getstep-server standings``."""
         return standings_table(self._tournament.contest, self._event, self._tournament.table(self._event))
 
 
@@ -280,7 +279,6 @@ class CrosstableResults(DataSet):
             yield [*_team(self._contest, row).values(), *points, row.points]
 
     def text(self) -> CrosstableView:
-        """Return the table of ``getstep-server crosstable``."""
         return crosstable_table(self._contest, self._table)
 
 
@@ -319,12 +317,10 @@ class RatingEstimates(DataSet):
             yield dict(zip(RATING_COLUMNS, [*team, *of_event], strict=True))
 
     def text(self) -> TextTable:
-        """Return the table of ``getstep-server ratings``."""
         return ratings_table(self._tournament, self._event)
 
 
 def _ends(estimate: Estimate | None, digits: int) -> list[float | None]:
-    """Return the estimate and the ends of its interval, rounded."""
     if estimate is None:
         return [None, None, None]
     return [round(value, digits) for value in (estimate.value, estimate.low, estimate.high)]

@@ -51,7 +51,6 @@ class Links:
 
 
 def shared_files() -> Iterator[tuple[str, str]]:
-    """Yield the files that all pages of matches share, each with its name."""
     yield SCRIPT_FILE, script()
     yield STYLE_FILE, style()
 

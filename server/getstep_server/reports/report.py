@@ -77,7 +77,6 @@ class Grid:
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
-        """The rows, with a cell for each column."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
 
@@ -186,7 +185,6 @@ def as_html(data: ReportData, progress: Progress = lambda *_: None) -> str:
 
 
 def environment() -> Environment:
-    """Return the environment that renders the report and the site."""
     made = template_environment("getstep_server.reports")
     made.globals.update(most=CROSSTABLE_TEAMS, plot_width=WIDTH, colours=COLOURS)
     return made

@@ -80,8 +80,6 @@ class JudgeDied(Exception):  # noqa: N818 - an end of a process, as its code say
 
 @dataclass
 class _Loan:
-    """A match that a judge process judges."""
-
     attempt: Attempt
     sheet: Scoresheet
     reserved: tuple[int, int]

@@ -62,12 +62,10 @@ class Presence:
 
     @property
     def taking_part(self) -> set[int]:
-        """The teams that are present or in a match."""
         return {team for team, seats in self._seats.items() if any(seat.taken for seat in seats)} | self.present
 
     @property
     def absent(self) -> set[int]:
-        """The teams that are not present."""
         return self._seats.keys() - self.present
 
     @property
@@ -169,12 +167,10 @@ class Gathering:
 
     @property
     def numbers(self) -> set[int]:
-        """The numbers of the matches that wait."""
         return {number for group in self._groups for number in group.matches}
 
     @property
     def teams(self) -> set[int]:
-        """The teams of the matches that wait."""
         return {team for group in self._groups for team in group.teams}
 
     @property

@@ -93,7 +93,6 @@ class Folder:
         os.rename(new, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
         # the program may have put a folder there: it stays, and the next write fails
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
             os.unlink(_plain(name), dir_fd=self._descriptor)

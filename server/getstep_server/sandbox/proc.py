@@ -186,7 +186,6 @@ class WaitWatch:
         return str((process / f"fd/{descriptor}").readlink()) == self._pipe
 
     def _has_input(self, process: Path, epoll: int) -> bool:
-        """Return True if an epoll descriptor waits for the input."""
         lines = (process / f"fdinfo/{epoll}").read_text(encoding="ascii").splitlines()
         watched = (int(line.split()[1]) for line in lines if line.startswith("tfd:"))
         return any(self._is_input(process, descriptor) for descriptor in watched)

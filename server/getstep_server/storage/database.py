@@ -108,12 +108,10 @@ class Database(Protocol):
 
 
 def not_there(address: DatabaseAddress) -> str:
-    """Return the words for a database that is not there."""
     return f"{address}: no such {'schema' if isinstance(address, PostgresAddress) else 'file'}"
 
 
 def damaged(address: DatabaseAddress, what: str) -> StoreError:
-    """Return the error for a damaged database, with advice."""
     return StoreError(f"{address}: damaged: {what}; {advice(address)}")
 
 

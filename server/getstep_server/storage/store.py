@@ -208,7 +208,6 @@ class Store:
             self._run(lambda: self._db.rollback())
 
     def incidents(self) -> list[IncidentRow]:
-        """Return the incidents of all runs."""
         return self._run(self._read_incidents)
 
     # --- copying: these block, too ---
@@ -385,7 +384,6 @@ class Store:
         self._db.transact(lambda: self._db.count_incidents(columns))
 
     def _read_headers(self, place: int) -> list[bytes]:
-        """Return the headers of the records behind ``place``."""
         return self._db.headers(place)
 
     def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:

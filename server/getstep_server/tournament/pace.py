@@ -73,7 +73,6 @@ class PaceEstimator:
         self._running[match.number] = _Running(match, self._clock(), turns(), turns)
 
     def end(self, match: Match) -> None:
-        """Note that a match is over."""
         running = self._running.pop(match.number, None)
         if running is None or not running.turns():
             return  # a walkover takes no time: it would make the others look fast

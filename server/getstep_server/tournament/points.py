@@ -12,7 +12,6 @@ from getstep_server.records.result import PLAYERS, Result
 
 
 def bye_points(scoring: Scoring) -> float:
-    """Return the points of a bye, for each of its legs."""
     return scoring.win if scoring.kind == "points" else 0.0
 
 

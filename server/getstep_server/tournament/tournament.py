@@ -145,7 +145,6 @@ class Tournament:
         return Counter(team for number in numbers for team in self.matches[number].teams)
 
     def is_open(self, match: Match) -> bool:
-        """Return True if a match is to be played."""
         return match.number in self._events[match.event].open
 
     def accepts_result(self, match: Match) -> bool:

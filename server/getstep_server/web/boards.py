@@ -62,7 +62,6 @@ class Boards:
         return Response(b"{}", JSON)
 
     def here(self, request: Request) -> AnyResponse:
-        """Note that the person is at the board."""
         person = self.person(request)
         if person is not None:
             person.touch()

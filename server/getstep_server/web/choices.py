@@ -59,7 +59,6 @@ def _parse_part(part: object) -> Any:
 
 
 def move_of(form: MoveForm, picked: Sequence[Any]) -> Any:
-    """Return the move that is picked completely."""
     if form.parts == ("path",):
         return list(picked)
     return picked[0] if len(form.parts) == 1 else tuple(picked)

@@ -108,7 +108,6 @@ class LiveMatch:
 
     @property
     def stalled(self) -> list[int]:
-        """The teams that are stalled."""
         return [self.match.teams[player] for player in PLAYERS if self.state.is_stalled(player)]
 
     @property

@@ -282,7 +282,6 @@ class TeamArea:
         return _refusal(403, WRONG)
 
     async def program(self, request: Request) -> AnyResponse:
-        """Take a program that the team submits."""
         team = self.team_of(request)
         return (
             problem(401, "log in first, on the page /own")

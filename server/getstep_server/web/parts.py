@@ -43,7 +43,6 @@ def team_text(tournament: Tournament, team: int) -> dict[str, Any]:
 
 
 def result_json(tournament: Tournament, result: Result) -> dict[str, Any]:
-    """Return a result as JSON, with the reason in words."""
     match, contest = result.match, tournament.contest
     points = [_points(result, player) for player in (0, 1)]
     finished = result.reason == Reason.FINISHED

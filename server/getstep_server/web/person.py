@@ -155,7 +155,6 @@ class Person:
         self._answer(self._open(number), RESIGNED)
 
     def touch(self) -> None:
-        """Note that the person is there."""
         self.touched_at = trio.current_time()
         self.active.set()
 

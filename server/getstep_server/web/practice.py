@@ -172,7 +172,6 @@ class PracticePage:
         self._trio.run_sync_soon(lambda: self._person.show(result=result))
 
     def close(self) -> None:
-        """Say that practice is over, and close the page."""
         with contextlib.suppress(trio.RunFinishedError):  # the page has ended first
             self._trio.run_sync_soon(self._over.set)
         self._thread.join(2 * LINGER_SECONDS)

@@ -141,7 +141,6 @@ class Topics:
 
     @property
     def subscribers(self) -> int:
-        """The number of subscribers of all topics."""
         return sum(topic.subscribers for topic in self._topics.values())
 
     def is_crowded(self, address: str) -> bool:
