@@ -312,8 +312,9 @@ class Client:
         self._over_since: float | None = None  # since when the contest is over, while the bot still thinks
         self._interrupted = False  # this client has interrupted the bot, and not its user
         self._hangs = 0  # in a row, without an answer in between
-        self._first_pause = 0.0
+        self._first_pause, self._supervised = 0.0, False
         if handover is not None:
+            self._supervised = handover.supervised
             self._address, self._hangs, self._first_pause = handover.address, handover.hangs, handover.pause
             self._ever_proved, self._ever_located = handover.proved, handover.located
 
@@ -566,7 +567,7 @@ class Client:
         seconds = program.restart_after
         self.console.warn(restart_text(match.number, match.game, ask, seconds, where))
         handover = Handover(
-            self._address, self._login, self._hangs + 1, proved=self._ever_proved, located=self._ever_located
+            self._address, self._login, self._hangs + 1, self._ever_proved, self._ever_located, self._supervised
         )
         failed = program.start_again(handover)
         self.console.warn(

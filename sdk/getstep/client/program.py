@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -74,7 +74,8 @@ class Handover:
     """What a program that is started again gets from the one before.
 
     ``hangs`` counts how often in a row the program was started again without an answer in between. ``proved`` and
-    ``located`` are those of `ServerConnection`, of any connection since the first start.
+    ``located`` are those of `ServerConnection`, of any connection since the first start. ``supervised`` is True on
+    Windows if the first process waits for this one, and starts the next.
     """
 
     address: Address
@@ -82,12 +83,16 @@ class Handover:
     hangs: int
     proved: bool
     located: bool
+    supervised: bool = False
 
     def to_json(self) -> str:
         """Return it as the value of `HANDOVER_VARIABLE`."""
         address, login = self.address, self.login
         return json.dumps(
-            [address.host, address.port, login.team, login.token, self.hangs, self.proved, self.located]
+            [
+                *(address.host, address.port, login.team, login.token),
+                *(self.hangs, self.proved, self.located, self.supervised),
+            ]
         )
 
     @property
@@ -102,10 +107,10 @@ def take_handover(environment: dict[str, str] | os._Environ[str] = os.environ) -
     if text is None:
         return None
     try:
-        host, port, team, token, hangs, proved, located = json.loads(text)
-        return Handover(
-            Address(str(host), int(port)), Login(int(team), str(token)), int(hangs), bool(proved), bool(located)
-        )
+        host, port, team, token, hangs, *flags = json.loads(text)
+        proved, located, supervised = map(bool, flags)
+        address, login = Address(str(host), int(port)), Login(int(team), str(token))
+        return Handover(address, login, int(hangs), proved, located, supervised)
     except (TypeError, ValueError):  # somebody else has set the variable
         return None
 
@@ -167,12 +172,9 @@ class Program:
         os.execve(command[0], command, environment)  # noqa: S606 - the user's own command; it closes all sockets
 
     def _start_on_windows(self, environment: dict[str, str], handover: Handover) -> NoReturn:
-        if _SUPERVISED in os.environ:
+        if handover.supervised:
             os._exit(_RESTART_CODES[min(handover.hangs, _HANGS_KEPT)])
         os._exit(supervise(list(self.command), environment, handover))
-
-
-_SUPERVISED = "GETSTEP_SUPERVISED"
 
 
 def supervise(command: list[str], environment: dict[str, str], handover: Handover) -> int:
@@ -180,8 +182,8 @@ def supervise(command: list[str], environment: dict[str, str], handover: Handove
 
     The thread of this process that hangs would take a core, so it is told to end, again and again.
     """
-    environment[_SUPERVISED] = "1"
     while True:
+        environment[HANDOVER_VARIABLE] = replace(handover, supervised=True).to_json()
         process = subprocess.Popen(  # noqa: S603 - the user's own command
             command,
             env=environment,
@@ -194,9 +196,7 @@ def supervise(command: list[str], environment: dict[str, str], handover: Handove
                 process.wait(1)
         if process.returncode not in _RESTART_CODES:
             return process.returncode
-        hangs = _RESTART_CODES.index(process.returncode)
-        again = Handover(handover.address, handover.login, hangs, handover.proved, handover.located)
-        environment[HANDOVER_VARIABLE] = again.to_json()
+        handover = replace(handover, hangs=_RESTART_CODES.index(process.returncode))
 
 
 def end_call(thread: threading.Thread) -> None:
