@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -134,6 +135,46 @@ def test_after_goodbye_a_hung_bot_ends(after: str, bot: tuple[str, list[str]], t
     assert ran.returncode == 0
     assert "is still running; the program ends without it" in ran.stderr
     assert "has not returned" not in ran.stderr
+
+
+def hangs_on(session: Session) -> None:
+    """Ask the question at which the bots hang, and wait for the end of the program."""
+    session.let_in(start(1, time_ms=50), ask(1, move_number=3, time_left_ms=50))
+    assert session.hear() is CLOSED
+
+
+def login_at(server: FakeServer) -> list[str]:
+    return ["--host", "127.0.0.1", "--port", str(server.port), "--team", str(TEAM), "--token", TOKEN]
+
+
+def test_after_ctrl_c_a_hung_bot_ends(bot: tuple[str, list[str]], programs: Programs, tmp_path: Path) -> None:
+    (tmp_path / HANG).touch()
+    with FakeServer(hangs_on) as server:
+        program = programs.start(*bot[1], *login_at(server), "--restart-after", "60", cwd=tmp_path)
+        program.expect("and is still running")
+        program.signal(signal.SIGINT)
+        began = time.monotonic()
+        assert program.wait() in (130, -signal.SIGINT)  # Mono ends a program before it can choose its code
+    assert time.monotonic() - began < 2 + PATIENCE_SECONDS / 10
+
+
+def test_a_function_in_a_debugger_is_left_alone(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need("node")
+    for file, content in LANGUAGES["javascript"].sdk_files():
+        (tmp_path / file).write_bytes(content)
+    (tmp_path / "hung.mjs").write_text(SOURCES["javascript"], encoding="utf-8")
+    (tmp_path / HANG).touch()
+    monkeypatch.setenv("NODE_OPTIONS", "--inspect=0")
+    with FakeServer(hangs_on) as server:
+        program = programs.start(
+            "node", str(tmp_path / "hung.mjs"), *login_at(server), "--restart-after", "0.05", cwd=tmp_path
+        )
+        program.expect("your bot is stalled")  # long after the restart would have been
+        program.signal(signal.SIGINT)
+        assert program.wait() == 130
+    assert "has not returned" not in program.output
 
 
 def test_a_bot_in_javascript_logs_in_when_its_thread_has_loaded(tmp_path: Path) -> None:
