@@ -39,14 +39,8 @@ _MODULES = (".pyd",)
 _LIBRARIES_OF_MODULES = ("libffi", "libssl", "libcrypto", "sqlite3")
 _BESIDE_PYTHON = (f"python{_VERSION}.dll", "python3.dll", "vcruntime140.dll", "vcruntime140_1.dll")
 _NOT_NEEDED = (
-    "site-packages",
-    "dist-packages",
-    "test",
-    "lib-dynload",
-    "config-*",
-    "idlelib",
-    "tkinter",
-    "turtledemo",
+    *("site-packages", "dist-packages", "test", "lib-dynload", "config-*", "idlelib", "tkinter", "turtledemo"),
+    "EXTERNALLY-MANAGED",  # with this file of Debian, pip refuses to install
 )
 _STARTER = f"""
 #include <windows.h>

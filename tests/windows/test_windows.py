@@ -137,13 +137,15 @@ def test_practice_shows_an_exception_and_an_endless_loop(windows: Windows, folde
 
 def left_behind(windows: Windows) -> list[str]:
     """Return the commands of Python processes of this Windows that still run."""
-    return [line for line in all_commands() if "python.exe" in line and windows.folder.name in line]
+    python = str(windows.python).replace("/", "\\")
+    return [line for line in all_commands() if python in line.replace("/", "\\")]
 
 
 def test_ctrl_c_ends_practice_and_its_bots(windows: Windows, folder: Path) -> None:
     practice = windows.start(windows.python, "-m", "getstep", "practice", "alle.py", "--game", "hop", cwd=folder)
     try:
         practice.expect("^Game 1 of 10")
+        assert len(left_behind(windows)) == 3  # practice, the bot and its opponent
         practice.signal(signal.SIGINT)
         assert practice.wait() == 130
     finally:
