@@ -7,7 +7,7 @@ from math import exp
 from random import Random
 
 from getstep_engines import Player
-from getstep_server.tournament._bradley_terry import ELO
+from getstep_server.tournament.ratings import ELO
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pathlib import Path
 import trio
 
 from getstep_server.bot_runner.processes import Bot
-from getstep_server.cli._cluster import cluster_maker
+from getstep_server.cli.clusters import cluster_maker
 from getstep_server.cli.duel import add_programs, duel_contest
 from getstep_server.config.contest import Contest
 from getstep_server.events import Bus, Event, MatchEnded

@@ -23,7 +23,7 @@ import trio
 
 from getstep_engines import GAMES
 from getstep_server.bot_runner.processes import Bots, run_bots
-from getstep_server.cli._crash_demo import serving
+from getstep_server.cli.crash_demo import serving
 from getstep_server.cli.run import lineup
 from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, load_contest, make_contest

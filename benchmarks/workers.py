@@ -17,7 +17,7 @@ from pathlib import Path
 import trio
 
 from benchmarks.cluster import make_contest
-from getstep_server.cli._cluster import cluster_maker
+from getstep_server.cli.clusters import cluster_maker
 from getstep_server.events import Bus, Event, MatchEnded
 from getstep_server.runtime.run import run_contest
 from getstep_server.runtime.start import StartCondition

@@ -12,7 +12,7 @@ import trio
 from getstep_server.children import keeping
 from getstep_server.children.channel import ChannelError
 from getstep_server.children.log import BEGINNING_BYTES, END_BYTES
-from getstep_server.cli import _cluster
+from getstep_server.cli import clusters
 from getstep_server.cluster.address import ClusterAddress, cluster_address
 from getstep_server.cluster.client import ProcessLink
 from getstep_server.cluster.messages import (
@@ -177,15 +177,15 @@ def test_a_file_for_slurm_that_is_not_there_is_named() -> None:
 
 def test_only_the_process_and_its_workers_import_dask() -> None:
     """It takes a second, and a host without a cluster need not have it."""
-    code = "import sys, getstep_server.cli.main, getstep_server.cli._cluster; print('distributed' in sys.modules)"
+    code = "import sys, getstep_server.cli.main, getstep_server.cli.clusters; print('distributed' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"False"
 
 
 def test_without_dask_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cluster, "find_spec", lambda _: None)
-    assert _cluster.cluster_maker(None) is None
+    monkeypatch.setattr(clusters, "find_spec", lambda _: None)
+    assert clusters.cluster_maker(None) is None
     with pytest.raises(UsageError, match=r'pip install "getstep-server\[dask\]"'):
-        _cluster.cluster_maker("local:2")
+        clusters.cluster_maker("local:2")
 
 
 # --- the terminal ------------------------------------------------------------------------------------------------

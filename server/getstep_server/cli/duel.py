@@ -44,10 +44,10 @@ from getstep_server.text import pluralize
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.duel_score import DuelScore, copies
 
-from ._cluster import add_dask, cluster_maker
 from ._parser import EXIT_OK, EXIT_STOPPED
 from ._shared import console, is_live, live_board, shell_command, spinner
 from ._with_bots import run_with_bots
+from .clusters import add_dask, cluster_maker
 
 DEFAULT_GAME = "hop"
 PAIRS, PAIRS_WITH_TEST, PAIRS_WATCHED = 100, 1000, 1

@@ -48,12 +48,12 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
-from ._cluster import add_dask, cluster_maker
-from ._crash_demo import run_crash_demo
 from ._helper_processes import Announcer, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board, shell_command
 from ._with_bots import run_with_bots
+from .clusters import add_dask, cluster_maker
+from .crash_demo import run_crash_demo
 
 HOSTED_CELLS = 200
 """Terminal cells for the teams with a program on this machine: 64 teams would fill a screen."""
