@@ -29,8 +29,7 @@ from tests.support.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from tests.support.contests import MakeContest
-    from tests.support.output import ServerOutput
-    from tests.support.processes import Programs
+    from tests.support.processes import Programs, ServerOutput
 
 CLASSIC = {"classic": True}
 MISSED_SECONDS = 6.0

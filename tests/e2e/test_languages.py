@@ -23,8 +23,7 @@ from tests.support.contests import MakeContest, token_of
 from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
 from tests.support.fake_server import start as begin
 from tests.support.languages import COMPILERS, QUICK_START, compile_csharp, compile_java, need, of_sdk
-from tests.support.output import ServerOutput
-from tests.support.processes import Program, Programs
+from tests.support.processes import Program, Programs, ServerOutput
 
 every_language = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 

@@ -19,8 +19,7 @@ from getstep_server.events import (
 from getstep_server.net.seat import Received
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.mailbox import MatchMailbox, MatchScript, Run, WaitUntil
-from tests.support.judged_match import FAULTS, LAG, at_move, play
-from tests.support.memory_peers import MemoryPeer, Reply, after, honest
+from tests.support.memory_peers import FAULTS, LAG, MemoryPeer, Reply, after, at_move, honest, play
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -19,8 +19,7 @@ from getstep_server.events import (
 from getstep_server.net.seat import Seat
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.storage.journal import WriteResult
-from tests.support.judged_match import FAULTS, LAG, Played, at_move, play
-from tests.support.memory_peers import MemoryPeer, Reply, after, honest
+from tests.support.memory_peers import FAULTS, LAG, MemoryPeer, Played, Reply, after, at_move, honest, play
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 

@@ -1,9 +1,11 @@
-"""Real programs for the tests of the whole: processes of their own, watched line by line."""
+"""Real programs for the tests of the whole, watched line by line: processes, and a server in a thread."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -14,14 +16,88 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import trio
+from rich.console import Console
 
+from getstep_server.config.contest import load_contest
+from getstep_server.events import EXCEPT_MOVES, Bus
+from getstep_server.reports.progress import ProgressView
+from getstep_server.reports.tables import PIPE_WIDTH
+from getstep_server.runtime import run
+from getstep_server.runtime.start import StartCondition
 from tests.support.contests import token_of
-from tests.support.output import Output, ServerOutput
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.scripts import SCRIPTS
-from tests.support.thread_server import ThreadServer
 
 CLASSIC_CLIENT = SCRIPTS / "classic_client.py"
+
+
+class Output:
+    """Text that grows until it is closed, and can be waited for."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._changed = threading.Condition()
+        self._closed = False
+
+    @property
+    def output(self) -> str:
+        """All of it up to now."""
+        with self._changed:
+            return "".join(self._parts)
+
+    def add(self, text: str) -> None:
+        """Append ``text``."""
+        with self._changed:
+            self._parts.append(text)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Say that nothing more comes."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def expect(self, pattern: str, *, seconds: float = PATIENCE_SECONDS) -> re.Match[str]:
+        """Wait until the output has ``pattern`` (a line's ``^`` and ``$`` count).
+
+        Raises:
+            AssertionError: the line is missing after ``seconds``, or at the end of the output.
+        """
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while True:
+                text = "".join(self._parts)
+                found = re.search(pattern, text, re.MULTILINE)
+                if found:
+                    return found
+                left = deadline - time.monotonic()
+                if left <= 0 or self._closed:
+                    raise AssertionError(f"no {pattern!r} in the output:\n{text}")
+                self._changed.wait(left)
+
+
+class ServerOutput(Output):
+    """The output of a server about its contest."""
+
+    def _listening(self) -> re.Match[str]:
+        return self.expect(r"^Listening on \S+, port (\d+)(?:, classic wire on port (\d+))?\.$")
+
+    @property
+    def port(self) -> int:
+        """The port on which it listens."""
+        return int(self._listening()[1])
+
+    @property
+    def classic_port(self) -> int | None:
+        """The port on which it listens for classic clients; None if it does not."""
+        port = self._listening()[2]
+        return None if port is None else int(port)
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines about refused connections, violations of the protocol and failures of the server itself."""
+        return [line for line in self.output.splitlines() if line.startswith("!")]
 
 
 class Program(Output):
@@ -119,6 +195,80 @@ class Server(ServerOutput, Program):
 
 
 Started = TypeVar("Started", "Program", "Server", "ThreadServer")
+
+
+class ThreadServer(ServerOutput):
+    """`run_contest` in a thread, with the plain lines that ``getstep-server run`` prints.
+
+    It is for tests of the wire, which need neither signals nor an exit code: a process of its own takes 0.8 s of
+    processor time to import what the test has imported already.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        monkeypatch.setattr(run, "_stop_on_signal", self._stop_on_command)  # only the main thread receives signals
+        self.folder = folder
+        self._contest = load_contest(folder)
+        self._token: trio.lowlevel.TrioToken | None = None
+        self._stoppable = threading.Event()
+        self._told = trio.Event()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def wait(self) -> int:
+        """Wait for the end of the contest, and return the exit code that the command would have.
+
+        Raises:
+            BaseException: what the server has raised.
+        """
+        self._thread.join(PATIENCE_SECONDS)
+        assert not self._thread.is_alive(), self.output
+        if self._error is not None:
+            raise self._error
+        return 130 if self._told.is_set() else 0
+
+    def end(self) -> None:
+        """Stop the server if it still runs, as Ctrl-C would."""
+        self._stoppable.wait(PATIENCE_SECONDS)
+        if self._token is not None:
+            with contextlib.suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(self._told.set)
+        self._thread.join()
+
+    def _run(self) -> None:
+        console = Console(file=_Lines(self), markup=False, highlight=False, soft_wrap=True, width=PIPE_WIDTH)
+        progress, bus = ProgressView(self._contest, console, live=False), Bus()
+        bus.subscribe(progress, EXCEPT_MOVES)
+        try:
+            with progress.shown():
+                trio.run(run.run_contest, self._contest, bus, StartCondition())
+        except BaseException as error:  # for `wait`: a thread has nobody else to tell
+            self._error = error
+        finally:
+            self._stoppable.set()
+            self.close()
+
+    async def _stop_on_command(
+        self, scope: trio.CancelScope, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        self._token = trio.lowlevel.current_trio_token()
+        self._stoppable.set()
+        task_status.started()
+        await self._told.wait()
+        scope.cancel()
+
+
+class _Lines(io.StringIO):
+    """A text file whose text goes to a `ServerOutput`."""
+
+    def __init__(self, output: ServerOutput) -> None:
+        super().__init__()
+        self._output = output
+
+    def write(self, text: str) -> int:
+        self._output.add(text)
+        return len(text)
 
 
 class Programs:
