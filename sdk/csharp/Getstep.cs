@@ -2583,7 +2583,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 var turn = new Turn(question.Match.Start, ask);
                 watch.Restart();
                 object move = bot(board, ask.IsBlack, turn);
-                return AfterReturn(move, watch.Elapsed.TotalMilliseconds);
+                return AfterReturn(move, question.Match.Game, watch.Elapsed.TotalMilliseconds);
             }
             catch (NotPlayed why)
             {
@@ -2596,11 +2596,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
         }
 
-        private static Call AfterReturn(object value, double ms)
+        private static Call AfterReturn(object value, string game, double ms)
         {
             if (value == null)
             {
-                return new Call(null, null, "GetStep returned null; it counts as an illegal move.", ms);
+                return new Call(null, null, "GetStep returned null. It counts as an illegal move." + Expected(game), ms);
             }
             object move = InWireForm(value);
             try
@@ -2611,8 +2611,13 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             catch (NotSendable reason)
             {
                 string error = $"GetStep returned {Text.Shown(value)}, which cannot be sent: {reason.Message}";
-                return new Call(null, Text.Sendable(error), error, ms);
+                return new Call(null, Text.Sendable(error), error + Expected(game), ms);
             }
+        }
+
+        private static string Expected(string game)
+        {
+            return $"\nExpected for {game}: {Drawing.MoveText(game)}";
         }
 
         /// <summary>Returns a move as the wire has it: of an int[][], one square alone, or a domino with its colour.</summary>
@@ -2913,17 +2918,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             bool illegal = penalty.Reason == "illegal_move";
             line += illegal ? $" (you returned {Text.Shown(question.Call.Move)})" : "";
             bool drawn = illegal || penalty.Reason == "raised" || penalty.Reason == "malformed_answer";
-            return drawn && boardsLeft-- > 0 ? line + BoardText(question.Ask) : line;
-        }
-
-        private static string BoardText(Message ask)
-        {
-            int width = 1 + ask.Board.SelectMany(row => row).Select(cell => cell.ToString(CultureInfo.InvariantCulture).Length)
-                .DefaultIfEmpty(1).Max();
-            IEnumerable<string> rows = ask.Board.Select(row =>
-                "\n   " + string.Concat(row.Select(cell => cell.ToString(CultureInfo.InvariantCulture).PadLeft(width))));
-            string you = ask.IsBlack ? "the first player" : "the second player";
-            return string.Concat(rows) + "\n    the board that GetStep got, as " + you;
+            return drawn && boardsLeft-- > 0 ? line + Drawing.Of(Game, question.Ask.Board, question.Call.Move) : line;
         }
 
         public static string EndText(Result result)
@@ -2938,6 +2933,133 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             return line + $" Your moves: {result.Moves}, longest {Text.Duration(result.LongestMs)}, together"
                 + $" {Text.Duration(result.TotalMs)}.";
+        }
+    }
+
+    /// <summary>A board as text for its author, as getstep draws it in every language: with coordinates, marks and a legend.</summary>
+    internal static class Drawing
+    {
+        private const int MostNested = 3;
+        private static readonly string[] Known = { "hop", "linkage", "longest_path", "chain_reaction", "pseudo_tonga" };
+
+        /// <summary>Returns the form of a move of a game, with an example.</summary>
+        public static string MoveText(string game)
+        {
+            switch (game)
+            {
+                case "hop": return "a list of squares, the piece's own first, for example {{0, 0}, {0, 1}}";
+                case "linkage": return "(colour, square, square), for example Getstep.Domino('R', 0, 0, 0, 1)";
+                case "longest_path":
+                case "chain_reaction":
+                case "pseudo_tonga": return "(row, column), for example {0, 0}";
+                default: return "as the contest's rules say";
+            }
+        }
+
+        /// <summary>Returns the lines, each after a line break; nothing if the rows of the board have different lengths.</summary>
+        public static string Of(string game, int[][] board, object move)
+        {
+            int columns = board.Length == 0 ? 0 : board[0].Length;
+            if (board.Any(row => row.Length != columns))
+            {
+                return "";
+            }
+            var marked = new HashSet<long>();
+            Mark(move, board.Length, columns, MostNested, marked);
+            string[][] pieces = board.SelectMany(row => row).Select(cell => Piece(game, cell)).Where(piece => piece != null).ToArray();
+            int least = game == "chain_reaction" || !Known.Contains(game) ? 2 : 1;
+            int width = pieces.Select(piece => piece[0].Length).Concat(new[] { least, Number(columns - 1).Length - 1 }).Max();
+            IEnumerable<string> head = Enumerable.Range(0, columns).Select(column =>
+                (column < 10 ? " " : "") + Number(column).PadLeft(column < 10 ? width : width + 1) + " ");
+            var text = new StringBuilder("\n" + ("        " + string.Concat(head)).TrimEnd());
+            for (int row = 0; row < board.Length; row++)
+            {
+                string line = "    " + Number(row).PadLeft(2) + "  ";
+                for (int column = 0; column < columns; column++)
+                {
+                    string frame = marked.Contains((long)row * columns + column) ? "!" : " ";
+                    bool isTarget = game == "hop" && row < 8 && (column < 2 || column == 6 || column == 7);
+                    string shown = Piece(game, board[row][column])?[0] ?? (isTarget ? ":" : ".");
+                    line += frame + shown.PadRight(width) + frame;
+                }
+                text.Append("\n" + line.TrimEnd());
+            }
+            // One and two orbs of a player are one kind: the first is named.
+            IEnumerable<string> legend = pieces.GroupBy(piece => piece[1]).Select(kind => kind.First()[0] + " " + kind.First()[2]);
+            string[] target = game == "hop" ? new[] { ": Black's target region or White's target region" } : new string[0];
+            return text + "\n    " + (marked.Count == 0 ? "" : "! ! the squares that you returned, ")
+                + string.Join(", ", legend.Concat(target));
+        }
+
+        private static string Number(int number)
+        {
+            return number.ToString(CultureInfo.InvariantCulture);
+        }
+
+        /// <summary>Returns the text, the kind and the name of a piece; null for an empty square.</summary>
+        private static string[] Piece(string game, int cell)
+        {
+            if (cell == 0)
+            {
+                return null;
+            }
+            bool known = Known.Contains(game);
+            string whole = Number(cell);
+            if (cell == 1 || cell == 2)
+            {
+                switch (game)
+                {
+                    case "hop": return cell == 1 ? new[] { "B", "1", "black piece" } : new[] { "W", "2", "white piece" };
+                    case "pseudo_tonga": return cell == 1 ? new[] { "B", "1", "black stone" } : new[] { "W", "2", "white stone" };
+                    case "longest_path": return new[] { whole, whole, "piece of Player " + whole };
+                }
+                if (!known)
+                {
+                    return new[] { whole, whole, cell == 1 ? "piece of the first player" : "piece of the second player" };
+                }
+            }
+            if (game == "chain_reaction" && cell > -8 && cell < 8)
+            {
+                string orbs = Number(Math.Abs(cell));
+                string name = orbs + (orbs == "1" ? " orb of " : " orbs of ") + (cell > 0 ? "Red" : "Green");
+                return new[] { (cell > 0 ? "R" : "G") + orbs, cell > 0 ? "1" : "2", name };
+            }
+            if (game == "linkage" && cell >= -2 && cell <= 4)
+            {
+                string[] names = { "empty, next to the last domino", "blocked centre", "", "red half-domino", "blue half-domino",
+                    "green half-domino", "yellow half-domino" };
+                return new[] { "x# RBGY"[cell + 2].ToString(), whole, names[cell + 2] };
+            }
+            if (!known && cell >= -9 && cell < 0)
+            {
+                return new[] { whole, "2", Number(-cell) + " of the second player" };
+            }
+            string start = !known && cell > 0 && cell < 10 ? "tile " : "value ";
+            return new[] { whole.Substring(0, Math.Min(2, whole.Length)), "other", start + whole };
+        }
+
+        /// <summary>Adds the squares of the board that are anywhere in a move.</summary>
+        private static void Mark(object move, int rows, int columns, int depth, HashSet<long> marked)
+        {
+            if (!(move is IEnumerable items) || move is string || move is IDictionary || depth == 0)
+            {
+                return;
+            }
+            object[] parts = items.Cast<object>().Take(100).ToArray();
+            if (parts.Length == 2 && parts.All(part => part is int || part is long || part is short || part is byte))
+            {
+                long row = Convert.ToInt64(parts[0], CultureInfo.InvariantCulture);
+                long column = Convert.ToInt64(parts[1], CultureInfo.InvariantCulture);
+                if (row >= 0 && row < rows && column >= 0 && column < columns)
+                {
+                    marked.Add(row * columns + column);
+                }
+                return;
+            }
+            foreach (object part in parts)
+            {
+                Mark(part, rows, columns, depth - 1, marked);
+            }
         }
     }
 
@@ -3453,8 +3575,9 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 problems[problem] = 0;
                 if (again > 0)
                 {
-                    // The line that names the problem: the one after "GetStep threw:", or the only one.
-                    string line = problem.Split('\n').Take(2).Last();
+                    // The line that names the problem: the one after "GetStep threw:", or the first one.
+                    string[] lines = problem.Split('\n');
+                    string line = lines[lines.Length > 1 && lines[0].EndsWith(" threw:", StringComparison.Ordinal) ? 1 : 0];
                     console.Warn($"Match {result.Match}: the same problem as before occurred {again} more"
                         + $" time{(again > 1 ? "s" : "")}: {Text.Escape(line)}");
                 }

@@ -2283,7 +2283,7 @@ public final class Getstep {
                 Turn turn = new Turn(question.match.start, ask);
                 started = System.nanoTime();
                 Object move = bot.getStep(board, ask.isBlack, turn);
-                return afterReturn(move, msSince(started));
+                return afterReturn(move, question.match.game, msSince(started));
             } catch (NotPlayed why) {
                 return Call.resign(why.getMessage());
             } catch (Throwable error) { // also a StackOverflowError and an OutOfMemoryError cost this turn only
@@ -2304,9 +2304,10 @@ public final class Getstep {
             }
         }
 
-        private static Call afterReturn(Object value, double ms) {
+        private static Call afterReturn(Object value, String game, double ms) {
             if (value == null) {
-                return new Call(null, null, "getStep returned null; it counts as an illegal move.", ms);
+                String problem = "getStep returned null. It counts as an illegal move.";
+                return new Call(null, null, problem + expected(game), ms);
             }
             Object move = inWireForm(value);
             try {
@@ -2314,8 +2315,12 @@ public final class Getstep {
                 return new Call(move, null, null, ms);
             } catch (NotSendable reason) {
                 String error = "getStep returned " + Text.shown(value) + ", which cannot be sent: " + reason.getMessage();
-                return new Call(null, Text.sendable(error), error, ms);
+                return new Call(null, Text.sendable(error), error + expected(game), ms);
             }
+        }
+
+        private static String expected(String game) {
+            return "\nExpected for " + game + ": " + Drawing.moveText(game);
         }
 
         /** Returns a move as the wire has it: of an int[][], one square alone, or a domino with its colour. */
@@ -2610,25 +2615,7 @@ public final class Getstep {
             boolean illegal = penalty.reason.equals("illegal_move");
             line += illegal ? " (you returned " + Text.shown(question.call.move) + ")" : "";
             boolean drawn = illegal || penalty.reason.equals("raised") || penalty.reason.equals("malformed_answer");
-            return drawn && boardsLeft-- > 0 ? line + boardText(question.ask) : line;
-        }
-
-        private static String boardText(Message ask) {
-            int width = 1;
-            for (int[] row : ask.board) {
-                for (int cell : row) {
-                    width = Math.max(width, String.valueOf(cell).length());
-                }
-            }
-            StringBuilder text = new StringBuilder();
-            for (int[] row : ask.board) {
-                text.append("\n   ");
-                for (int cell : row) {
-                    text.append(String.format(" %" + width + "d", cell));
-                }
-            }
-            String you = ask.isBlack ? "the first player" : "the second player";
-            return text.append("\n    the board that getStep got, as ").append(you).toString();
+            return drawn && boardsLeft-- > 0 ? line + Drawing.text(game, question.ask.board, question.call.move) : line;
         }
 
         static String endText(Result result) {
@@ -2642,6 +2629,138 @@ public final class Getstep {
             }
             return line + " Your moves: " + result.moves + ", longest " + Text.duration(result.longestMs)
                     + ", together " + Text.duration(result.totalMs) + ".";
+        }
+    }
+
+    /** A board as text for its author, as getstep draws it in every language: with coordinates, marks and a legend. */
+    private static final class Drawing {
+        private static final int MOST_NESTED = 3;
+
+        private Drawing() {}
+
+        /** Returns the form of a move of a game, with an example. */
+        static String moveText(String game) {
+            switch (game) {
+                case "hop":
+                    return "a list of squares, the piece's own first, for example {{0, 0}, {0, 1}}";
+                case "linkage":
+                    return "(colour, square, square), for example Getstep.domino('R', 0, 0, 0, 1)";
+                case "longest_path":
+                case "chain_reaction":
+                case "pseudo_tonga":
+                    return "(row, column), for example {0, 0}";
+                default:
+                    return "as the contest's rules say";
+            }
+        }
+
+        /** Returns the lines, each after a line break; nothing if the rows of the board have different lengths. */
+        static String text(String game, int[][] board, Object move) {
+            int columns = board.length == 0 ? 0 : board[0].length;
+            if (Arrays.stream(board).anyMatch(row -> row.length != columns)) {
+                return "";
+            }
+            Set<String> marked = new HashSet<>();
+            mark(move, board.length, columns, MOST_NESTED, marked);
+            Map<String, String> legend = new LinkedHashMap<>(); // by kind: one and two orbs of a player are one kind
+            int width = Math.max(game.equals("chain_reaction") || !isKnown(game) ? 2 : 1, String.valueOf(columns - 1).length() - 1);
+            for (int[] row : board) {
+                for (int cell : row) {
+                    String[] piece = piece(game, cell);
+                    if (piece != null) {
+                        width = Math.max(width, piece[0].length());
+                        legend.putIfAbsent(piece[1], piece[0] + " " + piece[2]);
+                    }
+                }
+            }
+            StringBuilder head = new StringBuilder("\n        ");
+            for (int column = 0; column < columns; column++) {
+                head.append(column < 10 ? " " : "").append(right(String.valueOf(column), column < 10 ? width : width + 1)).append(" ");
+            }
+            StringBuilder text = new StringBuilder(head.toString().stripTrailing());
+            for (int row = 0; row < board.length; row++) {
+                StringBuilder line = new StringBuilder("\n    " + right(String.valueOf(row), 2) + "  ");
+                for (int column = 0; column < columns; column++) {
+                    String[] piece = piece(game, board[row][column]);
+                    String frame = marked.contains(row + "," + column) ? "!" : " ";
+                    String shown = piece != null ? piece[0] : isTarget(game, row, column) ? ":" : ".";
+                    line.append(frame).append(shown).append(" ".repeat(width - shown.length())).append(frame);
+                }
+                text.append(line.toString().stripTrailing());
+            }
+            List<String> entries = new ArrayList<>(legend.values());
+            if (game.equals("hop")) {
+                entries.add(": Black's target region or White's target region");
+            }
+            return text + "\n    " + (marked.isEmpty() ? "" : "! ! the squares that you returned, ") + String.join(", ", entries);
+        }
+
+        private static String right(String text, int width) {
+            return " ".repeat(Math.max(0, width - text.length())) + text;
+        }
+
+        private static boolean isKnown(String game) {
+            return Arrays.asList("hop", "linkage", "longest_path", "chain_reaction", "pseudo_tonga").contains(game);
+        }
+
+        private static boolean isTarget(String game, int row, int column) {
+            return game.equals("hop") && row < 8 && (column < 2 || column == 6 || column == 7);
+        }
+
+        /** Returns the text, the kind and the name of a piece; null for an empty square. */
+        private static String[] piece(String game, int cell) {
+            String letters = "RBGY";
+            boolean small = cell == 1 || cell == 2;
+            int number = Math.abs(cell);
+            if (cell == 0) {
+                return null;
+            } else if (small && (game.equals("hop") || game.equals("pseudo_tonga"))) {
+                String kind = game.equals("hop") ? "piece" : "stone";
+                return cell == 1 ? new String[] {"B", "1", "black " + kind} : new String[] {"W", "2", "white " + kind};
+            } else if (small && game.equals("longest_path")) {
+                return new String[] {"" + cell, "" + cell, "piece of Player " + cell};
+            } else if (game.equals("chain_reaction") && number < 8) {
+                String name = number + (number > 1 ? " orbs of " : " orb of ") + (cell > 0 ? "Red" : "Green");
+                return new String[] {(cell > 0 ? "R" : "G") + number, cell > 0 ? "1" : "2", name};
+            } else if (game.equals("linkage") && cell >= 1 && cell <= 4) {
+                String[] names = {"red", "blue", "green", "yellow"};
+                return new String[] {letters.substring(cell - 1, cell), "" + cell, names[cell - 1] + " half-domino"};
+            } else if (game.equals("linkage") && cell == -1) {
+                return new String[] {"#", "#", "blocked centre"};
+            } else if (game.equals("linkage") && cell == -2) {
+                return new String[] {"x", "x", "empty, next to the last domino"};
+            } else if (!isKnown(game) && small) {
+                return new String[] {"" + cell, "" + cell, "piece of the " + (cell == 1 ? "first" : "second") + " player"};
+            } else if (!isKnown(game) && cell >= -9 && cell < 0) {
+                return new String[] {"" + cell, "2", number + " of the second player"};
+            }
+            String whole = String.valueOf(cell);
+            String name = (!isKnown(game) && cell > 0 && cell < 10 ? "tile " : "value ") + whole;
+            return new String[] {whole.substring(0, Math.min(2, whole.length())), "other", name};
+        }
+
+        /** Adds the squares of the board that are anywhere in a move. */
+        private static void mark(Object move, int rows, int columns, int depth, Set<String> marked) {
+            Object items = move instanceof Collection ? ((Collection<?>) move).toArray() : move;
+            if (items == null || !items.getClass().isArray() || depth == 0) {
+                return;
+            }
+            int length = Array.getLength(items);
+            if (length == 2 && isInt(Array.get(items, 0)) && isInt(Array.get(items, 1))) {
+                long row = ((Number) Array.get(items, 0)).longValue();
+                long column = ((Number) Array.get(items, 1)).longValue();
+                if (row >= 0 && row < rows && column >= 0 && column < columns) {
+                    marked.add(row + "," + column);
+                }
+                return;
+            }
+            for (int i = 0; i < Math.min(length, 100); i++) {
+                mark(Array.get(items, i), rows, columns, depth - 1, marked);
+            }
+        }
+
+        private static boolean isInt(Object value) {
+            return value instanceof Integer || value instanceof Long || value instanceof Short || value instanceof Byte;
         }
     }
 
@@ -3112,7 +3231,7 @@ public final class Getstep {
             problems.forEach((problem, again) -> {
                 if (again > 0) {
                     console.warn("Match " + result.match + ": the same problem as before occurred " + again + " more time"
-                            + (again > 1 ? "s" : "") + ": " + Text.escape(lastLine(problem)));
+                            + (again > 1 ? "s" : "") + ": " + Text.escape(namingLine(problem)));
                 }
             });
             problems.replaceAll((problem, again) -> 0);
@@ -3120,10 +3239,10 @@ public final class Getstep {
             match = null;
         }
 
-        /** Returns the line of a problem that names it: the one after "getStep threw:", or the only one. */
-        private static String lastLine(String problem) {
+        /** Returns the line of a problem that names it: the one after "getStep threw:", or the first one. */
+        private static String namingLine(String problem) {
             String[] lines = problem.split("\n");
-            return lines[Math.min(1, lines.length - 1)];
+            return lines[lines.length > 1 && lines[0].endsWith(" threw:") ? 1 : 0];
         }
 
         // --- the end of a connection (protocol.md, "Trust" and "Reconnecting") ---
