@@ -97,7 +97,7 @@ def test_a_convention_that_does_not_fit_the_events_is_refused() -> None:
 def test_cpp_is_compiled_from_all_its_files() -> None:
     found = plan(source(main__cpp=b"", search___deep__cc=b"", search___deep__h=b"", book__txt=b""), "linkage")
     assert (found.language, found.command) == ("C++", ("./getstep_program",))
-    assert found.build[:2] == ("g++", "-O2")
+    assert found.build[:3] == ("g++", "-std=c++17", "-O2")
     assert found.build[-2:] == ("./main.cpp", "./search/deep.cc")
     assert [tool.name for tool in found.tools] == ["g++"]
 
