@@ -27,11 +27,12 @@ class Hosted:
     In matches 1 and 2 they answer from move ``until`` on only once `go_on` was called.
     """
 
-    def __init__(self, programs: Programs, folder: Path, teams: int, *, until: int = 9) -> None:
+    def __init__(self, programs: Programs, folder: Path, teams: int, *, until: int = 9, legs: int = 2) -> None:
         self.folder = folder
         self.servers: list[Server] = []
         self._programs = programs
         self._teams = teams
+        self._matches = teams * (teams - 1) // 2 * legs
         self._ledger = folder.with_name("ledger")
         self._gate = folder.with_name("gate")
         self._gated = [str(self._gate), "1", str(until), "1", "2"]
@@ -90,7 +91,7 @@ class Hosted:
     def complaints(self) -> list[str]:
         """Return the errors in the announcements and in the records."""
         record = on_record(self.folder)
-        assert len(record.results) == self._teams * (self._teams - 1)
+        assert len(record.results) == self._matches
         printed = "".join(server.output for server in self.servers)
         assert "Traceback" not in printed
         return audit(record, read_ledger(self._ledger), printed).complaints
