@@ -1,4 +1,4 @@
-"""The command ``getstep``: rules, new, wrapper, practice, login, check, play, submit."""
+"""The command ``getstep``: rules, new, wrapper, practice, analyse, login, check, play, submit."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from getstep_engines import GAMES
 
 from . import _bot
+from ._analyse_command import ANALYSE_HELP, add_analyse
 from ._check import check
 from ._errors import BotError, GetstepError, SetupError, error_text
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
@@ -294,6 +295,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_practice(practising)
     practising.set_defaults(run=_practice)
+
+    add_analyse(
+        commands.add_parser(
+            "analyse",
+            help="say which moves of a replay gave away most",
+            description=ANALYSE_HELP,
+            formatter_class=verbatim,
+        )
+    )
 
     entering = commands.add_parser(
         "login",

@@ -34,7 +34,7 @@ from tests.support.patience import PATIENCE_SECONDS
 from tests.support.site import Site, following
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
-MOST_SCRIPT_BYTES = 80_000
+MOST_SCRIPT_BYTES = 100_000
 
 
 @pytest.fixture

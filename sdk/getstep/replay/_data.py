@@ -17,6 +17,7 @@ object:
     n  notes: texts on what happened beside the game after this turn
     q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
+    e  the value of the position after it for the first player, from -1 (lost) to 1 (won), if it was analysed
     s  the steps: for each [changes, touched]
 
 In place of a text, m, c, w and n may have its number in the game's list ``texts``.
@@ -59,6 +60,7 @@ class ReplayTurn:
         seconds: the time that the turn took.
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         notes: texts on what happened beside the game after this turn, such as a restart of the server.
+        value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
 
     player: Player
@@ -70,6 +72,7 @@ class ReplayTurn:
     seconds: float = 0.0
     left: float | None = None
     notes: Sequence[str] = ()
+    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,8 @@ def _turn_data(turn: ReplayTurn, notation: Callable[[Any], str]) -> dict[str, An
             data["l"] = _ms(turn.left)
     if turn.notes:
         data["n"] = list(turn.notes)
+    if turn.value is not None:
+        data["e"] = round(turn.value, 2)
     return data
 
 

@@ -155,6 +155,16 @@ class Viewer {
     this.root.replaceChildren(make("div", { class: "rp" }, head, stage, facts));
   }
 
+  /** Return a curve or a row of bars over all moves; a click goes to the move there. */
+  timeline(name) {
+    const chart = drawing("svg", { class: name, preserveAspectRatio: "none", "aria-hidden": "true" });
+    chart.addEventListener("click", (event) => {
+      const box = chart.getBoundingClientRect();
+      this.jump(Math.round(((event.clientX - box.left) / box.width) * this.last));
+    });
+    return chart;
+  }
+
   controls() {
     const button = (name, label, action) => {
       const attributes = { type: "button", "aria-label": label, title: label, class: `rp-${name}` };
@@ -166,14 +176,10 @@ class Viewer {
     slider.addEventListener("input", () => this.jump(Number(slider.value)));
     const number = { type: "number", id: "rp-speed", min: 20, max: 10000, step: 20, value: SPEED_MS };
     const speed = (this.parts.speed = make("input", number));
-    const bars = { class: "rp-times", preserveAspectRatio: "none", "aria-hidden": "true" };
-    const times = (this.parts.times = drawing("svg", bars));
-    times.addEventListener("click", (event) => {
-      const box = times.getBoundingClientRect();
-      this.jump(Math.round(((event.clientX - box.left) / box.width) * this.last));
-    });
+    const values = (this.parts.values = this.timeline("rp-values"));
+    const times = (this.parts.times = this.timeline("rp-times"));
     return [
-      make("div", { class: "rp-track" }, times, slider),
+      make("div", { class: "rp-track" }, values, times, slider),
       make(
         "div",
         { class: "rp-buttons" },
@@ -206,6 +212,7 @@ class Viewer {
     if (this.game.problem) result.append(make("span", { class: "rp-problem" }, this.game.problem));
     this.buildMoves();
     this.buildTimes();
+    this.buildValues();
     this.buildFacts();
     this.show(move ?? this.last);
   }
@@ -251,12 +258,29 @@ class Viewer {
     times.replaceChildren(...Object.entries(paths).map(([name, d]) => drawing("path", { class: name, d })));
   }
 
+  /** Draw the curve of the values: the first player's advantage is above the middle. */
+  buildValues() {
+    const { values } = this.parts;
+    const at = ({ e }, n) => (e === undefined ? [] : [`${n + 1} ${(20 - 19 * e).toFixed(1)}`]);
+    const points = this.game.turns.flatMap(at);
+    values.style.display = points.length ? "" : "none"; // an svg has no property `hidden`
+    values.setAttribute("viewBox", `0 0 ${Math.max(1, this.last) + 0.5} 40`);
+    const middle = drawing("path", { class: "rp-middle", d: `M0 20H${this.last + 0.5}` });
+    values.replaceChildren(middle, drawing("path", { class: "rp-curve", d: points.length ? `M${points.join("L")}` : "" }));
+  }
+
   buildFacts() {
     const facts = this.game.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
     this.parts.facts.replaceChildren(...facts);
   }
 
   // --- showing -----------------------------------------------------------------------------------------------
+
+  /** Return the value of a position in words, or nothing if it was not analysed. */
+  valueText({ e }) {
+    if (e === undefined) return "";
+    return e === 0 ? "; then equal" : `; then ${Math.abs(e).toFixed(2)} for ${this.role(e > 0 ? 0 : 1)}`;
+  }
 
   role(player) {
     return this.look ? this.look.players[player] : ["first", "second"][player];
@@ -311,7 +335,8 @@ class Viewer {
   marks(turn) {
     const { slider, count, now, moves } = this.parts;
     slider.value = this.at;
-    const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${turn.w ? `: ${turn.w}` : ""}` : "Start";
+    const why = turn?.w ? `: ${turn.w}` : "";
+    const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${why}${this.valueText(turn)}` : "Start";
     slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}`);
     count.textContent = `${this.at} / ${this.last}`;
     now.textContent = text;

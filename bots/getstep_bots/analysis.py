@@ -1,0 +1,331 @@
+"""Judge each move of a game that was played: how much did it give away against the best move that a search finds?
+
+Near the end a position is searched exhaustively (`solve`): its value is exact. Before that, Monte Carlo tree search
+(`getstep_bots.mcts`) looks for the best move. The positions after the best move and after the played one are then
+searched for equally long, and their values are compared. Both have an interval, because simulated games are random.
+
+In: a game of any kind with the interface of `getstep_engines`, and its turns. Out: a `JudgedMove` for each move. It
+must not know replays, records or terminals: the commands that show an analysis read and write those.
+
+A value is the expected result from -1 (lost) over 0 (equal) to 1 (won). Where playouts stop early (see
+`getstep_bots.mcts`), it is the engine's estimate in place of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from random import Random
+from time import perf_counter
+from typing import Any, Literal
+
+from getstep_engines import Game, Player, State
+
+from .mcts import A_FEW_MOVES, TO_THE_END, Node, Played, Style, descend, moves_run_out, play_out
+
+SECONDS = 60.0
+"""The default time for a game, on one core."""
+
+TURNING_POINTS = 3
+
+_Z = 1.96  # of the normal distribution, for 95 %
+_MOST_NODES = 30_000
+"""An exhaustive search is only tried if it will look at about so many positions: some 30 µs each."""
+_SOLVE_SHARE = 0.5  # of a position's time: if the search does not end, the rest is left for playouts
+_SEARCH_SHARE = 0.4  # of the time without a solution, to find the best move; the rest compares two positions
+_FIRST_PASS = 0.5  # of all time: equal shares; the rest goes to the positions where most seems to be given away
+_SECOND_PASS_MOVES = 8
+_LINE_MOVES = 6
+_FEWEST_RESULTS = 8  # under this, an interval from the results' own spread would be far too narrow
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with the bounds between which it lies with 95 % confidence; all three are equal if it is exact."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def exact(self) -> bool:
+        """True if the value is known, not estimated."""
+        return self.low == self.high
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.value, -self.high, -self.low)
+
+
+@dataclass(frozen=True)
+class JudgedMove:
+    """A move that was played, beside the best one that was found. Values are for the player who moved.
+
+    Args:
+        number: of the turn, from 1.
+        player: 0 for the first player, 1 for the second.
+        played: the move.
+        best: the best move that was found.
+        line: ``best`` and the moves that follow it in the search, at most 6.
+        played_value: the value of the position after ``played``.
+        best_value: the value of the position after ``best``.
+    """
+
+    number: int
+    player: Player
+    played: Any
+    best: Any
+    line: tuple[Any, ...]
+    played_value: Interval
+    best_value: Interval
+
+    @property
+    def given_away(self) -> Interval:
+        """How much better ``best`` is, from 0 to 2."""
+        if _same(self.played, self.best):
+            return Interval(0.0, 0.0, 0.0)
+        best, played = self.best_value, self.played_value
+        difference = best.value - played.value
+        spread = sqrt((best.high - best.low) ** 2 + (played.high - played.low) ** 2) / 2
+        return Interval(max(0.0, difference), max(0.0, difference - spread), max(0.0, difference + spread))
+
+    @property
+    def sure(self) -> bool:
+        """True if the interval of `given_away` does not reach 0: the best move is better, not only luckier."""
+        return self.given_away.low > 0 or _same(self.played, self.best)
+
+
+def turning_points(moves: Sequence[JudgedMove], most: int = TURNING_POINTS) -> list[JudgedMove]:
+    """Return the moves that gave away most, the largest first: those that are sure before those that are not."""
+    found = [move for move in moves if move.given_away.value > 0]
+    return sorted(found, key=lambda move: (-move.given_away.low, -move.given_away.value))[:most]
+
+
+TurnKind = Literal["move", "fault"]
+
+
+def judge(
+    game: Game,
+    options: dict[str, int],
+    turns: Iterable[tuple[TurnKind, Any]],
+    *,
+    seconds: float = SECONDS,
+    on_move: Callable[[int, int], None] = lambda _done, _all: None,
+    seed: object = None,
+    only: Container[int] | None = None,
+) -> list[JudgedMove]:
+    """Judge each move of a game, or some of them.
+
+    Args:
+        game: the rules.
+        options: of the game.
+        turns: the moves and the faults in order; passes are left out.
+        seconds: the time for all moves together. Much less than 10 ms for each makes every interval wide.
+        on_move: called before each position with the positions that are done, and with all of them; a position may
+            come twice.
+        seed: of the random numbers; the same time still gives other results on a faster computer.
+        only: the numbers of the turns to judge, from 1; None for all.
+
+    Raises:
+        ValueError: the rules do not allow one of the turns; IllegalMove is one of them.
+    """
+    state = game.start(**options)
+    positions: list[tuple[int, State, Any]] = []
+    for number, (kind, move) in enumerate(turns, 1):
+        if kind == "fault":
+            state.fault()
+            continue
+        if not state.is_legal(move):
+            raise ValueError(f"move {number}: {game.name} does not allow it ({move!r:.80})")
+        if only is None or number in only:
+            positions.append((number, state.copy(), move))
+        state.play(move)
+    judges = _Judge(TO_THE_END if moves_run_out(game.name) else A_FEW_MOVES, Random(repr(seed) if seed else None))
+    steps = len(positions) + min(_SECOND_PASS_MOVES, len(positions))
+    judged: dict[int, JudgedMove] = {}
+    by_number = {number: (number, position, move) for number, position, move in positions}
+    for done, (number, position, move) in enumerate(positions):
+        on_move(done, steps)
+        judged[number] = judges.judge(number, position, move, seconds * _FIRST_PASS / len(positions))
+    # Where the search is not sure yet, and much may have been given away, a longer look pays most.
+    doubtful = [found for found in judged.values() if not (found.best_value.exact and found.played_value.exact)]
+    doubtful.sort(key=lambda found: -found.given_away.high)
+    for done, found in enumerate(doubtful[:_SECOND_PASS_MOVES], len(positions)):
+        on_move(done, steps)
+        share = seconds * (1 - _FIRST_PASS) / min(_SECOND_PASS_MOVES, len(doubtful))
+        judged[found.number] = judges.judge(*by_number[found.number], share)
+    return list(judged.values())
+
+
+class OutOfTimeError(Exception):
+    """The exhaustive search of a position has not ended in time."""
+
+
+def solve(state: State, deadline: float) -> tuple[int, tuple[Any, ...]]:
+    """Return the result of a position for the player on turn (-1, 0 or 1), and the moves that lead to it.
+
+    The position is searched to all its ends, with alpha-beta pruning.
+
+    Args:
+        state: a position that is not over.
+        deadline: by ``time.perf_counter()``.
+
+    Raises:
+        OutOfTimeError: the search has not ended by then.
+    """
+    return _Solver(deadline).best(state, -1, 1)
+
+
+class _Solver:
+    def __init__(self, deadline: float) -> None:
+        self._deadline = deadline
+
+    def best(self, state: State, alpha: int, beta: int) -> tuple[int, tuple[Any, ...]]:
+        if perf_counter() > self._deadline:
+            raise OutOfTimeError
+        found: tuple[int, tuple[Any, ...]] = (-2, ())
+        for move in self._ordered(state):
+            value, line = self.after(state, move, alpha, beta)
+            if value > found[0]:
+                found = (value, (move, *line))
+            alpha = max(alpha, value)
+            if alpha >= beta:
+                break
+        return found
+
+    def after(self, state: State, move: Any, alpha: int, beta: int) -> tuple[int, tuple[Any, ...]]:
+        """Return the result of a move for the player who makes it, and the moves that follow."""
+        later = state.copy()
+        later.play(move)
+        if later.outcome is not None:
+            return _result(later, state.to_move), ()
+        if later.to_move == state.to_move:  # the other player has passed
+            return self.best(later, alpha, beta)
+        value, line = self.best(later, -beta, -alpha)
+        return -value, line
+
+    @staticmethod
+    def _ordered(state: State) -> list[Any]:
+        """Return the moves, the likely best first: then most of the others are cut off."""
+        sign = 1 if state.to_move == 0 else -1
+
+        def estimate(move: Any) -> float:
+            later = state.copy()
+            later.play(move)
+            return sign * later.estimate()
+
+        return sorted(state.legal_moves(), key=estimate, reverse=True)
+
+
+def _result(state: State, player: Player) -> int:
+    winner = state.outcome.winner if state.outcome else None
+    return 0 if winner is None else 1 if winner == player else -1
+
+
+class _Judge:
+    """Judges one position after another."""
+
+    def __init__(self, style: Style, dice: Random) -> None:
+        self._style = style
+        self._dice = dice
+
+    def judge(self, number: int, state: State, played: Any, seconds: float) -> JudgedMove:
+        began = perf_counter()
+        try:
+            return self._exact(number, state, played, began + seconds * _SOLVE_SHARE)
+        except OutOfTimeError:
+            pass
+        return self._estimated(number, state, played, began + seconds - perf_counter())
+
+    def _exact(self, number: int, state: State, played: Any, deadline: float) -> JudgedMove:
+        if self._nodes(state) > _MOST_NODES:
+            raise OutOfTimeError
+        solver = _Solver(deadline)
+        best_value, line = solver.best(state, -1, 1)
+        value, following = solver.after(state, played, -1, 1)
+        if value == best_value:  # as good as any: then it is the best move, too
+            line = (played, *following)
+        exact, best = Interval(value, value, value), Interval(best_value, best_value, best_value)
+        return JudgedMove(number, state.to_move, played, line[0], line[:_LINE_MOVES], exact, best)
+
+    def _nodes(self, state: State) -> float:
+        """Guess how many positions an exhaustive search looks at, from one random game; infinity for very many.
+
+        Pruning leaves about the square root of the whole tree.
+        """
+        state, nodes = state.copy(), 1.0
+        while state.outcome is None and nodes <= _MOST_NODES:
+            moves = list(state.legal_moves())
+            nodes *= sqrt(len(moves))
+            state.play(self._dice.choice(moves))
+        return inf if state.outcome is None else nodes
+
+    def _estimated(self, number: int, state: State, played: Any, seconds: float) -> JudgedMove:
+        root, _ = self._search(state, seconds * _SEARCH_SHARE)
+        best = root.moves[root.visits.index(max(root.visits))]
+        compared = [best] if _same(best, played) else [best, played]
+        share = seconds * (1 - _SEARCH_SHARE) / len(compared)
+        (best_value, line), *other = [self._value(state, move, share) for move in compared]
+        played_value = other[0][0] if other else best_value
+        return JudgedMove(
+            number, state.to_move, played, best, (best, *line)[:_LINE_MOVES], played_value, best_value
+        )
+
+    def _value(self, state: State, move: Any, seconds: float) -> tuple[Interval, list[Any]]:
+        """Return the value of a move for the player who makes it, and the moves that follow in the search."""
+        later = state.copy()
+        later.play(move)
+        if later.outcome is not None:
+            result = float(_result(later, state.to_move))
+            return Interval(result, result, result), []
+        root, results = self._search(later, seconds)
+        # The first half of the simulated games only finds out which moves are good.
+        value = _interval(results[len(results) // 2 :])
+        return (value if state.to_move == 0 else -value), _line(root)
+
+    def _search(self, state: State, seconds: float) -> tuple[Node, list[float]]:
+        """Simulate games from ``state``; return the tree, and the results for the first player in their order."""
+        deadline = perf_counter() + seconds
+        root = Node(state)
+        results: list[float] = []
+        while not results or perf_counter() < deadline:
+            position = state.copy()
+            game: Played = ([], [])
+            path = descend(root, position, game)
+            play_out(position, game, self._style.longest_playout, self._dice)
+            result = position.estimate()
+            for node, chosen in path:
+                node.learn(chosen, result, game, self._style.bonus)
+            results.append(result)
+        return root, results
+
+
+def _line(root: Node) -> list[Any]:
+    """Return the moves that the search looked at most, one after the other."""
+    line: list[Any] = []
+    node: Node | None = root
+    while node is not None and any(node.visits) and len(line) < _LINE_MOVES:
+        chosen = node.visits.index(max(node.visits))
+        line.append(node.moves[chosen])
+        node = node.children.get(chosen)
+    return line
+
+
+def _interval(results: Sequence[float]) -> Interval:
+    count = len(results)
+    mean = sum(results) / count
+    if count < _FEWEST_RESULTS:
+        return Interval(mean, -1.0, 1.0)
+    # One more win and one more loss than there were: else ten wins in a row would have no spread at all.
+    squares = sum((result - mean) ** 2 for result in results) + (1 - mean) ** 2 + (1 + mean) ** 2
+    spread = _Z * sqrt(squares / (count + 1)) / sqrt(count)
+    return Interval(mean, max(-1.0, mean - spread), min(1.0, mean + spread))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return True if two moves are the same, be they lists as from the wire or tuples."""
+    return bool(_tuples(one) == _tuples(other))
+
+
+def _tuples(move: Any) -> Any:
+    return tuple(map(_tuples, move)) if isinstance(move, (list, tuple)) else move
