@@ -52,11 +52,11 @@ def blocks(page: str) -> list[str]:
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/host.md")
-HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, RUN, WATCH, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, REHEARSE, RUN, WATCH, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
 ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
 HOSTED, ON_A_CLUSTER, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
-HIDE_TOKEN, PRACTISE_MORE, PROGRAM, SUBMIT = _FOR_LATER
+HIDE_TOKEN, PRACTISE_MORE, ANALYSE, *_OTHERS, PROGRAM, SUBMIT = _FOR_LATER
 TRY_PROGRAM, PLAY_PROGRAM, SUBMIT_PROGRAM = blocks("docs/programs.md")
 TRY_TOPCODER, WRAPPERS = blocks("docs/programs/topcoder.md")
 (INIT,) = blocks("docs/formats.md")
@@ -323,7 +323,8 @@ def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) 
     assert [team.name for team in contest.teams.values()] == ["Ada", "Blaise", "Charles and Co."]
     bots = []
     for team in contest.teams.values():
-        script = (PRACTICE + TAKE_PART).replace("my_bot.py", f"bot_{team.id}.py")
+        why = ANALYSE.replace(".html", ".html --seconds 1") if team.id == 1 else ""
+        script = (PRACTICE + why + TAKE_PART).replace("my_bot", f"bot_{team.id}")
         script = script.replace("--team 1", f"--team {team.id}")
         script = script.replace("192.168.1.10", f"127.0.0.1 --port {autumn.port}").replace(
             "kq3m-x7fd-29pt", team.token
@@ -339,6 +340,8 @@ def test_host_and_take_part(programs: Programs, autumn: Autumn, tmp_path: Path) 
     assert [result.reason for result in results_of(contest)] == ["finished"] * 6
     for bot in bots:
         assert "Wrote bot_" in bot.output
+    assert "gave away" in bots[0].output
+    for bot in bots:
         assert bot.output.count("The contest is over") == 1
     look_and_correct(programs, autumn, table)
 
@@ -349,7 +352,7 @@ def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     prepare_arena, _, run_arena = ARENA.strip().rpartition("\n")
     assert run_arena == "getstep-server run lab"  # it runs until Ctrl-C
     at_once = FREEZE + REVEAL.replace("reveal autumn", "reveal autumn --all")
-    typed_by_host = WATCH + CORRECT + REPLAY + prepare_arena + "\n" + at_once + AFTER + IMPORT
+    typed_by_host = WATCH + CORRECT + REPLAY + prepare_arena + "\n" + at_once + AFTER + REHEARSE + IMPORT
     host = in_shell(programs, autumn.tree, typed_by_host)
     assert host.wait() == 0
     assert [event.format.name for event in load_contest(autumn.tree / "lab").events] == ["arena"]
