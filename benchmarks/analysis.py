@@ -2,7 +2,7 @@
 
     python -m benchmarks.analysis [--game linkage] [--positions 100] [--games 20] [--seconds 15]
 
-1. Positions that an exhaustive search has solved: does the analysis name a best move? The positions are 4 to 12
+1. Positions that an exhaustive search has solved: does the analysis name a best move? The positions are 4 to 9
    turns before the end of games between two bots that search, and not all moves in them are equally good.
 2. Games with a planted blunder: is it among the three turning points? Two bots that search play; one of their moves
    is replaced by one that loses at least 0.8 of the value by a longer search.
@@ -24,7 +24,7 @@ from getstep_bots.mcts import A_FEW_MOVES, TO_THE_END, moves_run_out, search
 from getstep_engines import GAMES, Game, State
 
 BOT_SECONDS = 0.02
-SOLVE_SECONDS = 20.0
+SOLVE_SECONDS = 10.0
 LEAST_LOSS = 0.8
 
 
@@ -64,7 +64,7 @@ def solved_positions(game: Game, dice: Random) -> Iterator[tuple[list[Any], set[
     """Yield the moves that lead to a position, and its best moves; not all moves there are equally good."""
     while True:
         moves = a_game(game)
-        place = len(moves) - dice.randint(4, min(12, len(moves)))
+        place = len(moves) - dice.randint(4, min(9, len(moves)))
         state = game.start()
         for move in moves[:place]:
             state.play(move)

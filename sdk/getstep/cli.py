@@ -13,13 +13,13 @@ from pathlib import Path
 from getstep_engines import GAMES
 
 from . import _bot
-from ._analyse_command import ANALYSE_HELP, add_analyse
 from ._check import check
 from ._errors import BotError, GetstepError, SetupError, error_text
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._new_command import game_list, game_named, new, new_help
 from ._submit_command import SUBMIT_HELP, submit
 from ._version import __version__
+from .analysis.command import ANALYSE_HELP, add_analyse
 from .client.arguments import add_connection, add_playing
 from .client.client import client_for, finder_for
 from .client.settings import (

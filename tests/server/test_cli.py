@@ -25,7 +25,7 @@ COMMANDS = [
     *("programs", "programs add", "programs list", "programs use", "programs remove"),
     *("standings", "crosstable", "ratings", "matches", "matches list", "matches adjudicate", "matches rematch"),
     *("teams withdraw", "teams disqualify", "teams reinstate", "decisions", "incidents"),
-    *("show", "replay", "export", "report", "site", "rescue", "verify", "freeze", "reveal"),
+    *("show", "replay", "analyse", "export", "report", "site", "rescue", "verify", "freeze", "reveal"),
 ]
 
 

@@ -54,6 +54,18 @@ def test_several_matches_and_each_of_their_attempts(command: Command, hop: Path)
     assert titles == ["match 2", "match 2, attempt 2", "match 1", "match 9"]
 
 
+def test_the_analysis_of_a_match(command: Command, hop: Path) -> None:
+    ran = command("analyse", "hop", "1", "--seconds", "1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("match 1: ")
+    assert "The page with the curve of the values and the better moves: hop/analysis-1.html" in ran.out
+    whole = data_in(Path("hop/analysis-1.html"))["games"][0]
+    assert whole["title"] == "match 1, analysed"
+    assert all("e" in turn for turn in whole["turns"] if "k" not in turn)
+    wrong = command("analyse", "hop", "99")
+    assert (wrong.code, wrong.out) == (1, "")
+
+
 @pytest.mark.parametrize("number", ["99", "-1", "0", str(2**70)])
 def test_a_match_that_does_not_exist(command: Command, hop: Path, number: str) -> None:
     ran = (

@@ -43,6 +43,7 @@ a whole contest:
   getstep-server incidents autumn              # protocol violations
   getstep-server show autumn 7                 # a match move by move
   getstep-server replay autumn 7               # the same in a browser
+  getstep-server analyse autumn 7              # why was it lost?
   getstep-server export autumn --matches --format csv > matches.csv
   getstep-server report autumn                 # one HTML page with everything
   getstep-server site autumn                   # static pages to publish
@@ -186,6 +187,7 @@ _COMMANDS = {
     "web": (".web:add_web", "show a contest in the browser without playing it"),
     "sdk": (".sdk:add_sdk", "write the files for bots in other languages than Python"),
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
+    "analyse": (".replay:add_analyse", "say which moves of a match gave away most"),
     "site": (".replay:add_site", "write the contest as static pages to publish"),
     "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
     "rescue": (".rescue:add_rescue", "save what is left of a contest with a damaged database"),

@@ -1,4 +1,4 @@
-"""The commands `replay` and `site`: matches to look at in a browser."""
+"""The commands `replay`, `analyse` and `site`: matches to look at in a browser."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from getstep import SetupError
+from getstep.analysis.command import add_search, show
 from getstep.browser import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
+from getstep.text import Console
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
-from getstep_server.errors import ConfigError
+from getstep_server.errors import ConfigError, UsageError
 from getstep_server.reports.replays import match_replays
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages, without_hidden
@@ -64,6 +67,43 @@ def _replay(args: argparse.Namespace) -> int:
     write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--out")
     opened = not args.no_open and open_in_browser(path.resolve().as_uri())
     print(f"{path}: {'opened' if opened else 'open it'} in a browser.")
+    return EXIT_OK
+
+
+# --- analyse ----------------------------------------------------------------------------------------------------
+
+_ANALYSE = """\
+Which moves gave away most? A search looks at each position of a match,
+exhaustively near the end and by Monte Carlo tree search before. The three moves
+that gave away most come first, with an interval, the board and the better
+moves. A page is written that has the curve of the values, and the better moves
+as games to step through. It changes no result, and takes one core.
+
+examples:
+  getstep-server analyse autumn 7
+  getstep-server analyse autumn 7 --seconds 300 --open
+"""
+
+
+def add_analyse(parser: argparse.ArgumentParser) -> None:
+    parser.description = _ANALYSE
+    folder_argument(parser)
+    parser.add_argument("match", type=int, metavar="MATCH", help="the number of a match")
+    add_search(parser)
+    parser.set_defaults(command=_analyse)
+
+
+def _analyse(args: argparse.Namespace) -> int:
+    folder: Path = args.contest
+    contest = _contest(folder)
+    with _records(folder) as store:
+        tournament = None if contest is None else readable_tournament(contest, store)
+        *_, latest = _found(store, args.match, folder, tournament)
+    page: Path = args.html or folder / f"analysis-{args.match}.html"
+    try:
+        show(latest, page, Console(), seconds=args.seconds, open_page=args.open)
+    except SetupError as error:
+        raise UsageError(str(error)) from None
     return EXIT_OK
 
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from getstep._errors import SetupError
+from getstep.browser import open_in_browser
+from getstep.text import Console, escape_control_chars
 from getstep_bots.analysis import SECONDS
 
-from ._errors import SetupError
-from .browser import open_in_browser
-from .text import Console, escape_control_chars
-
 if TYPE_CHECKING:  # boards and replays are loaded when they are used: other commands do not wait for them
-    from .analysis import Analysis
-    from .replay import Replay
+    from getstep.replay import Replay
+
+    from .game import Analysis
 
 FEWEST_SECONDS, MOST_SECONDS = 1.0, 86_400.0
 _REFRESH_SECONDS = 0.2
@@ -66,7 +66,7 @@ def _seconds(text: str) -> float:
 
 
 def _analyse(options: argparse.Namespace, console: Console) -> int:
-    from .replay import NotAReplayError, read_replays
+    from getstep.replay import NotAReplayError, read_replays
 
     try:
         games = read_replays(options.replay)
@@ -78,26 +78,32 @@ def _analyse(options: argparse.Namespace, console: Console) -> int:
     if len(games) > 1 and options.number is None:
         console.say(f"The page has {len(games)} games; this is the first. Another one: --number 2.")
     page = options.html or options.replay.with_name(f"{options.replay.stem}-analysis.html")
-    show(games[number - 1], options, page, console)
+    show(games[number - 1], page, console, seconds=options.seconds, open_page=options.open)
     return 0
 
 
-def show(game: Replay, options: argparse.Namespace, page: Path, console: Console) -> None:
+def show(game: Replay, page: Path, console: Console, *, seconds: float, open_page: bool) -> None:
     """Analyse a game, print its turning points, and write the page.
+
+    Args:
+        game: the game.
+        page: the file for the page.
+        console: where to print.
+        seconds: for the search.
+        open_page: show the page in a browser.
 
     Raises:
         SetupError: the rules of the game are not installed, or the page cannot be written.
     """
-    from .analysis import analyse
-    from .draw.viewer import painter
+    from getstep.draw.viewer import painter
+
+    from .game import analyse
 
     names = " - ".join(map(escape_control_chars, game.names))
     title = f"{game.title}: " if game.title else ""
-    console.say(
-        f"{title}{names}, {game.rules}, {len(game.turns)} turns; at most {options.seconds:g} s. Ctrl-C stops."
-    )
+    console.say(f"{title}{names}, {game.rules}, {len(game.turns)} turns; at most {seconds:g} s. Ctrl-C stops.")
     try:
-        found = analyse(game, seconds=options.seconds, on_move=_progress())
+        found = analyse(game, seconds=seconds, on_move=_progress())
     except ValueError as error:
         raise SetupError(escape_control_chars(str(error))) from None
     finally:
@@ -105,12 +111,12 @@ def show(game: Replay, options: argparse.Namespace, page: Path, console: Console
     draw = painter(getattr(sys.stdout, "encoding", None), is_terminal=sys.stdout.isatty())
     console.say(found.text(draw))
     console.say(f"\nThe page with the curve of the values and the better moves: {_written(found, page)}")
-    if options.open and not open_in_browser(page.resolve().as_uri()):
+    if open_page and not open_in_browser(page.resolve().as_uri()):
         console.say("There is no browser to show it in. Open the file yourself.")
 
 
 def _written(found: Analysis, page: Path) -> Path:
-    from .replay import replay_data, replay_page
+    from getstep.replay import replay_data, replay_page
 
     first, second = found.replay.names
     data = replay_data(found.replays(), title=f"{first} - {second}: analysis")

@@ -1,8 +1,4 @@
-"""Why was a game lost? The moves that gave away most, in words, on boards, and as replays with the better moves.
-
-In: a `getstep.replay.Replay`, from a page, a record or practice. Out: an `Analysis`, with its text for a terminal
-and the replays of a page. The search itself is `getstep_bots.analysis`, which knows no replays.
-"""
+"""A game with the value of each position, its turning points, and the better moves as further games."""
 
 from __future__ import annotations
 
@@ -10,14 +6,11 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from getstep.draw import Picture, draw_text
+from getstep.replay import Replay, ReplayTurn
+from getstep.text import escape_control_chars
 from getstep_bots.analysis import SECONDS, Interval, JudgedMove, judge, turning_points
 from getstep_engines import Game, State
-
-from .draw import Picture, draw_text
-from .replay import Replay, ReplayTurn
-from .text import escape_control_chars
-
-__all__ = ["SECONDS", "Analysis", "analyse"]
 
 _WIDTH = 79
 
