@@ -240,7 +240,7 @@ def test_a_page_says_why_a_limit_is_not_that_of_the_original_and_how_to_have_it(
     for text in (limits, rules):
         (seconds,) = re.findall(r"`move_seconds = (\d+)`", text)
         assert float(seconds) > 6 > GAMES["chain_reaction"].time_control.seconds
-        assert re.search(r"more\s+than 6 s for a program that uses\s+the file, and for ever for", text)
+        assert re.search(r"more\s+than 6 s for a program that uses\s+the file, and without limit for", text)
         assert re.search(r"one limit holds for both, and a program that\s+hangs does not stop a contest", text)
 
 

@@ -17,9 +17,9 @@
 - **Score and winner.** The player who owns all orbs wins. The score of a player is the number of its orbs.
   There are no draws.
 - **Time.** 5 s a move. **Decision:** the original's text asks for a "reasonable" time. Its host waited a little
-  more than 6 s for a program that uses the file, and for ever for one that uses the console. Here both play each
-  other, so one limit holds for both, and a program that hangs does not stop a contest. A contest with programs that
-  think as long as the original let them sets `move_seconds = 7`.
+  more than 6 s for a program that uses the file, and without limit for one that uses the console. Here both play
+  each other, so one limit holds for both, and a program that hangs does not stop a contest. A contest with programs
+  that think as long as the original let them sets `move_seconds = 7`.
 - **Faults.** An illegal move or a missed limit: the player loses the game. The scores are the orbs at that
   moment. **Decision:** the original "disqualifies" the player; this means that the player loses this game, and
   no other.
