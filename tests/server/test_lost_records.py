@@ -6,12 +6,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from getstep_server.config.contest import load_contest
-from getstep_server.errors import ContestInUse
+from getstep_server.errors import ConfigError, ContestInUse
+from getstep_server.storage.contest_state import accept_loss, complete_tournament
 from getstep_server.storage.lost_records import check_nothing_lost
 from getstep_server.storage.store import Store
 from tests.support.command import Command
@@ -136,6 +138,120 @@ def test_records_are_not_put_aside(finished: Path, command: Command) -> None:
     assert ran.code == 2
     assert "--anew: finished/contest.db has " in ran.err
     assert (finished / "contest.log").exists()
+
+
+# --- a database that was cut short --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rulings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nobody_returns: None) -> Path:
+    """A contest with its log; its three newest records are decisions, after the rematch of match 4."""
+    copied("rulings", tmp_path / "rulings", "0.1.0")
+    monkeypatch.chdir(tmp_path)
+    return Path("rulings")
+
+
+def cut(folder: Path, records: int) -> None:
+    """Cut the newest records off, as a log of the database does that is damaged: what is left is a valid chain."""
+    with closing(sqlite3.connect(folder / "contest.db")) as database, database:
+        (length,) = database.execute("SELECT length FROM chain").fetchone()
+        database.execute("DELETE FROM records WHERE place > ?", (length - records,))
+        hashed = database.execute("SELECT hash FROM records WHERE place = ?", (length - records,)).fetchone()
+        database.execute("UPDATE chain SET length = ?, hash = ?", (length - records, *hashed))
+
+
+def said_of(folder: Path, command: Command) -> str:
+    """Return what `verify` says, and check that a table and a run agree with it."""
+    verified, table = command("verify", str(folder)), command("standings", str(folder))
+    complete = verified.code == 0
+    assert ("This table may be wrong" not in table.err) is complete
+    if complete:
+        complete_tournament(load_contest(folder))
+    else:
+        with pytest.raises(ConfigError, match="the newest records are missing"):
+            complete_tournament(load_contest(folder))
+    return verified.out
+
+
+def test_results_of_the_log_that_are_not_on_record_are_missed(rulings: Path, command: Command) -> None:
+    """A match that was played again has two results in the log, and one of them is on record."""
+    log = rulings / "contest.log"
+    (rulings / "contest.log.bak").write_bytes(log.read_bytes())  # a copy says nothing new
+    assert "Everything fits" in said_of(rulings, command)
+    cut(rulings, 4)
+    said = said_of(rulings, command)
+    assert "contest.log has results of match 4 that are not on record" in said
+    assert "getstep-server rescue rulings (" in said
+    assert "getstep-server run rulings --accept-loss" in said
+    log.unlink()
+    assert "has results of match 4 that" in said_of(rulings, command)  # in what a rotation has left
+    cut(rulings, 5)
+    assert "has results of matches 4, 5, 10 that" in said_of(rulings, command)
+
+
+@pytest.mark.parametrize("kept", ["no log", "an earlier contest's log", "a torn line", "another text"])
+def test_nothing_is_missed_that_the_log_does_not_say(rulings: Path, command: Command, kept: str) -> None:
+    cut(rulings, 4)
+    log = rulings / "contest.log"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    (last,) = (line for line in lines[-12:] if '"match_ended"' in line)
+    others = "".join(line for line in lines if line != last)
+    left = {
+        "an earlier contest's log": others + last.replace("2026-", "2025-"),
+        "a torn line": others + last[:-20],
+        "another text": others + '{"event": "match_ended", "match": "none"}\n["match_ended"]\n\xff"match_ended"\n',
+    }
+    log.unlink()
+    if kept in left:
+        log.write_text(left[kept], encoding="latin-1")
+    assert "Everything fits" in said_of(rulings, command)
+
+
+def test_without_a_time_in_the_first_record_one_result_of_each_match_is_enough(
+    finished: Path, command: Command
+) -> None:
+    """In such a contest, the log of an earlier one in the same folder cannot be told apart."""
+    ended = '{"event": "match_ended", "time": "2026-11-22T08:53:%02d.000Z", "match": %d}\n'
+    log = finished / "contest.log"
+    log.write_text("".join(ended % (second, 32) for second in range(3)), encoding="utf-8")
+    assert "Everything fits" in said_of(finished, command)
+    cut(finished, 2)
+    assert "has results of match 32 that" in said_of(finished, command)
+
+
+def test_a_match_of_the_journal_without_its_pairing_is_missed(tmp_path: Path) -> None:
+    folder = tmp_path / "killed"
+    copied("killed", folder, "0.1.0")
+    contest = load_contest(folder)
+    running = complete_tournament(contest).matches.keys()
+    (folder / "contest.log").unlink()
+    cut(folder, 3)  # the settings are left
+    with pytest.raises(
+        ConfigError, match=r"the journal has turns of matches 1, 2, .* whose pairings are not on rec"
+    ):
+        complete_tournament(contest)
+    kept = accept_loss(contest)
+    assert kept is not None
+    assert list((kept / "running").glob("segment-*"))
+    assert running
+    assert not complete_tournament(contest).matches
+
+
+def test_a_rescued_contest_does_not_miss_what_was_lost(rulings: Path, command: Command) -> None:
+    """The log goes with it into the new folder, and tells of the lost result still."""
+    cut(rulings, 4)
+    assert command("rescue", "rulings").code == 0  # the chain is valid: nothing in it says that there was more
+    assert "Everything fits" in said_of(Path("rulings-rescued"), command)
+    assert [path.name for path in Path("rulings-rescued").glob("earlier-*/contest.log")] == ["contest.log"]
+
+
+def test_a_decision_is_not_built_on_records_that_were_cut(rulings: Path, command: Command) -> None:
+    cut(rulings, 4)
+    before = (rulings / "contest.db").read_bytes()
+    ran = command("teams", "withdraw", "rulings", "Ada", "--why", "late")
+    assert (ran.code, ran.out) == (2, "")
+    assert "getstep-server run rulings --accept-loss" in ran.err
+    assert (rulings / "contest.db").read_bytes() == before
 
 
 # --- an exported file ---------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from getstep_server.records.reasons import FREEZE_KINDS, DecisionKind
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS
 from getstep_server.reports.tables import result_line
-from getstep_server.storage.contest_state import load_tournament
+from getstep_server.storage.contest_state import complete_tournament, load_tournament
 from getstep_server.storage.database import not_there
 from getstep_server.storage.lock import server_of
 from getstep_server.storage.lost_records import has_database
@@ -349,6 +349,7 @@ def _decide_all(args: argparse.Namespace, make: Callable[[Contest, Tournament], 
     contest = load_contest(args.contest)
     if not has_database(contest):
         raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
+    complete_tournament(contest, quick=True)
     dry_run = getattr(args, "dry_run", False)  # only a few of the commands have the option
     with Store(contest.database) as store:
         decisions, before = _record(contest, store, make, dry_run=dry_run)

@@ -38,7 +38,7 @@ from getstep_server.reports.tables import all_tables, describe_event
 from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition
-from getstep_server.storage.contest_state import games_of, results_of, tournament_of
+from getstep_server.storage.contest_state import accept_loss, games_of, results_of, tournament_of
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.lost_records import set_aside
 from getstep_server.storage.recovery import left_running
@@ -106,7 +106,10 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--at", metavar="HH:MM", help="start at this time of day, even if teams are missing")
     start.add_argument("--now", action="store_true", help="start at once, even if teams are missing")
     anew = "begin the contest anew after its records were lost; what is left of it is kept in a folder earlier-..."
-    parser.add_argument("--anew", action="store_true", help=anew)
+    lost = parser.add_mutually_exclusive_group()
+    lost.add_argument("--anew", action="store_true", help=anew)
+    accept = "continue although results are missing; what tells of them is kept in a folder earlier-..."
+    lost.add_argument("--accept-loss", action="store_true", help=accept)
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
     parser.add_argument("--port", type=int, help="listen on this port instead of the one in contest.toml")
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
@@ -133,6 +136,12 @@ def _run(args: argparse.Namespace) -> int:
             kept = set_aside(contest)
         print(
             "Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}."
+        )
+    if args.accept_loss:
+        with ContestLock(contest.folder):
+            kept = accept_loss(contest)
+        print(
+            "No result is missing." if kept is None else f"The old log, and a copy of the records, are in {kept}."
         )
     with open_contest(contest) as opened:  # before the first line: another server may run the contest
         return _run_opened(opened, args, when, make_cluster)

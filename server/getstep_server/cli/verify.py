@@ -9,6 +9,7 @@ from pathlib import Path
 
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.publication import check_publication, published_path
+from getstep_server.storage.lost_records import told_of
 from getstep_server.storage.verify import Verified, VerifyError, verify
 from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.settings_record import shortened
@@ -58,9 +59,10 @@ def _hash(text: str) -> str:
 
 def _verify(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
+    told = told_of(contest)  # before the records: a running server adds to both
     try:
         with records_of(contest) as store, progress_bar("verified") as progress:
-            verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress)
+            verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress, told=told)
         for team, version, sha256 in verified.published:
             _check_published(published_path(contest.folder, team, version), sha256)
     except VerifyError as error:

@@ -26,11 +26,10 @@ from getstep_server.net.seat import seats_of
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
-from getstep_server.storage.contest_state import check_database, load_tournament
+from getstep_server.storage.contest_state import check_database, complete_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
 from getstep_server.storage.lock import ContestLock
-from getstep_server.storage.lost_records import has_database
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
@@ -107,10 +106,10 @@ def open_contest(contest: Contest) -> Iterator[OpenContest]:
     check_matches(contest)
     check_judges(contest)
     with ContestLock(contest.folder):
-        has_database(contest)  # before an empty one is made
+        tournament = complete_tournament(contest)  # before an empty database is made, or a cut one is written
         with Store(contest.database) as store:
             store.claim()
-            yield OpenContest(contest, store, load_tournament(contest, store))
+            yield OpenContest(contest, store, tournament)
 
 
 async def run_contest(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from getstep_server.config.contest import Contest, contest_path
 from getstep_server.config.database_address import DatabaseAddress
@@ -15,7 +16,7 @@ from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
 from .database import StoreError, advice, damaged
-from .lost_records import check_nothing_lost, has_database
+from .lost_records import check_nothing_lost, has_database, missing_results, set_evidence_aside, told_of
 from .store import Store
 
 END_RECORDS = 8
@@ -42,6 +43,44 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     if not tournament.place:
         check_nothing_lost(contest)
     return tournament
+
+
+def complete_tournament(contest: Contest, *, quick: bool = False) -> Tournament:
+    """Return the tournament in its current state, before the database is opened to write.
+
+    A writer that closes a database cuts off what SQLite cannot read of its log, and `rescue` could.
+
+    Args:
+        contest: the contest, which has a database unless it has not run yet.
+        quick: compare the records with the newest results of other files only.
+
+    Raises:
+        ConfigError: records are missing, or contest.toml does not have the events of the records.
+        StoreError: records are missing, or there are too many.
+        RecordError: a record is damaged.
+    """
+    told = told_of(contest, quick=quick)
+    tournament = _load(contest)
+    if problem := missing_results(contest, told, tournament):
+        raise ConfigError(problem)
+    return tournament
+
+
+def accept_loss(contest: Contest) -> Path | None:
+    """Set aside what tells of results that are not on record; see `lost_records.set_evidence_aside`.
+
+    Raises:
+        ConfigError, StoreError, RecordError: as `load_tournament`.
+        OSError: a file cannot be moved or copied.
+    """
+    return set_evidence_aside(contest, _load(contest))
+
+
+def _load(contest: Contest) -> Tournament:
+    if not has_database(contest):
+        return Tournament(contest)
+    with Store(contest.database, reading=True) as store:
+        return load_tournament(contest, store)
 
 
 def check_database(address: DatabaseAddress, stop: Callable[[], bool]) -> None:
@@ -74,7 +113,7 @@ def tournament_of(contest: Contest) -> Tournament:
         ConfigError: there are no records, although matches were played.
         StoreError, RecordError: the database or a record is damaged.
     """
-    return _tournament_and(contest, lambda _: "")[0]
+    return _tournament_and(contest)[0]
 
 
 def tournament_and_problem(contest: Contest) -> tuple[Tournament, str]:
@@ -82,10 +121,12 @@ def tournament_and_problem(contest: Contest) -> tuple[Tournament, str]:
 
     A quick check for a table. `verify` checks all records.
     """
-    return _tournament_and(contest, _end_problem)
+    told = told_of(contest, quick=True)
+    tournament, problem = _tournament_and(contest, _end_problem)
+    return tournament, problem or missing_results(contest, told, tournament)
 
 
-def _tournament_and(contest: Contest, check: Callable[[Store], str]) -> tuple[Tournament, str]:
+def _tournament_and(contest: Contest, check: Callable[[Store], str] = lambda _: "") -> tuple[Tournament, str]:
     if not has_database(contest):
         return Tournament(contest), ""
     with Store(contest.database, reading=True) as store:

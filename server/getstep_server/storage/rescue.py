@@ -23,9 +23,9 @@ A run resumes these matches after their last turn.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -45,6 +45,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .database import RecordRow, StoreError
 from .journal import parse_line, segments, tag_of, writer_of_path
+from .lost_records import logged_ends, set_evidence_aside
 from .sqlite_pages import Row, read_rows
 from .store import Store, incident_row
 from .verify import VerifyError, verify
@@ -138,7 +139,8 @@ def read_left(contest: Contest, backups: Sequence[Path]) -> Left:
         else:
             _read_database(path, left, path.name)
     _read_journal(contest.running, left)
-    _read_logs(contest.folder, left)
+    for number, fields in logged_ends(contest.folder, sys.maxsize):
+        left.logged[number] = fields
     return left
 
 
@@ -246,20 +248,6 @@ def _read_journal(folder: Path, left: Left) -> None:
         for path in paths:
             for raw in path.read_bytes().splitlines(keepends=True):
                 _take_line(raw, left)
-
-
-def _read_logs(folder: Path, left: Left) -> None:
-    paths = sorted(folder.glob("contest.log*"), key=lambda path: path.name, reverse=True)  # the oldest first
-    for path in paths:
-        with path.open("rb") as file:
-            for line in file:
-                if b'"match_ended"' not in line:  # before parsing: most lines are about something else
-                    continue
-                try:
-                    fields = json.loads(line)
-                    left.logged[int(fields["match"])] = fields
-                except (ValueError, KeyError, TypeError, OverflowError):
-                    continue
 
 
 def _take_line(raw: bytes, left: Left) -> None:
@@ -560,6 +548,7 @@ def rescue(
             unfit[place] = error.what
             new = load_contest(target)
     _write_journal(left, rescued.journal, running_path(target))
+    set_evidence_aside(new, rescued.tournament)  # a run of the new folder would miss what is lost with its place
     return rescued
 
 

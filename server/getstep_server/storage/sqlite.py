@@ -268,17 +268,21 @@ def _readable(path: Path) -> sqlite3.Connection:
     cannot be created, a running server of another user may have created it. If there is no log, no process has
     the database open, and the database file holds all records.
     """
+    log = _log_of(path)
+    if not _size(log):
+        try:
+            return _connected(path, "mode=rw")  # it deletes on closing what it has created
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
+                raise
+        return _connected(path, "mode=ro&immutable=1")  # immutable: SQLite then needs no shared-memory file
     try:
-        return _connected(path, "mode=rw")
+        # Not to write: closing would delete the log of a server that was killed, with the frames behind a damaged
+        # one. SQLite ignores them, and `rescue` does not.
+        return _connected(path, "mode=ro")
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode & 0xFF not in _UNWRITABLE:
             raise
-    log = _log_of(path)
-    if not _size(log):
-        return _connected(path, "mode=ro&immutable=1")  # immutable: SQLite then needs no shared-memory file
-    try:
-        return _connected(path, "mode=ro")
-    except sqlite3.OperationalError as error:
         raise StoreError(
             f"{path}: cannot be read here: the latest records are in {log.name}, and this disk cannot be written"
             f" ({error}); copy the whole folder to one that can, and read the copy"

@@ -27,6 +27,7 @@ from getstep_server.tournament.settings_record import changes
 from getstep_server.tournament.tournament import Tournament
 
 from .database import DatabaseError, StoreError
+from .lost_records import NOTHING_TOLD, Told, missing_results
 from .store import Store, StoredRecord
 
 _NOT_IN_HEAD = ("turns", "place", "previous", "hash")
@@ -102,6 +103,7 @@ def verify(
     *,
     expected_hash: str | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
+    told: Told = NOTHING_TOLD,
 ) -> Verified:
     """Verify all records of a contest; the contest may be running.
 
@@ -110,20 +112,21 @@ def verify(
         store: the records.
         expected_hash: a hash of the chain that was kept elsewhere.
         progress: called after each record with its place and the expected number of records.
+        told: what other files tell of its matches, read before the database was opened.
 
     Raises:
-        VerifyError: there is a contradiction.
+        VerifyError: there is a contradiction, or results are missing.
         StoreError: the database cannot be read.
     """
     try:
         with store.snapshot():
-            return _verify(contest, store, expected_hash, progress)
+            return _verify(contest, store, expected_hash, progress, told)
     except DatabaseError as error:
         raise StoreError(f"{store.path}: {error}") from error
 
 
 def _verify(
-    contest: Contest, store: Store, expected_hash: str | None, progress: Callable[[int, int], None]
+    contest: Contest, store: Store, expected_hash: str | None, progress: Callable[[int, int], None], told: Told
 ) -> Verified:
     total, last = store.chain()
     walk, kept_at = _Walk(contest), None
@@ -138,7 +141,10 @@ def _verify(
         raise VerifyError(
             f"no record has the hash {expected_hash!r}, which was kept elsewhere: this is another chain"
         )
-    _check_standings(contest, store, walk.tournament)
+    recorded = Tournament(contest, store.record_headers())
+    _check_standings(recorded, walk.tournament)
+    if problem := missing_results(contest, told, recorded):
+        raise VerifyError(problem)
     beyond = 0 if kept_at is None else walk.place - kept_at
     tournament = walk.tournament
     gone = [match for match in tournament.matches.values() if tournament.is_cancelled(match)]
@@ -410,9 +416,9 @@ def _check_end(walk: _Walk, total: int, last: str) -> None:
         raise VerifyError(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
 
 
-def _check_standings(contest: Contest, store: Store, replayed: Tournament) -> None:
+def _check_standings(recorded: Tournament, replayed: Tournament) -> None:
     """Check that the recorded results give the same tables as the replayed games."""
-    found, expected = Tournament(contest, store.record_headers()).tables(), replayed.tables()
+    found, expected = recorded.tables(), replayed.tables()
     for event, rows in expected.events.items():
         for one, other in zip(found.events[event], rows, strict=True):
             if one != other:

@@ -65,6 +65,8 @@ class Tournament:
         self.settings = SettingsOnRecord(contest)
         self.place = 0
         """The place in the chain of the last record that `apply` was called with."""
+        self.began = ""
+        """The time of day in the first record, or in the last one that stands for a lost one; "" if it has none."""
         self.attempts: Counter[int] = Counter()
         """The latest attempt at each match, by its number."""
         self.recorded: set[tuple[int, int]] = set()
@@ -202,6 +204,8 @@ class Tournament:
         """
         self.place += 1
         kind = fields.get("type")
+        if self.place == 1 or kind == "lost":
+            self.began = str(fields.get("at", ""))
         if kind == "pairings":
             return self.apply_pairings(fields)
         if kind == "decision":
