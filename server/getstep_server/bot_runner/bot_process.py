@@ -57,6 +57,7 @@ def main() -> int:
     if kind == PROGRAM:
         return _run_program(*arguments)
     if kind == HOUSE and hasattr(os, "nice"):
+        # the contestants' matches come first on a busy core
         os.nice(NICENESS)
     from getstep.cli import main as getstep  # here: the server imports this module for the name of a house bot
 

@@ -54,7 +54,7 @@ class SampleBot:
         process, self._process, self._unread = self._process, None, b""
         if process is None:
             return
-        kill(process)
+        kill(process)  # not asked first: it may be deep in a search, and keeps nothing
         with trio.CancelScope(shield=True):  # stopped by a cancellation, too; after SIGKILL the wait is short
             await process.wait()
             for stream in (process.stdin, process.stdout):

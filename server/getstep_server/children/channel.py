@@ -106,6 +106,7 @@ class Channel(Generic[T]):
 
     def _send(self, data: bytes, files: tuple[int, ...]) -> int:
         """Return how many bytes of a message were sent; the files travel with the first one."""
+        # the kernel opens copies of these descriptors in the receiver (unix(7))
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))] if files else []
         try:
             sent = self._sock.sendmsg([data], rights)
@@ -137,6 +138,7 @@ class Channel(Generic[T]):
             except OSError:
                 return
             for level, kind, value in ancillary:
+                # the numbers of the copies, open in this process
                 if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                     self._files.extend(array.array("i", value))
             if not data:

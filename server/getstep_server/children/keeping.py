@@ -29,5 +29,6 @@ async def keep_running(live: Callable[[], Awaitable[int]], ended: Callable[[int,
         if trio.current_time() > began + GOOD_SECONDS:
             pause = FIRST_PAUSE_SECONDS
         ended(code, pause)
+        # also after code 0: a child of the server has no work that ends
         await trio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

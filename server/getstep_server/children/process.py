@@ -99,8 +99,9 @@ async def run(
                     if process.stdin is not None:
                         await process.stdin.aclose()
                     await process.wait()
+            # also after an orderly end: what it has started may still run
             kill(process)
-            with trio.CancelScope(shield=True):
+            with trio.CancelScope(shield=True):  # after SIGKILL the wait is short; without it a zombie stays
                 if process.stdin is not None:
                     await process.stdin.aclose()
                 await process.wait()
@@ -111,6 +112,7 @@ async def run(
 def kill(process: trio.Process) -> None:
     """Kill a child and all processes that it has started: they are one group, which may outlive the child."""
     if sys.platform == "win32":
+        # Windows has no signal for a group
         process.kill()
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):  # the group is empty
@@ -146,5 +148,5 @@ async def _follow_lines(process: trio.Process, stream: trio.abc.ReceiveStream, o
             for line in lines:
                 on_line(line)
             if len(rest) > CHILD_LINE_BYTES:
-                kill(process)
+                kill(process)  # a line without end would fill the memory
                 return

@@ -199,7 +199,7 @@ def print_folded(line: str, *, error: bool = False) -> None:
     if output.isatty():
         import shutil
 
-        text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))
+        text = "\n".join(fold(text, shutil.get_terminal_size().columns, indent=4))  # indented: still the same line
     print(text, file=output)
 
 

@@ -51,7 +51,7 @@ exit codes:
 
 _EXIT_NON_STRICT = 3
 
-_WIDTH = 80
+_WIDTH = 80  # a longer line of prose is hard to read, however wide the terminal is
 _ORDER = (Verdict.FAIL, Verdict.NON_STRICT, Verdict.INFORMATIONAL)
 _MEANING = {
     Verdict.FAIL: "Failed: the client does not do what it must.",
@@ -165,6 +165,7 @@ def _print_list(chosen: Sequence[Case]) -> None:
         if case.group != group:
             group = case.group
             print(f"\n{case.number.partition('.')[0]} {group}")
+        # 7 columns: the next lines begin below the title
         _print_folded(f"{case.number:<6} {case.table.title}", 7)
         _print_folded(f"       {case.table.requires}", 7)
 
@@ -196,6 +197,7 @@ def _print_outcomes(client: Sequence[str], outcomes: Sequence[Outcome], seconds:
 
 def _print_outcome(outcome: Outcome) -> None:
     case = cases()[outcome.number]
+    # 8 columns: the next lines begin below the title
     _print_folded(f"  {outcome.number:<5} {case.table.title}: {outcome.why}", 8)
     if outcome.verdict is not Verdict.INFORMATIONAL:
         _print_folded(f"        {case.table.requires} (protocol.md#{case.table.see})", 8)

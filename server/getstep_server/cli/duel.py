@@ -180,7 +180,7 @@ def _duel(args: argparse.Namespace) -> int:
         terminal = console()
         live = is_live(terminal) and not args.plain
         watch = _watched(contest, args) if live else None
-        turns_per_second = 1000 / args.watch if args.watch else 0
+        turns_per_second = 1000 / args.watch if args.watch else 0  # 0 ms: as fast as they are played
         frames = max(FRAMES_PER_SECOND, turns_per_second)  # each turn is drawn at least once
         progress = DuelProgress(contest, terminal, live=live, board=watch, frames_per_second=frames)
         progress.say(f"{contest.name}: {describe_event(contest.events[0], contest.file.time.lag_ms)}")

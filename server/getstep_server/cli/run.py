@@ -561,5 +561,6 @@ def _name(index: int, doubt: int) -> str:
 
 
 def _bot(doubt: int) -> Bot:
+    # the two ends, as in `_name`
     name = {0: "greedy", 100: "random_bot"}.get(doubt, "hesitant")
     return Bot(sample_bots()[name], {"DOUBT": f"{doubt / 100:g}"})

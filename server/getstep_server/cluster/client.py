@@ -516,7 +516,7 @@ class Cluster:
     async def _watch(self) -> None:
         """End workers that are silent, and let those that rested play again."""
         while True:
-            await trio.sleep(LOOK_SECONDS)
+            await trio.sleep(LOOK_SECONDS)  # silence causes no event
             now = trio.current_time()
             for order in list(self._orders.values()):
                 heard = order.heard if order.lines else max(order.heard, self._spoke.get(order.address, 0))

@@ -80,6 +80,7 @@ def own_core(folder: Path, until: float, waiting: Callable[[], None] = lambda: N
         OSError: the folder cannot be used.
     """
     numbered = enumerate(available_cores())
+    # the last core first: the first one is the judge's, if the host is on this machine
     cores = dict(reversed([(f"core-{number if core is None else core}", core) for number, core in numbered]))
     with own_file([folder / name for name in cores], until, waiting) as path:
         yield cores[path.name]
@@ -103,7 +104,7 @@ def own_file(paths: list[Path], until: float, waiting: Callable[[], None] = lamb
         if time.monotonic() > until:
             raise TimeoutError(f"another process still holds {paths[0]}, and all others like it")
         waiting()
-        time.sleep(_TRY_SECONDS)
+        time.sleep(_TRY_SECONDS)  # `lock` cannot wait for the first free one of several files
 
 
 # --- the proof ---

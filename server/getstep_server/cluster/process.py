@@ -282,7 +282,7 @@ class _Process:
                 pause = FIRST_PAUSE_SECONDS
                 await self._serve(client)
                 self._send(Disconnected("the connection to the scheduler was lost; it is tried again"))
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # as for a child that fails: see `children.keeping`
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     async def _own_cluster(self) -> Any:
@@ -349,6 +349,7 @@ def main() -> None:
 
 async def _serve_host(process: _Process, channel: BlockingChannel[ToProcess]) -> None:
     loop, over = asyncio.get_running_loop(), asyncio.Event()
+    # a daemon: its blocking read cannot be cancelled
     threading.Thread(target=_read, args=(channel, process, loop, over), daemon=True).start()
     running = asyncio.create_task(process.run())
     ended = asyncio.create_task(over.wait())

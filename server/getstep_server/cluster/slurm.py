@@ -49,7 +49,7 @@ class SlurmJobs:
     async def keep(self, tell: Callable[[str], None]) -> None:
         """Submit jobs again that have ended, until cancelled; ``tell`` why one cannot be submitted."""
         while True:
-            await asyncio.sleep(RESUBMIT_SECONDS)
+            await asyncio.sleep(RESUBMIT_SECONDS)  # a job that ends causes no event here
             try:
                 await self._submit_missing()
             except Exception as error:  # such as RuntimeError: sbatch has failed

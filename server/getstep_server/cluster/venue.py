@@ -182,7 +182,7 @@ class ClusterVenue:
         self.cluster.begin(order)
         try:
             while not order.has_begun:
-                with trio.move_on_after(DUE_SECONDS):
+                with trio.move_on_after(DUE_SECONDS):  # `is_due` is asked again: it causes no event
                     await order.changed.wait()
                 if not order.has_begun and not is_due():
                     yield None

@@ -89,7 +89,7 @@ class ProgramsTable(TomlTable, frozen=True, kw_only=True):
     cores: Annotated[int, Meta(ge=1, le=1024)] | None = None
     sandbox: Literal["required", "none"] = "required"
     startup_seconds: Annotated[float, Meta(gt=0, le=600)] = 10.0
-    publish_after_weeks: Annotated[float, Meta(gt=0, le=520)] | None = None
+    publish_after_weeks: Annotated[float, Meta(gt=0, le=520)] | None = None  # 10 years
     submissions: bool = False
     normalise_time: bool = False
 

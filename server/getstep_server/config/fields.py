@@ -53,7 +53,7 @@ def _check_address(value: str) -> None:
 def _check_outside_address(value: str) -> None:
     from getstep.wire import SocketAddress  # here: few contests have such an address, and it takes 3 ms to import
 
-    with suppress(ValueError):
+    with suppress(ValueError):  # an address without a port is allowed, too
         _check_address(value)
         return
     try:
@@ -70,7 +70,7 @@ def check_unique(values: Sequence[object]) -> None:
 
 def _check_ms(seconds: float) -> None:
     """Raise ValueError if the wire cannot state a time: it counts whole milliseconds, and 0 means "no limit"."""
-    if 0 < seconds < 0.001:
+    if 0 < seconds < 0.001:  # it would be sent as 0
         raise ValueError("at least 0.001")
 
 
@@ -78,7 +78,7 @@ Name = Annotated[str, Check(check_visible, max_length=MAX_NAME)]
 Host = Annotated[str, Check(_check_host, max_length=MAX_NAME)]
 Address = Annotated[str, Check(_check_address)]
 OutsideAddress = Annotated[str, Check(_check_outside_address)]
-Port = Annotated[int, Meta(ge=0, le=65535)]
+Port = Annotated[int, Meta(ge=0, le=65535)]  # 0: the system chooses a free one
 TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]
 Seconds = Annotated[float, Check(_check_ms, gt=0, le=MAX_MS // 1000)]
 Increment = Annotated[float, Check(_check_ms, ge=0, le=MAX_MS // 1000)]

@@ -98,6 +98,7 @@ def _ranges(numbers: Sequence[int]) -> Iterator[str]:
 
 def new_token() -> str:
     """Return a new secret that can be typed from paper: 12 letters and digits without look-alikes, 59 bits."""
+    # `secrets`, not `random`, whose later values follow from earlier ones
     return canonical_token("".join(secrets.choice(TOKEN_LETTERS) for _ in range(12)))
 
 

@@ -63,7 +63,7 @@ def cheapest_perfect_matching(costs: Costs) -> list[Pair] | None:
 
     Of several with the least sum it is any one, but always the same one for the same costs.
     """
-    if len(costs) % 2:
+    if len(costs) % 2:  # one vertex would stay alone
         return None
     seen = SEEN
     matcher = _Matcher(len(costs), _cheapest_edges(costs, seen))
@@ -417,6 +417,7 @@ class _Search:
         else:
             places, links = [*range(at, -1, -1)], [_reverse(link) for link in reversed(blossom.links[:at])]
         for number, (place, link) in enumerate(zip(places, [entry, *links], strict=True)):
+            # the labels alternate from the entry to the base
             self._take(blossom.children[place], EVEN if number % 2 else ODD, link)
         for child in blossom.children:
             if child.label == EVEN:

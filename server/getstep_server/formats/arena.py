@@ -108,10 +108,11 @@ def _is_time(text: str) -> bool:
     """
     date, _, clock = text.partition(" ")
     parts = [*date.split("-"), *clock.split(":")]
+    # `int` alone would also take "+1", " 1" and digits of other scripts
     if [len(part) for part in parts] != [4, 2, 2, 2, 2] or not (text.isascii() and "".join(parts).isdecimal()):
         return False
     year, month, day, hour, minute = map(int, parts)
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)  # the Gregorian rule
     days = (31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
     return year >= 1971 and 1 <= month <= 12 and 1 <= day <= days[month - 1] and hour < 24 and minute < 60
 

@@ -19,7 +19,7 @@ MOST_AT_ONCE = 1000
 """The most pairs of a duel that are issued at the same time: a cluster may have as many cores."""
 
 Elo = Annotated[float, Meta(ge=-MAX_ELO, le=MAX_ELO)]
-Error = Annotated[float, Meta(gt=0, lt=0.5)]
+Error = Annotated[float, Meta(gt=0, lt=0.5)]  # from 0.5 on, a coin would decide as well
 
 PairOutcomes: TypeAlias = tuple[str, str]
 """``"win"``, ``"draw"`` or ``"loss"`` of the duel's first team in a pair's two matches."""

@@ -77,6 +77,7 @@ class Knockout(Format[KnockoutOptions]):
         """
         if not games:
             return {}
+        # teams that have not played are last
         far = dict.fromkeys(teams, 0.0) | self.bracket(teams, games).reached()
         return {team: 1 + sum(other > reached for other in far.values()) for team, reached in far.items()}
 

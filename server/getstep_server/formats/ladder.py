@@ -66,6 +66,7 @@ class Ladder(Format[LadderOptions]):
         number = max((game.pairing.pairing for game in games), default=0)
         neighbours = pairwise(self.order(teams, games))
         return [
+            # odd legs: the upper team has the first move
             Pairing(round_ + 1, number + place, leg, *((upper, lower) if leg % 2 else (lower, upper)))
             for place, (upper, lower) in enumerate(neighbours, start=1)
             for leg in range(1, self.options.games + 1)

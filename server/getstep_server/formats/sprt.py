@@ -101,7 +101,7 @@ class Sprt:
 
 def score_of(elo: float) -> float:
     """Return the mean score, 0 … 1, of a team that is ``elo`` stronger."""
-    return 1 / (1 + 10 ** (-elo / 400))
+    return 1 / (1 + 10 ** (-elo / 400))  # the definition of Elo: 400 points are odds of ten to one
 
 
 def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
@@ -115,7 +115,7 @@ def mean_interval(counts: Sequence[int]) -> tuple[float, float, float]:
     """
     weights = _weights(counts)
     mean = sum(weight * result / 4 for result, weight in enumerate(weights)) / sum(weights)
-    low, high = (_end(weights, mean, out) for out in (0.0, 1.0))
+    low, high = (_end(weights, mean, out) for out in (0.0, 1.0))  # from the mean towards each end of the scale
     points = sum(count * result / 4 for result, count in enumerate(counts)) / sum(counts)
     # With all pairs won (or lost) the weights of the unseen results would keep the end off 1 (or 0).
     return points, low if points else 0.0, high if points < 1 else 1.0
@@ -146,6 +146,7 @@ def _weights(counts: Sequence[int]) -> list[float]:
 def _less_likely(weights: Sequence[float], mean: float) -> float:
     """Return the log of the largest likelihood of all, over the largest with this mean."""
     tilt = _tilt(weights, mean)
+    # `log1p`: near the mean the tilt is tiny, and 1 + x would lose its digits
     return sum(weight * log1p(tilt * (result / 4 - mean)) for result, weight in enumerate(weights))
 
 
@@ -155,6 +156,7 @@ def _tilt(weights: Sequence[float], mean: float) -> float:
     These probabilities are then the likeliest. The sum has to be 0. It falls as x grows, between the two x where a
     probability would be infinite.
     """
+    # a pair has five results: 0, 1/4, ... 1
     pulls = [(weight * (result / 4 - mean), result / 4 - mean) for result, weight in enumerate(weights)]
     low, high = -1 / (1 - mean), 1 / mean
     for _ in range(BISECTIONS):

@@ -149,6 +149,7 @@ def _sides(teams: Sequence[int], games: Sequence[Played]) -> list[_Side]:
 
 def _score_groups(teams: Sequence[int], games: Sequence[Played]) -> list[list[int]]:
     """Return the teams grouped by points, the most points first, each group in the order of seeding."""
+    # also teams that no longer take part
     points = dict.fromkeys([*teams, *(team for game in games for team in game.pairing.teams)], 0.0)
     for game in games:
         for team in game.pairing.teams:

@@ -195,8 +195,9 @@ class ClientConnection(ABC):
     async def _linger(self) -> None:
         """After the goodbye, let the peer read it and close."""
         if self._read_elsewhere:
-            with trio.move_on_after(LINGER_SECONDS):
+            with trio.move_on_after(LINGER_SECONDS):  # the poller of all connections reads this one
                 while not has_hung_up(self._sock):
+                    # polled: the registry reads this socket, and trio lets one task wait for it
                     await trio.sleep(HANG_UP_SECONDS)
             return
         # Not closed at once: a close with unread bytes resets the connection, and the goodbye may be lost with it.

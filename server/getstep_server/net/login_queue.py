@@ -128,6 +128,7 @@ class _Lane:
     async def run(self) -> None:
         while True:
             await self._added.wait()
+            # two clocks: the share is of processor time, and the teams wait in elapsed time
             spent, end = 0.0, perf_counter() + LOGIN_READ_SECONDS
             with self._batch():
                 for _ in range(READS_AT_ONCE):

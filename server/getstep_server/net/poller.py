@@ -104,7 +104,7 @@ class _Turn:
         if not self.over:
             self._read()
         self._taken.set()
-        return 1.0
+        return 1.0  # unlike an admission, this starts no task
 
     async def wait(self) -> None:
         await self._taken.wait()

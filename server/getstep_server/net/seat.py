@@ -264,7 +264,7 @@ class Seat:
             move_number=move_number,
             board=board,
             is_black=self._start.is_black,
-            time_left_ms=round(limit * 1000),
+            time_left_ms=round(limit * 1000),  # without the network allowance: see protocol.md
             last_move=last_move,
         )
         self._overdue = False

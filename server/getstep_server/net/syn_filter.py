@@ -71,7 +71,7 @@ def program(sources: Sequence[str]) -> list[Instruction]:
         (_JUMP, 0, 0, len(entries[4]) + 1),
         *entries[4],
         end,
-        *entries[6],
+        *entries[6],  # last: only the jump over version 4 needs a length
         end,
     ]
 

@@ -44,7 +44,7 @@ def enable_timestamps(listener: socket.socket) -> bool:
     if not timestamps_supported():
         return False
     try:
-        listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # nanoseconds: SO_TIMESTAMP has microseconds
     except OSError:
         return False
     return True
@@ -60,6 +60,7 @@ def receive(sock: socket.socket) -> tuple[bytes, int | None]:
         return sock.recv(RECEIVE_BYTES), None
     data, ancillary, _, _ = sock.recvmsg(RECEIVE_BYTES, _ANCILLARY_BYTES)
     for level, kind, value in ancillary:
+        # the size, because ancillary data can be cut off
         if kind == _SO_TIMESTAMPNS and level == _SOL_SOCKET and len(value) == _TIMESPEC_BYTES:
             seconds, nanoseconds = _TIMESPEC.unpack(value)
             return data, seconds * 1_000_000_000 + nanoseconds
@@ -84,6 +85,7 @@ class TimestampClock:
             stamp: nanoseconds of wall-clock time.
             not_before: nanoseconds of ``time.perf_counter_ns``: the previous read of this connection.
         """
+        # the kernel stamps with the wall clock, which can be set; the offset leads to the monotonic one
         now = time.perf_counter_ns()
         offset = time.time_ns() - now
         if not -_CLOCK_STEP_NS <= offset - self._offset <= _CLOCK_STEP_NS:

@@ -71,7 +71,7 @@ async def play_match(
     mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
     commit = AwaitCommit(sheet.on_commit)
     await mailbox.play(_turns(_MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
-    return sheet.result(round(trio.current_time() - began, 3))
+    return sheet.result(round(trio.current_time() - began, 3))  # milliseconds, as every time on record
 
 
 def seat_players(

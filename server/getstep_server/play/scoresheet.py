@@ -173,6 +173,7 @@ class Scoresheet:
         Raises:
             OSError: the disk cannot take it, and more room does not help.
         """
+        # the flush keeps what it could not write, so calling it again loses nothing
         await self._disk.retry_until_written(self._flush)
 
     def _append(self, *lines: bytes) -> WriteResult:

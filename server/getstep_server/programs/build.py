@@ -255,6 +255,7 @@ def _folder_of(one: JavaClass) -> str:
 
 
 def _named_classes(classes: list[JavaClass]) -> str:
+    # some lines of a terminal
     return join_limited([f"{one.name}{_in(one.source)}" for one in classes], ", ", 200) if classes else "none"
 
 

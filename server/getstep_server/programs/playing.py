@@ -125,7 +125,7 @@ class _Files:
         (self.path / name).write_bytes(content)
 
     def remove(self, name: str) -> None:
-        (self.path / name).unlink(missing_ok=True)
+        (self.path / name).unlink(missing_ok=True)  # the program may have deleted it
 
 
 class HostedProgram:
@@ -302,7 +302,7 @@ class ErrorTail:
             reader.start()
 
     def _read(self, stream: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError), stream:
+        with contextlib.suppress(OSError, ValueError), stream:  # closed during the read
             # a raw stream's `read` returns what is there, and a buffered one's waits for all
             while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
                 self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
@@ -498,6 +498,7 @@ class _FileBot:
         process, self._process = self._process, None
         if process is None:
             return
+        # not asked: it may be in an endless loop
         process.kill()
         process.wait()
         while not self._replies.empty():  # its reader may wait for room, and keeps the pipe open until it ends
@@ -556,7 +557,7 @@ class _FileBot:
 def _read_lines(stream: IO[bytes] | None, lines: queue.Queue[bytes]) -> None:
     """Put all lines in a queue, and an empty one at the end."""
     if stream is not None:
-        with contextlib.suppress(OSError, ValueError), stream:
+        with contextlib.suppress(OSError, ValueError), stream:  # closed during the read
             for line in iter(lambda: stream.readline(PROGRAM_REPLY_BYTES), b""):
                 lines.put(line)
     lines.put(b"")

@@ -142,6 +142,7 @@ class ProgramStore:
         with self._locked(team):
             path = self._home(team) / _CURRENT
             try:
+                # one call that is done or not done, also in a crash; the versions stay
                 path.unlink()
             except FileNotFoundError:
                 raise UsageError(f"team {team} has no program in use") from None
@@ -250,7 +251,7 @@ class ProgramStore:
                         raise ConfigError(
                             f"{home / _LOCK}: another process has locked it; is it stopped?"
                         ) from None
-                    time.sleep(_TRY_SECONDS)
+                    time.sleep(_TRY_SECONDS)  # `lock` does not wait: a stopped process could hold it for ever
             self._finish_removals(home)
             yield
 
@@ -270,7 +271,7 @@ def _is_number(text: str) -> bool:
 def _open_lock(path: Path) -> Iterator[int]:
     with disk_errors(path):
         # not O_EXCL: the file stays, and a lock ends with its process
-        file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         yield file
     finally:

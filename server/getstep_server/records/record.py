@@ -103,6 +103,7 @@ def quick_hash_of(line: bytes) -> str:
     fifth of the speed.
     """
     try:
+        # the module has another name since 3.12; not public, so `hashlib` is the way back
         own = import_module("_sha256" if sys.version_info < (3, 12) else "_sha2")
     except ImportError:
         return hash_of(line)

@@ -242,5 +242,5 @@ def _walkover(game: GameRecord, match: MatchState) -> dict[str, Any]:
 
 
 def _unplayed(winner: int | None, scores: object) -> dict[str, Any]:
-    nothing = {"turns_played": 0, "thought_ms": [0.0, 0.0], "faults": [0, 0]}
+    nothing = {"turns_played": 0, "thought_ms": [0.0, 0.0], "faults": [0, 0]}  # one number for each player
     return {"winner": winner, "scores": scores, **nothing}

@@ -312,7 +312,7 @@ class RatingEstimates(DataSet):
         of_event = [*_ends(ratings.advantage, 1), *_ends(ratings.draw, 4), ratings.replicates]
         for rank, (rating, lead) in enumerate(zip(ratings.table, ratings.leads(), strict=True), start=1):
             name = self._tournament.contest.team_name(rating.team)
-            stronger = None if lead is None else round(lead, 4)
+            stronger = None if lead is None else round(lead, 4)  # a hundredth of a percent, as the draws
             team = [rank, rating.team, name, rating.games, rating.group, *_ends(rating.elo, 1), stronger]
             yield dict(zip(RATING_COLUMNS, [*team, *of_event], strict=True))
 

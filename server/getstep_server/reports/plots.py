@@ -156,7 +156,7 @@ def ratings_plot(rows: Sequence[Rated], *, label: str) -> RatingsPlot:
     room = 0.02 * max(high - low, 1)
     scale = _Scale(low - room, high + room, _RATINGS_LEFT, _RATINGS_RIGHT)
     height = _TOP + _ROW * len(rows) + _BOTTOM
-    levels = [_TOP + _ROW * (place + 0.5) for place in range(len(rows))]
+    levels = [_TOP + _ROW * (place + 0.5) for place in range(len(rows))]  # the middle of each row
     frame = Scales(label, height, _RATINGS_LEFT, _RATINGS_RIGHT, _TOP, height - _BOTTOM, scale.ticks())
     shown = [
         IntervalRow(row.name, fitted(row.name, _NAME_ROOM), _units(level), *map(scale.place, _three(row.elo)))
@@ -240,6 +240,7 @@ class _Scale:
 def _round_step(least: float) -> float:
     """Return the smallest number of the form 1, 2 or 5 times a power of ten that is not below ``least``."""
     power = 10.0 ** floor(log10(least))
+    # 10: `least` may be above 5 · power
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
 
@@ -290,7 +291,7 @@ def _count_within(widths: Iterable[float], room: float) -> int:
 def _width(char: str) -> float:
     """Return the approximate width of a character in units of the font size."""
     if unicodedata.category(char) in ("Mn", "Me"):
-        return 0.0
+        return 0.0  # accents stand over the letter before
     if unicodedata.east_asian_width(char) in "WF":
         return 1.15  # wide characters of East Asia
     if char in "mwMW@%&—…":

@@ -308,6 +308,7 @@ class ProgressView:
         state = self._state
         count, end = f"{state.count()} matches", state.expected_end()
         width = max(BAR_LEAST, min(BAR_MOST, self.console.width - len(count) - len(end) - len("    ")))
+        # a wrapped line would make the block jump
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
         grid.add_row(count, ProgressBar(state.expected, state.done, width=width), end)
         return grid

@@ -88,7 +88,7 @@ def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
     rules = GAMES[game.game]
     noted, picture = 0, Picture(rules.look, rules.view(match.state))
     yield Moment(0, None, "", "", None, picture, rules.score_line(match.state), tuple(_notes(game, noted)))
-    before = match.state.copy()
+    before = match.state.copy()  # `steps` applies each turn to the match's own state
     for number, turn in enumerate(steps(game, match), start=1):
         if not isinstance(turn, Passed):  # a pass changes nothing: the move before it stays marked
             picture = picture_after(rules, turn, before, match.state)

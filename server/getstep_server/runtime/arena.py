@@ -70,6 +70,7 @@ class ArenaDesk:
         """The time at which the director should ask again, if nothing else happens before."""
         if not self._events:
             return float("inf")
+        # the wall clock: it can be set, so the wait is cut below
         closing = max(0.0, self._closing() - self._clock())
         waits = [since + self._pause for since in self._idle_since.values()] if self._filling_in else []
         ends = [end for end in (*[self._next] * self._refused, self._kept_until, *waits) if end > self._asked]

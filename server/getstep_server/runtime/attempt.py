@@ -71,6 +71,7 @@ class Attempt:
         result = _unplayed(tournament, self.match, None, reason, detail)
         if self.sheet is None:
             return result
+        # the monotonic clock
         return replace(self.sheet.with_totals(result), seconds=round(trio.current_time() - self.began, 3))
 
     def no_show_result(self, contest: Contest, tournament: Tournament) -> Result:

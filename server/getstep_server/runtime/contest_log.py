@@ -246,7 +246,7 @@ def _incident(event: Incident) -> Fields:
 
 def _ms(seconds: float) -> float:
     """Return seconds, rounded to a tenth of a millisecond: further digits are noise."""
-    return round(seconds, 4)  # to 0.1 ms: more digits say nothing
+    return round(seconds, 4)
 
 
 # --- from a line to the disk ------------------------------------------------------------------------------------

@@ -218,6 +218,7 @@ class Director:
                 if not left and not self._arena.goes_on() and await self._is_over():
                     break
                 recovery = self._presence.next_recovery(now)
+                # these four come by the clock; everything else sets `_changed`
                 with trio.move_on_at(
                     min(self._presence.next_forfeit(now), recovery, self._gathering.ends, self._arena.wakes)
                 ):

@@ -144,7 +144,7 @@ class HostedPrograms:
     async def watch(self, changed: Callable[[], None]) -> None:
         """Follow the versions in use until cancelled; call ``changed`` if other teams are hosted than before."""
         while True:
-            await trio.sleep(REFRESH_SECONDS)
+            await trio.sleep(REFRESH_SECONDS)  # `programs use` is another process and sends no signal
             before = set(self.logins)
             try:
                 self._versions = await trio.to_thread.run_sync(self._in_use)

@@ -66,7 +66,7 @@ class PublicationRule:
             return
         while True:
             await self.check()
-            await trio.sleep(CHECK_SECONDS)
+            await trio.sleep(CHECK_SECONDS)  # weeks on the top end by the clock, with no event
 
     async def check(self) -> None:
         """Publish the programs that are due, and write the files that are missing."""

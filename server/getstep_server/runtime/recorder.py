@@ -161,7 +161,7 @@ class Recorder:
     async def watch(self) -> None:
         """Call `refresh` about once a second, until cancelled."""
         while True:
-            await trio.sleep(REFRESH_SECONDS)
+            await trio.sleep(REFRESH_SECONDS)  # SQLite tells no process of another one's commit
             await self.refresh()
 
     async def _catch_up(self) -> bool:
@@ -397,7 +397,7 @@ class Recorder:
         while True:
             try:
                 stored = await self._disk.retry_until_written(attempt)
-            except Exception as error:
+            except Exception as error:  # of any kind: each is published, and the last one raised
                 failures += 1
                 self._publish(ServerFault(what, traceback.format_exc()))
                 if failures == MATCH_ATTEMPTS:  # the disk is not full, or it would wait: trying on is of no use
@@ -456,7 +456,7 @@ class Recorder:
             try:
                 self._apply(record.fields)
                 entry.applied()
-            except Exception as error:
+            except Exception as error:  # for this entry: the others are stored, too
                 entry.error = error
         return True
 

@@ -266,7 +266,7 @@ class RunLog:
     async def run(self) -> None:
         """Store new counts and publish held-back events about once a second, until cancelled."""
         while True:
-            await trio.sleep(INCIDENTS_SAVED_EVERY_SECONDS)
+            await trio.sleep(INCIDENTS_SAVED_EVERY_SECONDS)  # together: a flood causes thousands a second
             self._throttle.end_bursts()
             await self._save()
 

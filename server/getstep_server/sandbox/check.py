@@ -147,7 +147,7 @@ class _Aim:
             with self._start([probe.name for probe in probes]) as program:
                 deadline = time.monotonic() + _RUN_SECONDS
                 said = _read_to_end(program, deadline)
-                with contextlib.suppress(subprocess.TimeoutExpired):
+                with contextlib.suppress(subprocess.TimeoutExpired):  # reported below as "did not end"
                     program.wait(max(0.0, deadline - time.monotonic()))
                 end = program.describe_end() if program.poll() is not None else "did not end"
         except (SandboxError, OSError) as error:
@@ -205,7 +205,7 @@ class _Aim:
         return Finding(probe, held=held, detail=detail)
 
     def _end(self, program: SandboxedProcess) -> tuple[bool, str]:
-        program.kill()
+        program.kill()  # what is tested: that nothing of it survives
         return self._gone()
 
     def _flood(self, program: SandboxedProcess) -> tuple[bool, str]:
@@ -273,7 +273,7 @@ def _suspend(program: SandboxedProcess) -> tuple[bool, str]:
     for _ in range(_SUSPENSIONS):
         program.suspend()
         begin = program.cpu_seconds()
-        time.sleep(_SUSPENDED_SECONDS)
+        time.sleep(_SUSPENDED_SECONDS)  # a program that still runs would use it all
         used = max(used, program.cpu_seconds() - begin)
         if program.poll() is not None:  # `suspend` kills a program that does not stop
             return False, f"did not stop, and {program.describe_end()}"

@@ -15,7 +15,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)  # Windows has none, and no sandbox
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none, and no sandbox
 # O_NONBLOCK: to open a pipe that a program has left there would wait for a writer
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _NO_LINK
 # O_EXCL: never through a file that the program has put there
@@ -103,7 +103,8 @@ class Folder:
         Raises:
             OSError: they do not fit.
         """
-        descriptor = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        # files are opened relative to it: a path could lead through a link that is new
+        descriptor = os.open(source, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _Copy(self._uid, self._file_bytes, self._files).copy(descriptor, self._descriptor)
         finally:
@@ -118,7 +119,7 @@ class Folder:
             FilesError: there are too many, they are nested too deeply, or with their holes larger than the limit.
             OSError: the disk cannot be written.
         """
-        descriptor = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(target, os.O_RDONLY | os.O_DIRECTORY)  # as above
         try:
             _clear(descriptor)
             _Copy(None, self._file_bytes, self._files).copy(self._descriptor, descriptor)

@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _receive(parent: Any) -> bytes:
-    return _exactly(parent, int.from_bytes(_exactly(parent, 4), "little"))
+    return _exactly(parent, int.from_bytes(_exactly(parent, 4), "little"))  # length first: a stream has no messages
 
 
 def _exactly(parent: Any, size: int) -> bytes:

@@ -35,7 +35,7 @@ def wait_until_stopped(pid: int, seconds: float) -> bool:
     while not _has_stopped(pid):
         if time.monotonic() > deadline:
             return False
-        time.sleep(pause)
+        time.sleep(pause)  # the kernel tells only the parent of a stop, which is another process here
         pause = min(2 * pause, _LONGEST_POLL_SECONDS)  # most programs are ready at once, and few take seconds
     return True
 
@@ -123,7 +123,7 @@ def _tree(pid: int) -> Iterator[Path]:
 
 def _tasks(process: Path) -> list[Path]:
     """Return the folders of the threads of a process; none if it has ended."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # it has just ended
         return list((process / "task").iterdir())
     return []
 

@@ -70,6 +70,7 @@ class _Starter:
 
     def __init__(self) -> None:
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        # a daemon: it never ends by itself
         threading.Thread(target=self._run, name="sandbox starter", daemon=True).start()
 
     def call(self, function: Callable[[], Any]) -> Any:
@@ -103,7 +104,7 @@ class _Input(io.FileIO):
     """
 
     def __init__(self, pipe: IO[bytes]) -> None:
-        super().__init__(os.dup(pipe.fileno()), "wb")
+        super().__init__(os.dup(pipe.fileno()), "wb")  # `pipe.close()` closes its own one
         pipe.close()
         os.set_blocking(self.fileno(), False)
 
@@ -325,6 +326,7 @@ def start(
         try:
             program = _meet(popen, ours, folder, settings, limits)
             program.begin = begin
+        # Ctrl-C too: no process may be left behind
         except BaseException as error:
             popen.kill()
             popen.wait(_END_SECONDS)
@@ -420,6 +422,7 @@ def _start_bare(
         popen = _popen(argv, folder, {**os.environ, **environment}, (), prepare)
     except OSError as error:
         raise NotExecutableError(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+    # None: without the sandbox there are no limits of files
     inside = files.Folder(os.open(folder, os.O_RDONLY | os.O_DIRECTORY), None, None, None, inner="")
     return SandboxedProcess(popen, popen.pid, os.pidfd_open(popen.pid), inside, group=True)
 
@@ -502,4 +505,5 @@ def _advice(said: str) -> str:
 
 def _exit_code(code: int | None) -> int | None:
     """Return the program's exit code: bubblewrap adds 128 to the number of a signal, as a shell does."""
+    # negative for a signal, as `subprocess` has it
     return 128 - code if code is not None and 128 < code <= 128 + signal.NSIG else code

@@ -118,6 +118,7 @@ def _answers(machine: str, *, children: bool, name_address: int | None) -> dict[
     for table, block in (
         (syscalls.ALLOWED, (_return(_ALLOW),)),
         (syscalls.WITHOUT_EFFECT, (_return(_ERROR),)),
+        # not killed: most libraries go on without what is refused
         (syscalls.REFUSED, (_return(_ERROR | errno.EPERM),)),
     ):
         answers |= dict.fromkeys(syscalls.numbers(table, machine).values(), block)
@@ -137,7 +138,7 @@ def _checked(*, children: bool, name_address: int | None) -> dict[str, _Block]:
     if name_address is not None:
         execve = (
             *(low, (_EQUAL, 1, 0, name_address & 0xFFFFFFFF), refused),
-            *(high, (_EQUAL, 1, 0, name_address >> 32), refused),
+            *(high, (_EQUAL, 1, 0, name_address >> 32), refused),  # the filter's words have 32 bits
         )
     fork = (allowed,) if children else (refused,)
     return {
@@ -172,7 +173,7 @@ def _cases(argument: Instruction, *cases: tuple[Sequence[int], Instruction], oth
 
 def _argument(index: int, *, upper: bool = False) -> Instruction:
     """Return the instruction that loads half of an argument. Both architectures store the lower half first."""
-    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index + 4 * upper)
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index + 4 * upper)  # 64-bit arguments, 32-bit loads
 
 
 def _return(answer: int) -> Instruction:

@@ -75,7 +75,7 @@ class Disk:
 
     async def _retry(self, write: Callable[[], Awaitable[T]]) -> T:
         while True:
-            await trio.sleep(DISK_CHECK_SECONDS)
+            await trio.sleep(DISK_CHECK_SECONDS)  # no system tells when space is freed
             try:
                 return await write()
             except (OSError, DatabaseError) as error:
@@ -92,7 +92,7 @@ class Disk:
                 why = f"{free / 1e6:.1f} MB are free, {DISK_LEAST_FREE_BYTES / 1e6:.1f} are wanted"
                 self._publish_once(DiskFull(str(self._folder), why))
             self._publish_if_writable()
-            await trio.sleep(DISK_CHECK_SECONDS)
+            await trio.sleep(DISK_CHECK_SECONDS)  # as above
 
     def _free(self) -> float:
         try:

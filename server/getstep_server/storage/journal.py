@@ -45,8 +45,7 @@ from getstep_server.limits import MAX_SEGMENT_BYTES, SEGMENT_BYTES
 
 # O_EXCL: a segment of an earlier run is never written again
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
-# each is missing on one of the systems; O_BINARY keeps "\n" as it is
-_FLAGS |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS |= getattr(os, "O_BINARY", 0)  # on Windows, it keeps "\n" as it is
 _NAME = re.compile(r"segment-(?:([1-9][0-9]{0,5})-)?([1-9][0-9]{0,11})\.journal")
 WRITER = 10**12
 """A segment's number in memory is WRITER times that of its writer, and its number among the writer's own."""
@@ -184,7 +183,7 @@ class Journal:
         self._lines[tag] = number
         if self._batching:
             return _PENDING
-        self.flush()
+        self.flush()  # without a batch nobody else would
         return WriteResult.WRITTEN
 
     def flush(self) -> None:

@@ -38,7 +38,7 @@ class ContestLock:
     def __enter__(self) -> ContestLock:
         try:
             # not O_EXCL: the file stays when the server ends, and the lock does not
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise ConfigError(f"{self._path}: {error.strerror or error}") from error
         try:
@@ -73,7 +73,7 @@ def server_of(folder: Path) -> str | None:
     """Return the process that runs the contest in ``folder``, or None."""
     path = folder / _NAME
     try:
-        file = os.open(path, os.O_RDWR)
+        file = os.open(path, os.O_RDWR)  # not created: this only asks
     except OSError:
         return None
     try:
@@ -91,7 +91,7 @@ def _lock_soon(file: int) -> None:
         try:
             lock(file)
         except OSError:
-            time.sleep(_TRY_SECONDS)
+            time.sleep(_TRY_SECONDS)  # `server_of` holds it for microseconds
         else:
             return
     lock(file)

@@ -275,7 +275,7 @@ class PostgresDatabase:
         return [(*row[:6], *(text.encode() for text in row[6:])) for row in rows]
 
     def append(self, row: RecordRow) -> None:
-        texts = [text.decode() for text in row[6:]]
+        texts = [text.decode() for text in row[6:]]  # bytes would become `bytea`
         self._connection.execute(
             "INSERT INTO records VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", (*row[:6], *texts)
         )
@@ -345,6 +345,7 @@ def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection
             connection.execute(sql.SQL("SET {} TO {}").format(sql.Identifier(f"tcp_{setting}"), value))
         if reading:
             connection.execute("SET default_transaction_read_only TO on")
+    # Ctrl-C too: the server would hold the session and its locks
     except BaseException:
         connection.close()
         raise

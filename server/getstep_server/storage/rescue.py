@@ -295,7 +295,7 @@ class _Chain:
     def previous(self) -> str:
         if not self.rows:
             return FIRST
-        return link_of(self.rows[-1][6], self.rows[-1][9].decode())
+        return link_of(self.rows[-1][6], self.rows[-1][9].decode())  # head and hash
 
     def run(self) -> Rescue:
         last = max([self.left.length, *self.left.rows], default=0)
@@ -310,7 +310,7 @@ class _Chain:
     def _take(self, row: RecordRow) -> bool:
         """Take a record as it is; return False if it contradicts those before it."""
         try:
-            self.tournament.apply(parse(row[6]))
+            self.tournament.apply(parse(row[6]))  # the head; a game's turns change no table
         except RecordError as error:
             self.tournament.place = row[0] - 1  # `apply` has counted the record that it refused
             self.unfit[row[0]] = str(error)
@@ -324,6 +324,7 @@ class _Chain:
     def _fill(self, place: int) -> None:
         """Put a record in the place of a lost one: the same again, one that says the same, or one that says so."""
         following = self._later.get(place + 1)
+        # the hash of this place, as the next record has it
         known = None if following is None else following[8].decode()
         game = self._lost_game(place)
         # The same pairings were recorded with the keys of some version: if the next record names its hash, it is
@@ -470,7 +471,7 @@ class _Chain:
 
 def _match_in(row: RecordRow) -> Match | None:
     try:
-        return _match_of(parse(row[6]))
+        return _match_of(parse(row[6]))  # the head
     except RecordError:
         return None
 
@@ -499,7 +500,7 @@ def _is_logged(match: Match, logged: Mapping[str, Any]) -> bool:
 
 def _software_of(row: RecordRow) -> str:
     try:
-        return str(parse(row[6]).get("software", SOFTWARE))
+        return str(parse(row[6]).get("software", SOFTWARE))  # the head
     except RecordError:
         return SOFTWARE
 

@@ -110,6 +110,7 @@ class SqliteDatabase:
         return DatabaseError(str(error), _PROBLEMS.get(code, DatabaseProblem.OTHER))
 
     def close(self) -> None:
+        # everything is committed: an error of the disk here loses nothing
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
         if self._claimed >= 0:  # not before: it would release the locks of this process's connections, too
@@ -128,8 +129,7 @@ class SqliteDatabase:
         try:
             write()
             self.connection.execute("COMMIT")
-        # Ctrl-C too: an open connection would keep its locks
-        except BaseException:  # an open connection would keep its locks
+        except BaseException:  # Ctrl-C too: an open connection would keep its locks
             if self.connection.in_transaction:  # on a full disk SQLite has rolled back already
                 self.connection.execute("ROLLBACK")
             raise
@@ -170,7 +170,7 @@ class SqliteDatabase:
         The folder's lock is a file that can be renamed, and the same database may be linked from two folders.
         """
         try:
-            self._claimed = os.open(self._path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+            self._claimed = os.open(self._path, os.O_RDWR)
         except OSError as error:
             raise StoreError(f"{self._path}: {error.strerror or error}") from error
         try:
@@ -205,7 +205,7 @@ def _file_id(path: Path) -> tuple[int, int] | None:
 
 
 def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
-    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the rest is the extended code
     return damaged(path, str(error)) if code in _DAMAGE else StoreError(f"{path}: {error}")
 
 
@@ -230,7 +230,7 @@ def _to_write(path: Path) -> sqlite3.Connection:
             database.execute("BEGIN IMMEDIATE")
             _create(database)
             database.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # Ctrl-C too, as in `transact`
         database.close()
         raise
     return database
@@ -251,7 +251,7 @@ def _to_read(path: Path) -> sqlite3.Connection:
         try:
             if not _is_empty(path, database):
                 return database
-        except BaseException:
+        except BaseException:  # as above
             database.close()
             raise
         database.close()
@@ -290,11 +290,12 @@ def _readable(path: Path) -> sqlite3.Connection:
 
 
 def _connected(path: Path, query: str) -> sqlite3.Connection:
+    # a URI: only it can say `mode=ro`; no `isolation_level`: no transaction that nobody asked for
     database = sqlite3.connect(f"{path.absolute().as_uri()}?{query}", uri=True, isolation_level=None)
     try:
         database.execute("PRAGMA query_only = ON")
         database.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # SQLite opens the file only now
-    except BaseException:
+    except BaseException:  # Ctrl-C too, as in `transact`
         database.close()
         raise
     return database

@@ -103,6 +103,7 @@ def _pages_in_log(wal: bytes | mmap.mmap, size: int) -> dict[int, int]:
     salts = wal[16:24] if int.from_bytes(wal[:4], "big") in _WAL_MAGIC else wal[_WAL_HEADER + 8 : _WAL_HEADER + 16]
     for start in range(_WAL_HEADER, len(wal) - _FRAME_HEADER - size + 1, _FRAME_HEADER + size):
         if wal[start + 8 : start + 16] == salts:
+            # of the page: a later frame replaces an earlier one
             number = int.from_bytes(wal[start : start + 4], "big")
             pages[number] = start + _FRAME_HEADER
     return pages
@@ -152,11 +153,12 @@ def _payload(page: bytes, at: int, length: int, page_of: Callable[[int], bytes |
     most, least = size - 35, (size - 12) * 32 // 255 - 23
     local = length
     if length > most:
-        local = least + (length - least) % (size - 4)
+        local = least + (length - least) % (size - 4)  # so that the overflow pages are full
         local = least if local > most else local
     content = page[at : at + local]
     if len(content) < local:
         raise _Damaged
+    # the first overflow page
     following = int.from_bytes(page[at + local : at + local + 4], "big") if local < length else 0
     parts, found, seen = [content], local, set[int]()
     while found < length:
@@ -213,7 +215,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
             raise _Damaged
         byte = content[at]
         at += 1
-        if index == 8:
+        if index == 8:  # the ninth byte
             return value << 8 | byte, at
         value = value << 7 | byte & 0x7F
         if byte < 0x80:

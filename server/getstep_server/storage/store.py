@@ -214,6 +214,7 @@ class Store:
 
     def rows(self) -> Iterator[Sequence[RecordRow]]:
         """Yield the rows of all records in the order of their places, 64 at a time."""
+        # below every place that a database can hold
         last = -(2**63)
         while rows := self._run(partial(self._read_rows, last)):
             yield rows
@@ -256,6 +257,7 @@ class Store:
 
         def write() -> None:
             self._db.transact(partial(self._write_records, records, based_on))
+            # the records are durable: a retry would store them twice
             with contextlib.suppress(OSError):
                 after()
 
@@ -300,7 +302,7 @@ class Store:
         def job() -> None:
             try:
                 answer.put((function(), None))
-            except Exception as error:
+            except Exception as error:  # raised again in the thread that asked
                 answer.put((None, self._converted(error)))
 
         self._put(job)

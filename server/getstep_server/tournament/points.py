@@ -12,7 +12,7 @@ from getstep_server.records.result import PLAYERS, Result
 
 
 def bye_points(scoring: Scoring) -> float:
-    return scoring.win if scoring.kind == "points" else 0.0
+    return scoring.win if scoring.kind == "points" else 0.0  # a bye is no match, and has no difference of scores
 
 
 def points_of(scoring: Scoring, result: Result) -> tuple[float, float]:

@@ -81,7 +81,7 @@ class Tally:
         self._place = {team: place for place, team in enumerate(self.teams)}
         if len(self._place) != len(self.teams):
             raise ValueError(f"teams {self.teams!r}, expected none twice")
-        self._results = np.zeros((3, len(self.teams), len(self.teams)))
+        self._results = np.zeros((3, len(self.teams), len(self.teams)))  # won by the first player, drawn, lost
 
     def add(self, first: int, second: int, winner: Player | None) -> None:
         """Count a game: ``winner`` is 0 if the first player won, 1 if the second did, None for a draw.
@@ -265,7 +265,7 @@ def _prior(results: Floats) -> Floats:
     met = games + games.T
     share = met / np.maximum(1, met.sum(0))
     drawn = results[1].sum() / games.sum()
-    of_each_team = PRIOR_GAMES / 4 * (share + share.T) * as_results(drawn)
+    of_each_team = PRIOR_GAMES / 4 * (share + share.T) * as_results(drawn)  # / 4: two teams, each with both colours
     of_all = met / met.sum() * as_results(1 / 2)
     return np.asarray(of_each_team + of_all)
 

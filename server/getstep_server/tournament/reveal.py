@@ -111,7 +111,7 @@ class Reveal:
     def next_team(self) -> int | None:
         """Return the lowest team with a hidden result; None if nothing is hidden."""
         hidden = self.hidden_by_team
-        return next((row.team for row in reversed(self.rows) if hidden[row.team]), None)
+        return next((row.team for row in reversed(self.rows) if hidden[row.team]), None)  # from the last place up
 
     def step(self) -> Match | None:
         """Reveal the next result, and return its match; None if nothing is hidden."""

@@ -129,7 +129,7 @@ class Feed:
                 while not await trio.to_thread.run_sync(self._database_is_there):
                     self.opened.set()
                     self._poll_status()
-                    await trio.sleep(1)
+                    await trio.sleep(1)  # the server makes the database when it starts
                 await self._follow(loaded)
             except (DatabaseError, ServerAwayError) as error:
                 if isinstance(error, DatabaseError) and error.problem is not DatabaseProblem.AWAY:
@@ -162,7 +162,7 @@ class Feed:
                         await self._poll_records(store)
                     self._poll_status()
                     round_ += 1
-                    await trio.sleep(POLL_SECONDS)
+                    await trio.sleep(POLL_SECONDS)  # nothing tells this process that a file has grown
             finally:
                 self.store = None
 

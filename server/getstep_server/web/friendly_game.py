@@ -167,7 +167,7 @@ class FriendlyGame(PersonGame):
             return
         asked = seat.ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
         received: Received | None = None
-        with trio.move_on_after(limit + self._lag):
+        with trio.move_on_after(limit + self._lag):  # the allowance, as in a contest's match
             received = await self._mailbox.next()
         if received is None:
             seat.time_is_up()

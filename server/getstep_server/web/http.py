@@ -187,6 +187,7 @@ class HostCheck:
     def allows(self, host: str) -> bool:
         """Return True if a ``Host`` header, which may name a port, is this server's."""
         found = _HOST.fullmatch(host)
+        # the pattern takes any number of five digits
         if found is None or (found["port"] is not None and not 1 <= int(found["port"]) <= 65535):
             return False
         try:
@@ -298,7 +299,7 @@ class HttpServer:
         seconds = PAGE_REQUEST_SECONDS
         while True:
             connection.waiting = True
-            with trio.move_on_after(seconds) as scope:
+            with trio.move_on_after(seconds) as scope:  # a request sent byte by byte may not hold a connection
                 try:
                     request = await self._read(parser, connection, scope)
                 except h11.RemoteProtocolError as error:
@@ -464,7 +465,7 @@ async def _receive(parser: h11.Connection, connection: _BrowserConnection) -> No
 
 async def _send(stream: trio.SocketStream, data: bytes) -> None:
     for start in range(0, len(data), _PIECE):
-        with trio.move_on_after(PAGE_SEND_SECONDS) as scope:
+        with trio.move_on_after(PAGE_SEND_SECONDS) as scope:  # for each piece: a slow line may load a long page
             await stream.send_all(data[start : start + _PIECE])
         if scope.cancelled_caught:
             raise _ClientTooSlow

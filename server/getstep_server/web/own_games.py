@@ -190,6 +190,7 @@ class OwnGames:
         now = [_summary_of(live, team) for live in running]
         read = await trio.to_thread.run_sync(self._read, team, [result.match for result in latest], tournament)
         every = [turns for _, summaries in read for turns in summaries]
+        # the latest first
         penalties = [one for turns in (*reversed(now), *reversed(every)) for one in reversed(turns.penalties)]
         shown = penalties[:OWN_PENALTIES]
         times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]

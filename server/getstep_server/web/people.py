@@ -96,7 +96,7 @@ class People(Boards):
         """Play the games until cancelled."""
         async with trio.open_nursery() as self._nursery:
             while True:
-                await trio.sleep(1)
+                await trio.sleep(1)  # a person who leaves says nothing
                 self._forget()
 
     def person(self, request: Request) -> Person | None:

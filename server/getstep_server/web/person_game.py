@@ -111,7 +111,7 @@ class PersonGame(ABC):
         move: Any = None
         began = trio.current_time()
         if limit > 0:
-            with trio.move_on_after(limit + LAG_SECONDS) as scope:
+            with trio.move_on_after(limit + LAG_SECONDS) as scope:  # the server's clock decides, not the browser's
                 move = await person.ask(state.game, state.state)
         timing = {"ms": milliseconds(trio.current_time() - began)}
         if move is RESIGNED:

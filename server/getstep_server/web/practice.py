@@ -153,6 +153,7 @@ class PracticePage:
             "teams": list(names),
             "me": me,
         }
+        # from this thread into trio's; a copy: the match goes on while the page draws
         self._trio.run_sync_soon(self._show_game, game, about, position.copy())
         return True
 
@@ -163,7 +164,7 @@ class PracticePage:
 
     def ask(self, game: Game, position: State) -> Reply:
         """Return ``("move", MOVE)`` with a legal move, ``("resign", None)`` or ``("leave", None)``."""
-        self._trio.run_sync_soon(self._nursery.start_soon, self._ask, game, position.copy())
+        self._trio.run_sync_soon(self._nursery.start_soon, self._ask, game, position.copy())  # as in `show`
         return self._wait(self._replies)
 
     def end(self, won: bool | None, text: str) -> None:

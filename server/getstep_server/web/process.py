@@ -146,7 +146,7 @@ def main() -> None:
     """
     folder, *where = sys.argv[1:]
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(NICENESS)  # the matches come first
     if len(where) == 1:
         listener = socket.socket(fileno=int(where[0]))
     else:

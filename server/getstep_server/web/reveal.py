@@ -64,7 +64,7 @@ class Steering:
         self._decide = decide
         self._reveal: Reveal | None = None
         self._made: tuple[object, object, int] | None = None
-        self._stepping = trio.Lock()
+        self._stepping = trio.Lock()  # one step at a time: a step waits for the database
         self._shown: dict[str, Any] = {}
 
     async def __call__(self, request: Request) -> Response:
@@ -159,7 +159,7 @@ class Steering:
         path, reveal = self._path(), self._reveal
         try:
             if self.over or reveal is None:
-                path.unlink(missing_ok=True)
+                path.unlink(missing_ok=True)  # nothing has been revealed yet
                 return
             new = path.with_name(f"{_FILE}.new")
             new.write_bytes(encode({"freeze": self._feed.whole.frozen_at, "revealed": reveal.revealed}))

@@ -58,7 +58,7 @@ class SampleGame(PersonGame):
             began = trio.current_time()
             move: Any = None
             if limit > 0:
-                with trio.move_on_after(min(limit, BOT_SECONDS)) as scope:
+                with trio.move_on_after(min(limit, BOT_SECONDS)) as scope:  # no person waits for a whole budget
                     move = await bot.move(state.state.board(), player == 0, self._turn(player, limit))
             timing = {"ms": milliseconds(trio.current_time() - began)}
         if limit <= 0 or scope.cancelled_caught:

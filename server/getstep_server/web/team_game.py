@@ -108,7 +108,7 @@ class TeamGame:
         """The question that was closed without an answer."""
         self._stream: trio.SocketStream
         self._wire: Connection
-        self._sending = trio.Lock()
+        self._sending = trio.Lock()  # trio allows one sender of a stream at a time
         self._result: dict[str, Any] = {"won": None, "reason": "void"}
         """The result of the latest match."""
         self._last: list[str] = []
@@ -120,13 +120,13 @@ class TeamGame:
             address = self._address()
             if address is None:
                 self._person.show(text="No server runs this contest now. The page tries again.")
-                await trio.sleep(self._backoff.next())
+                await trio.sleep(self._backoff.next())  # longer each time, as a bot of the SDK waits
                 continue
             try:
                 goodbye = await self._one_connection(address)
             except _FAILURES as error:
                 self._person.show(text=f"No connection to the contest ({error}). The page tries again.")
-                await trio.sleep(self._backoff.next())
+                await trio.sleep(self._backoff.next())  # as above
                 continue
             if goodbye.retry_ms is None:
                 text = " ".join([*self._last, goodbye.detail])
@@ -163,7 +163,7 @@ class TeamGame:
 
     async def _log_in(self) -> Goodbye | None:
         """Log in; return the goodbye if the server refuses."""
-        with trio.move_on_after(LOGIN_SECONDS):
+        with trio.move_on_after(LOGIN_SECONDS):  # the server closes an open login after it, too
             hello = await self._receive()
             if isinstance(hello, Goodbye):
                 return hello
@@ -278,7 +278,7 @@ class TeamGame:
             self._person.show(clock=self._clock(None, None), stalled=False)
 
     async def _mark_overdue(self, seconds: float) -> None:
-        await trio.sleep(seconds)
+        await trio.sleep(seconds)  # cancelled if a message about the question comes first
         self._person.show(stalled=True)
 
     def _show_position(self, match: _MatchAtBoard, state: State, ask: GetStep) -> None:

@@ -111,7 +111,7 @@ class Topic:
                     frame, seen = self.frame(max(seen, 0)), self.version
                     await send(frame)
                     continue
-                with trio.move_on_after(HEARTBEAT_SECONDS) as scope:
+                with trio.move_on_after(HEARTBEAT_SECONDS) as scope:  # only a write shows that a browser has gone
                     await self._changed.wait()
                 if scope.cancelled_caught:
                     await send(b":\n\n")
