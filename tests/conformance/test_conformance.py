@@ -177,10 +177,10 @@ def test_the_exit_code_of_a_client_that_does_not_do_all_that_it_should(strict: l
 
 
 @pytest.mark.long
-def test_the_python_sdk_passes_every_case_but_one(tmp_path: Path) -> None:
-    """It calls ``get_step`` in the main thread, for Ctrl-C and debuggers, and reads again after it."""
+def test_the_python_sdk_passes_every_case(tmp_path: Path) -> None:
+    """It calls ``get_step`` in the main thread, for Ctrl-C and debuggers, and reads in another meanwhile."""
     code = conformance("--strict", PATIENT, f"--json={tmp_path / 'x'}", "--", *TEST_BOT)
-    assert (code, _not_passed(tmp_path / "x")) == (1, {"9.1": "informational", "11.16": "non-strict"})
+    assert (code, _not_passed(tmp_path / "x")) == (0, {"9.1": "informational"})
 
 
 @pytest.mark.long

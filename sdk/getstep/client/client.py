@@ -524,8 +524,12 @@ class Client:
         return ask.time_left_ms + 1000 * self._program.restart_after
 
     def _read_on(self, connection: ServerConnection) -> None:
-        """Read while the bot thinks. End the program if the contest is over, or after Ctrl-C, and the bot hangs."""
+        """Read while the bot thinks, and close the connection after a goodbye.
+
+        End the program if the contest is over, or after Ctrl-C, and the bot hangs.
+        """
         connection.receive_available()
+        connection.close_if_ended()
         if self._program is None:
             return
         now, pressed_at = time.monotonic(), self._ctrl_c.pressed_at

@@ -132,6 +132,11 @@ class ServerConnection:
             if not self._receive(0):
                 break
 
+    def close_if_ended(self) -> None:
+        """Close the socket if nothing more will arrive, as after a goodbye. What has arrived can still be read."""
+        if self._failure:
+            self._socket.close()
+
     @property
     def last_goodbye(self) -> Goodbye | None:
         """The goodbye that has arrived and was not taken out yet; None if there is none."""
