@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -26,6 +28,7 @@ examples:
   getstep new my_bot.py --game hop
   getstep new my_bot.py --game hop --game linkage
   getstep new my_bot.cpp --game all
+  getstep new MyBot.java --game hop --vscode
 
 games:
 """
@@ -40,11 +43,18 @@ def new(options: argparse.Namespace, console: Console) -> int:
         game_named(game)
     language = language_of(options.file.suffix)
     if language is not None:
-        return _new_in(language, options.file, games, console)
+        _new_in(language, options.file, games, console)
+        if options.vscode:
+            _add_vscode(options.file, language, games, console)
+        _print_build(console, language, options.file, games)
+        return 0
     path = _check_name(options.file)
     described = [GAMES[game] for game in games]
     source = starter.one_game(described[0]) if len(games) == 1 else starter.several_games(described)
     _write_new({path: source.encode()})
+    console.say(f"Wrote {path}: {_what_it_plays(games)}.")
+    if options.vscode:
+        _add_vscode(path, None, games, console)
     _print_next_steps(console, path, games)
     return 0
 
@@ -66,7 +76,7 @@ def _write_new(files: Mapping[Path, bytes]) -> None:
             raise SetupError(f"{file} cannot be written: {error.strerror or error}.") from None
 
 
-def _new_in(language: Language, path: Path, games: list[str], console: Console) -> int:
+def _new_in(language: Language, path: Path, games: list[str], console: Console) -> None:
     """Write a first bot in another language than Python, and the SDK's files beside it."""
     if not re.fullmatch(language.name_of_bot, path.stem):
         raise SetupError(f"{path.name} cannot be the name of a bot in {language.title}; use letters, digits and _.")
@@ -86,8 +96,22 @@ def _new_in(language: Language, path: Path, games: list[str], console: Console) 
             console.say(f"Wrote {file}, which the bot needs beside it.")
         elif file.read_bytes() != content:
             console.say(f"Kept {file}, which differs from that of this getstep {__version__}.")
-    _print_build(console, language, path, games)
-    return 0
+
+
+def _add_vscode(path: Path, language: Language | None, games: list[str], console: Console) -> None:
+    """Write the files of VS Code beside the bot. Keep those that are there, and print what to add to them."""
+    from ._vscode import FOLDER, vscode_files  # here: only this option needs it
+
+    folder = path.parent / FOLDER
+    with contextlib.suppress(OSError):  # the file that cannot be written is named below
+        folder.mkdir(exist_ok=True)
+    for name, content in vscode_files(path, language, games).items():
+        file, text = folder / name, json.dumps(content, indent=2, ensure_ascii=False)
+        if file.exists():
+            console.say(f"Kept {file}. For {path.name}, add to the lists in it:\n{text}")
+        else:
+            _write_new({file: f"{text}\n".encode()})
+            console.say(f"Wrote {file}: open the folder of {path.name} in VS Code.")
 
 
 def _print_build(console: Console, language: Language, path: Path, games: list[str]) -> None:
@@ -128,7 +152,6 @@ def _check_name(path: Path) -> Path:
 
 def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
     name = f'"{path}"' if " " in str(path) else str(path)
-    console.say(f"Wrote {path}: {_what_it_plays(games)}.")
     game = f" --game {games[0]}" if len(games) > 1 else ""
     console.say("Next, play it against a sample bot on this computer:")
     console.say(f"  getstep practice {name}{game}")

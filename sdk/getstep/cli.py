@@ -270,6 +270,8 @@ def _parser() -> argparse.ArgumentParser:
     writing = commands.add_parser("new", help="write a first bot", description=new_help(), formatter_class=verbatim)
     writing.add_argument("file", type=Path, help="the file to write, such as my_bot.py")
     writing.add_argument("--game", action="append", help="a game that it plays, repeatable; or all")
+    editor = "also write .vscode/tasks.json and launch.json, to build, practise, play and debug in VS Code"
+    writing.add_argument("--vscode", action="store_true", help=editor)
     writing.set_defaults(run=new)
 
     ruling = commands.add_parser(

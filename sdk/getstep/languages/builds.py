@@ -38,6 +38,10 @@ class Build:
         quoted = {"file": _quoted(file.name), "stem": _quoted(file.stem)}
         return [command.format(**quoted) for command in (self.build, self.run) if command]
 
+    def start(self, file: Path) -> list[str]:
+        """Return the words of the command that starts the bot, in the folder of its file."""
+        return [word.format(file=file.name, stem=file.stem) for word in self.run.split()]
+
     def command(self, sources: Sequence[str], program: str, folder: str = "") -> list[str]:
         """Return the words of the command that builds ``program`` from ``sources``, the SDK's among them.
 
